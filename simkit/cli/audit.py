@@ -202,14 +202,14 @@ def _fault(finding: Finding, dump: Dump, file: str, reason: str) -> reports.Faul
 
 
 def _write(found: Audit, accepted: Sequence[Accepted], args: argparse.Namespace) -> None:
-    rows = found.frame().to_dict("records")
+    rows = found.to_frame().to_dict("records")
     if args.output == "json":
         skipped = [{"check": one.check, "reason": one.reason} for one in found.skipped]
         aside = [{"check": one.finding.check, "message": one.finding.message, "reason": one.reason} for one in accepted]
         counts = found.counts()
         print(json_text({"counts": counts, "findings": rows, "skipped": skipped, "accepted": aside}), end="")
     elif args.output == "csv":
-        write_rows(tuple(found.frame().columns), rows, "csv")
+        write_rows(tuple(found.to_frame().columns), rows, "csv")
     else:
         _write_tables(found, args)
 

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         direct=args.direct,
         members=read_members(args),
     )
-    rows = made.frame().to_dict("records")
+    rows = made.to_frame().to_dict("records")
     left = [{"subject": path.subject, "primitives": path.primitives} for path in made.left]
     if args.output == "json":
         print(
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.commands:
         print("\n".join(made.commands()))
     else:
-        write_rows(tuple(made.frame().columns) if args.output == "csv" else SHOWN, rows, args.output)
+        write_rows(tuple(made.to_frame().columns) if args.output == "csv" else SHOWN, rows, args.output)
     for path in made.left:
         print(f"left open: {path.subject} by {' '.join(path.primitives)}", file=sys.stderr)
     if args.write:

@@ -81,9 +81,9 @@ def run(args: argparse.Namespace) -> int:
     found = _found(snapshot, args)
     if args.prove:
         proofs = found.prove(cluster_of(dump))
-        _written(PROVEN, proofs.frame(), [one.frame() for one in proofs], map(str, proofs), args)
+        _written(PROVEN, proofs.to_frame(), [one.to_frame() for one in proofs], map(str, proofs), args)
     else:
-        _written(SHOWN, found.frame(), [one.frame() for one in found], map(str, found), args)
+        _written(SHOWN, found.to_frame(), [one.to_frame() for one in found], map(str, found), args)
     return 1 if len(found) else 0
 
 

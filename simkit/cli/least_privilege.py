@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
     dump = opened(args)
     made = least_privilege(dump.snapshot(), args.audit_log, args.subject, names=args.names, reuse=not args.no_reuse)
-    frame = made.unused() if args.unused else made.frame()
+    frame = made.unused() if args.unused else made.to_frame()
     short = args.unused and args.output not in ("json", "csv")
     write_rows(UNUSED if short else tuple(frame.columns), frame.to_dict("records"), args.output)
     if args.write:

@@ -84,7 +84,7 @@ class History(Sequence[Step]):
     def __len__(self) -> int:
         return len(self._steps)
 
-    def frame(self) -> DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per change: revision, change, authors, fields (as text, ``path: before -> after``)."""
         from simkit.analysis.rbac.tables import table
 

@@ -263,7 +263,7 @@ def test_tables_of_an_audit() -> None:
     assert repr(found) == "<Audit: 1 critical; 0 defaults set aside>"
     assert "</b><br>critical" in found._repr_html_()
     assert "cluster-admin" in set(found.summary()["check"])
-    assert findings(snapshot).equals(found.frame())
+    assert findings(snapshot).equals(found.to_frame())
     assert list(found.summary()["check"]) == ["cluster-admin"]
     with pytest.raises(SimkitError, match="no severity 'bad'"):
         found.at_least("bad")

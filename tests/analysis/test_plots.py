@@ -40,7 +40,7 @@ def drawn(figure: Figure) -> bytes:
 
 def test_a_bar_per_check() -> None:
     """Each check with findings has a bar with its number, in the colours of severity."""
-    found = audit(SMALL).frame()
+    found = audit(SMALL).to_frame()
     figure = findings_by_severity(found)
     axes, legend = figure.axes[0], figure.axes[0].get_legend()
     assert legend is not None
@@ -98,7 +98,7 @@ def test_five_hundred_nodes_can_be_read() -> None:
 @pytest.mark.parametrize(
     "figure",
     [
-        findings_by_severity(audit(world()).frame()),
+        findings_by_severity(audit(world()).to_frame()),
         subjects_by_reach(reach(world())),
         access_heat_map(exposure(world())),
         binding_graph(access_graph(world())),

@@ -45,7 +45,7 @@ def test_history_tells_authors_and_fields(cluster: simkit.Cluster) -> None:
     assert [str(field) for field in told[1].fields] == ["data.other: absent -> '1'"]
     assert [str(field) for field in told[2].fields] == ["data.k: 'v' -> 'w'"]
     assert "MODIFIED by helper" in repr(told)
-    assert list(told.frame()["authors"]) == [step.authors for step in told]
+    assert list(told.to_frame()["authors"]) == [step.authors for step in told]
     assert cluster.history(CONFIG)[1:3] == told[1:3]
     assert len(cluster.history("cm", "never")) == 0
 

@@ -133,7 +133,7 @@ class Outcomes(Sequence[Outcome]):
     def __bool__(self) -> bool:
         return all(outcome.passed for outcome in self._outcomes)
 
-    def frame(self) -> DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per expectation: met, severity, expectation, failures (a tuple of sentences)."""
         rows = [(each.passed, each.expectation.severity, each.expectation.name, tuple(each.failures)) for each in self]
         return table(rows, ("met", "severity", "expectation", "failures"))

@@ -83,7 +83,7 @@ def access_matrix(
     for number, subject in enumerate(asked):
         for scope, parts in _scopes(held.by_scope(subject, members), bits, namespaces):
             rows.add(number, scope, parts)
-    return rows.frame()
+    return rows.to_frame()
 
 
 def _asked(snapshot: Snapshot, subjects: Subject | str | Iterable[Subject | str] | None) -> list[Subject]:
@@ -199,7 +199,7 @@ class _Rows:
             known = self._known[allowed] = (np.flatnonzero(there), whole[there], there)
         return known
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """The table."""
         counts = np.array([count for _, _, count in self._numbers], dtype=np.int64)
         subjects = np.repeat(np.array([number for number, _, _ in self._numbers], dtype=np.int64), counts)

@@ -60,7 +60,7 @@ class Audit:
     checks: tuple[Check, ...] = CHECKS
     """The checks that were at hand."""
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """One row per finding: severity, check, namespace, subjects, binding, role, rules, message, fix, command."""
         return table(map(_row, self.findings), COLUMNS)
 
@@ -167,7 +167,7 @@ def _found(survey: Survey, checks: Iterable[Check]) -> tuple[list[Finding], list
 
 def findings(snapshot: Snapshot, **more: Any) -> pd.DataFrame:
     """What an auditor should look at, as a table: ``audit(...).frame()``, with the parameters of ``audit``."""
-    return audit(snapshot, **more).frame()
+    return audit(snapshot, **more).to_frame()
 
 
 def _chosen(ids: Iterable[str] | None, own: tuple[Check, ...]) -> tuple[Check, ...]:

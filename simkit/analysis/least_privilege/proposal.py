@@ -68,7 +68,7 @@ class Proposal:
     sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
     """Where it is verified unless another place is said."""
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """One row per subject: subject, before and after, roles, reused, new (names).
 
         ``before`` and ``after`` count the permissions held: one for each verb on each resource in each namespace.
@@ -112,7 +112,7 @@ class Proposal:
 
     def lines(self) -> Iterator[str]:
         yield f"least privilege for {counted(len(self.subjects), 'subject')}: {self.usage}"
-        for row in self.frame().itertuples():
+        for row in self.to_frame().itertuples():
             yield f"{row.subject}: {row.before:,} permissions before, {row.after:,} after"
 
     def __str__(self) -> str:

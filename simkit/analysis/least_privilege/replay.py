@@ -65,7 +65,7 @@ class Replay:
     def __bool__(self) -> bool:
         return not (self.broken or self.opened)
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """One row per answer that is not as it should be: outcome, user, action, before, after."""
         rows = [("broken", identity.user, str(action), True, False) for identity, action in self.broken]
         rows += [("opened", identity.user, str(action), False, True) for identity, action in self.opened]

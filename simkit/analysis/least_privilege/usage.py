@@ -40,7 +40,7 @@ class Usage:
     denied: Mapping[tuple[Identity, Action], int]
     ungranted: Mapping[tuple[Identity, Action], int] = field(default_factory=dict)
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """One row per subject and action: subject_kind, subject, subject_namespace, action, namespace, times."""
         rows = [
             (*subject_columns(subject), str(action._replace(namespace="")), action.namespace, times)

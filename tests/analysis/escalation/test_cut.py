@@ -162,7 +162,7 @@ def test_a_cut_can_be_read_and_applied() -> None:
     objects[-1]["spec"]["securityContext"] = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     cluster = served(*objects[:-1], ADMIN)
     made = cut(cluster.snapshot())
-    assert made.frame()["cost"].sum() == made.cost
+    assert made.to_frame()["cost"].sum() == made.cost
     assert list(yaml.safe_load_all(made.yaml().partition("---\n")[2] or made.yaml()))
     assert all(command.startswith("kubectl ") for command in made.commands())
     verified = made.verify(cluster)

@@ -149,7 +149,7 @@ def test_the_replay_finds_nothing_lost() -> None:
     assert (len(replayed.broken), len(replayed.opened), len(replayed.left)) == (0, 0, 0)
     assert replayed.taken > 3
     assert "nothing in use is lost" in str(replayed)
-    assert replayed.frame().empty
+    assert replayed.to_frame().empty
     assert cluster.snapshot() is before
 
 
@@ -167,7 +167,7 @@ def test_the_replay_finds_what_is_lost() -> None:
         "patch deployments/scale.apps 'web' in ops",
         "get /metrics",
     }
-    assert set(replayed.frame()["outcome"]) == {"broken"}
+    assert set(replayed.to_frame()["outcome"]) == {"broken"}
 
 
 def test_a_refused_proposal_is_an_error() -> None:
@@ -200,7 +200,7 @@ def test_access_is_put_down_to_who_is_bound() -> None:
     snapshot = world(*SCENE[:5], *grants)
     used = usage(snapshot, LOG[:3])
     assert [subject.name for subject in used.by_subject] == ["system:serviceaccounts:dev"]
-    assert used.frame()["times"].sum() == 3
+    assert used.to_frame()["times"].sum() == 3
     assert least_privilege(snapshot, LOG[:3]).subjects == ()
     assert len(least_privilege(snapshot, LOG[:3], ["group:system:serviceaccounts:dev"]).subjects) == 1
     kept = [
@@ -225,7 +225,7 @@ def test_writes_of_bindings_need_bind() -> None:
 def test_a_proposal_can_be_read() -> None:
     """As a table, as YAML that can be applied, as HTML."""
     made = proposed()
-    row = made.frame().iloc[0]
+    row = made.to_frame().iloc[0]
     assert (row["subject"], row["after"]) == ("sa:dev/robot", 5)
     assert row["before"] > 0
     text = made.yaml()
@@ -293,7 +293,7 @@ def test_a_role_that_is_used_in_full_stays() -> None:
         event("get", "configmaps", name="c"),
     ]
     made = least_privilege(world(*objects), log)
-    [row] = made.frame().to_dict("records")
+    [row] = made.to_frame().to_dict("records")
     assert row["reused"] == ("pods",)
     assert [key.name for key in made.deletions()] == ["more"]
     [new] = [obj for obj in made.manifests() if obj["kind"] == "Role"]

@@ -55,7 +55,7 @@ class Cut:
         """The access that it takes: single permissions times subjects, and one for each change."""
         return sum(self.costs[one] for one in self.removals)
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """One row per change: change (in words), kind, object, namespace, cost, closes (paths), subjects (of them)."""
         rows = []
         for one in self.removals:

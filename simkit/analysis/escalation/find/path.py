@@ -138,7 +138,7 @@ class Path:
             raise SimkitError("a path is proven on a cluster: path.prove(simkit.load(...))")
         return prove(self, where, members=members)
 
-    def frame(self) -> DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per step: step, primitive, title, target, cost, granted_by (the first source of each need)."""
         rows = [
             (

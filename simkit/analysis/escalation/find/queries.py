@@ -71,7 +71,7 @@ class Escalations(Sequence[Path]):
     def __iter__(self) -> Iterator[Path]:
         return iter(self.paths)
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """One row per path: subject, goal, hops, cost, severity, primitives (ids), path (what is passed)."""
         return table(map(_row, self.paths), COLUMNS)
 
@@ -354,7 +354,7 @@ def compare_paths(
     -------
     DataFrame
         One row per subject and goal whose best path appeared (``new``), went away (``closed``), or became shorter or
-        longer: change, then the columns of ``Escalations.frame`` and hops_before.
+        longer: change, then the columns of ``Escalations.to_frame`` and hops_before.
     """
     old = {
         (path.subject, path.goal.name): path for path in escalations(before, goal=goal, direct=True, members=members)

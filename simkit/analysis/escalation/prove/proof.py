@@ -46,7 +46,7 @@ class Proof:
         """What others are assumed to do, each once."""
         return tuple(dict.fromkeys(one.assumption for one in self.performed if one.assumption))
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """One row per request: step, primitive, actor, request, status, message, assumption."""
         return table(
             [
@@ -90,7 +90,7 @@ class Proofs(Sequence[Proof]):
     def __bool__(self) -> bool:
         return all(one.proven for one in self.proofs)
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """One row per path: subject, goal, verdict, requests, assumptions, primitives, reason."""
         rows = [
             (
@@ -102,7 +102,7 @@ class Proofs(Sequence[Proof]):
         return table(rows, SUMMARY_COLUMNS)
 
     def __str__(self) -> str:
-        counts = self.frame()["verdict"].value_counts().to_dict() if self.proofs else {}
+        counts = self.to_frame()["verdict"].value_counts().to_dict() if self.proofs else {}
         return f"{counted(len(self.proofs), 'path')}: " + (
             ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
         )
@@ -110,7 +110,7 @@ class Proofs(Sequence[Proof]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        made: str = self.frame().to_html(index=False)
+        made: str = self.to_frame().to_html(index=False)
         return f"<p><b>{self}</b></p>{made}"
 
 
