@@ -13,6 +13,7 @@ from simkit.meta.domain import META_GROUP
 from simkit.meta.duration import seconds
 from simkit.meta.errors import StatusError, bad_request, invalid, unexplained
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
+from simkit.meta.go_number import parse_uint
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
 
@@ -269,11 +270,10 @@ def revision(text: str) -> int:
     """A resourceVersion as a number; raises the 500 without reason that kube-apiserver gives for any other text."""
     if not text:
         return 0
-    if not (text.isascii() and text.isdigit()):
-        raise _no_revision(text, "invalid syntax")
-    if len(text) > _LONGEST or int(text) >= _BEYOND:
-        raise _no_revision(text, "value out of range")
-    return int(text)
+    try:
+        return parse_uint(text)
+    except ValueError as error:
+        raise unexplained(f"resourceVersion: Invalid value: {quoted(text)}: {error}") from None
 
 
 def stored_revision(text: str) -> int:
@@ -282,8 +282,3 @@ def stored_revision(text: str) -> int:
         return revision(text)
     except StatusError as error:
         raise bad_request(f"invalid resource version: {error.message}") from None
-
-
-def _no_revision(text: str, why: str) -> StatusError:
-    shown = quoted(text)
-    return unexplained(f"resourceVersion: Invalid value: {shown}: strconv.ParseUint: parsing {shown}: {why}")

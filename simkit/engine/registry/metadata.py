@@ -20,7 +20,7 @@ _LONGEST_GENERATED: Final = 63
 def stamp_new(draft: Draft, chance: NameSource, now: float) -> None:
     """Give a new object its uid, time and, if asked, a generated name; take away what clients may not set."""
     metadata: dict[str, Any] = draft["metadata"]
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"):
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
         metadata.pop(name, None)
     metadata["creationTimestamp"] = timestamp(now)
     metadata["uid"] = chance.uid()

@@ -16,6 +16,7 @@ from simkit.language.merge.update import with_old_times
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import STALE, already_exists, conflict, invalid, not_found, unexplained
 from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, Shown, invalid_value, required
+from simkit.meta.go_number import parse_uint
 from simkit.meta.names import GroupKind, Key, Revision
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -62,11 +63,10 @@ class Registry:
         return self._create(write, draft)
 
     def _create(self, write: Write, draft: Draft) -> Outcome:
-        metadata = draft["metadata"]
-        if metadata.get("resourceVersion") and not write.creates:
-            raise unexplained("resourceVersion should not be set on objects to be created")
         draft = write.mutate(write.track(None, draft), None)
         draft["metadata"] = dict(draft["metadata"])
+        if write.creates:
+            _numbered(draft["metadata"].get("resourceVersion", ""))
         meta.stamp_new(draft, self.chance, self.clock.now())
         write.scope.withhold(draft, None)
         with self._allocated(write, draft, None):
@@ -92,6 +92,8 @@ class Registry:
             if self.store.get(key) is not None:
                 raise already_exists(scope.resource, key.name, generated=generated)
             return Outcome(Entry(key, Revision(0), scope.rules.stored(draft)), created=True)
+        if not write.creates:
+            _refuse_numbered(draft)
         try:
             return Outcome(self.store.put(key, scope.rules.stored(draft), expect=ABSENT), created=True)
         except Stale:
@@ -201,16 +203,14 @@ class Registry:
                 draft.pop("status", None)
 
     def _check_version(self, write: Write, given: str, live: Entry) -> None:
-        if not given or given == "0":
+        if not _numbered(given):
             if write.scope.rules.requires_resource_version:
                 detail = "must be specified for an update"
                 error = invalid_value("metadata.resourceVersion", Shown("0x0"), detail)
                 group, plural = write.scope.resource  # kube-apiserver names the resource in place of the kind
                 raise invalid(GroupKind(group, plural), write.key.name, [error])
             return
-        if not given.isdigit():
-            raise unexplained(f'strconv.ParseUint: parsing "{given}": invalid syntax')
-        if given != live.object["metadata"].get("resourceVersion"):
+        if _numbered(given) != live.revision:
             raise conflict(write.scope.resource, write.key.name, STALE)
 
     def _check(self, write: Write, draft: Draft, live: Object) -> None:
@@ -259,6 +259,27 @@ class Registry:
         if deletion.dry_run:
             return Outcome(Entry(live.key, live.revision, draft), finished=False)
         return Outcome(self.store.put(live.key, draft, expect=live.revision), finished=False)
+
+
+def _numbered(version: str) -> int:
+    """A resourceVersion as a number, 0 for none. Raises the 500 of a text that is no number."""
+    try:
+        return parse_uint(version) if version else 0
+    except ValueError as error:
+        raise unexplained(str(error)) from None
+
+
+def _refuse_numbered(draft: Object) -> None:
+    """Raise the 500 of a new object that says at which revision it stands; what is no number is not looked at.
+
+    It is the last check, as in ``k8s.io/apiserver/pkg/storage/etcd3/store.go``, release 1.30.
+    """
+    try:
+        version = parse_uint(draft["metadata"].get("resourceVersion") or "0")
+    except ValueError:
+        return
+    if version:
+        raise unexplained("resourceVersion should not be set on objects to be created")
 
 
 def removable(draft: Object) -> bool:

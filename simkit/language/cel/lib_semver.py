@@ -14,6 +14,7 @@ from simkit.language.cel.declarations import Library, declared
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.types import parsed
 from simkit.meta.fielderror import quoted
+from simkit.meta.go_number import parse_uint
 
 _DIGITS: Final = re.compile("[0-9]*")
 _WORD: Final = re.compile("[0-9A-Za-z-]*")
@@ -89,12 +90,10 @@ def _number(text: str, name: str, title: str) -> int:
 
 
 def _parsed(text: str) -> int:
-    told = f"strconv.ParseUint: parsing {quoted(text)}: "
-    if not text:
-        raise EvaluationError(f"{told}invalid syntax")
-    if len(text) > 20 or int(text) >= 2**64:
-        raise EvaluationError(f"{told}value out of range")
-    return int(text)
+    try:
+        return parse_uint(text)
+    except ValueError as error:
+        raise EvaluationError(str(error)) from None
 
 
 def _prerelease(text: str) -> str:

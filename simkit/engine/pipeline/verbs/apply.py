@@ -15,7 +15,6 @@ from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding, con
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge.apply import apply
-from simkit.language.merge.validate import metadata_of
 from simkit.language.yaml.decode import Repeat
 from simkit.meta import go_json
 from simkit.meta.clock import timestamp
@@ -36,7 +35,7 @@ def apply_intent(engine: Engine, context: RequestContext, scope: RequestScope) -
         shown = scope.from_storage(live) if live is not None else None
         merged = apply(
             shown,
-            applied if live is not None else _without_version(applied),
+            applied,
             scope.schema,
             manager=options.manager,
             force=options.force,
@@ -103,11 +102,3 @@ def _check_new(scope: RequestScope, name: str, draft: Draft) -> None:
     if uid:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(scope.resource.group_resource, name, why)
-
-
-def _without_version(applied: dict[str, Any]) -> dict[str, Any]:
-    """An apply that creates takes no notice of a resourceVersion."""
-    given = metadata_of(applied)
-    if "resourceVersion" not in given:
-        return applied
-    return {**applied, "metadata": {name: value for name, value in given.items() if name != "resourceVersion"}}
