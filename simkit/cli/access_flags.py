@@ -105,8 +105,8 @@ def _add_providers(group: Any) -> None:
     group.add_argument(f"{hook}-cache-ttl", type=seconds, default=120.0, metavar="DURATION", help="default 2m")
 
 
-def settings(args: argparse.Namespace, serving: ServingOptions) -> AuthenticationOptions:
-    """The authenticators that the flags ask for. Raises SimkitError."""
+def settings(args: argparse.Namespace, serving: ServingOptions, *, anonymous_auth: bool) -> AuthenticationOptions:
+    """The authenticators that the flags ask for, anonymous requests as the cluster takes them. Raises SimkitError."""
     from simkit.engine.authn.options import AuthenticationOptions
     from simkit.engine.pipeline.non_resource.issuer_discovery import KEYS
 
@@ -120,7 +120,7 @@ def settings(args: argparse.Namespace, serving: ServingOptions) -> Authenticatio
     if keys and args.service_account_signing_key_file is None:
         keys.append(made.token_key)  # whoever names no key to sign with means the made one to be good
     return AuthenticationOptions(
-        anonymous_auth=args.anonymous_auth,
+        anonymous_auth=anonymous_auth,
         client_authorities=made.authority.read_bytes(),
         client_authorities_file=args.client_ca_file,
         proxy_authorities_file=args.requestheader_client_ca_file,

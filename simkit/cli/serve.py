@@ -161,7 +161,8 @@ def _made(args: argparse.Namespace) -> tuple[Server, Assembled]:
     serving = _serving(args)
     _tell_limits(args.release)
     made = _assembled(replace(_options(args), **_signing(args, serving)), args.load)
-    authentication = build(access_flags.settings(args, serving), live(made.store), clock, made.engine.metrics)
+    settings = access_flags.settings(args, serving, anonymous_auth=made.options.anonymous_auth)
+    authentication = build(settings, live(made.store), clock, made.engine.metrics)
     made.engine.authenticate_with(authentication)
     if args.load is None:
         publish(made.engine)
@@ -191,8 +192,6 @@ def _serving(args: argparse.Namespace) -> ServingOptions:
     from simkit.engine.authn.options import read_file
     from simkit.engine.http.server import ServingOptions
 
-    if (args.tls_cert_file is None) != (args.tls_private_key_file is None):
-        raise SimkitError("a serving certificate and its key must be given together")
     return ServingOptions(
         host=args.bind_address,
         port=args.secure_port or None,

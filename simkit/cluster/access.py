@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -26,7 +27,26 @@ from simkit.meta.fielderror import quoted
 from simkit.snapshot.protocol import Snapshot
 
 MODES: Final = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
+_LOG: Final = logging.getLogger("simkit.cluster")
 _MOUNTED: Final = Path("/var/run/secrets") / LABEL_DOMAIN / "serviceaccount"
+
+
+def apply_authorization(options: Options) -> Options:
+    """The options without anonymous authentication where AlwaysAllow is among the modes, which the log then says.
+
+    A mode that is named in a configuration file does not count.
+
+    References
+    ----------
+    ``ApplyAuthorization`` in k8s.io/kubernetes/pkg/kubeapiserver/options/authentication.go, release 1.30.
+    """
+    if not options.anonymous_auth or "AlwaysAllow" not in options.authorization_mode:
+        return options
+    _LOG.warning(
+        "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. "
+        "You should use a different authorizer"
+    )
+    return replace(options, anonymous_auth=False)
 
 
 class _Silent:

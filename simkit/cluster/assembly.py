@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simkit.cluster import bootstrap
-from simkit.cluster.access import Access
+from simkit.cluster.access import Access, apply_authorization
 from simkit.cluster.controllers import Means, controllers
 from simkit.cluster.extensions import Extensions, performing
 from simkit.cluster.options import Options
@@ -78,6 +78,7 @@ class Assembled:
         forked: bool = False,
         rested: bool = False,
     ) -> None:
+        options = apply_authorization(options)
         self.options, self.store, self.captured = options, store, captured
         self._snapshot: StoreSnapshot | None = None
         self.clock = options.clock or SystemClock()

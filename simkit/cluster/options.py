@@ -41,6 +41,7 @@ class Options:
     authorization_webhook_cache_unauthorized_ttl: float = 30.0
     """Seconds for which the service's answers are remembered."""
     anonymous_auth: bool = True
+    """Whether who offers no credentials is ``system:anonymous``; never with the mode AlwaysAllow."""
     authenticators: Sequence[Authenticator] = ()
     """Asked in order; none are needed in process, where the caller says who it is."""
     feature_gates: Mapping[str, bool] = field(default_factory=dict)

@@ -81,17 +81,38 @@ def test_both_ports(tmp_path: Path) -> None:
     assert orjson.loads(config.read_bytes())["clusters"][0]["cluster"]["server"] == f"https://127.0.0.1:{secure}"
 
 
+def tokens_in(folder: Path) -> list[str]:
+    """Flags for a token of an administrator."""
+    (folder / "tokens.csv").write_text("s3cret,root,1,system:masters\n")
+    return ["--token-auth-file", str(folder / "tokens.csv")]
+
+
+def test_nobody_is_anonymous_where_everything_is_allowed(tmp_path: Path) -> None:
+    """With AlwaysAllow among the modes a request without credentials, or with ones of no known sort, is a 401."""
+    port = free_port()
+    flags = ["--secure-port", "0", "--insecure-port", str(port), "--controllers", "", *tokens_in(tmp_path)]
+    flags += ["--authorization-mode", "RBAC,AlwaysAllow", "--anonymous-auth=true", "--cert-dir", str(tmp_path)]
+    with serving(flags):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("GET", "/api", headers={"Authorization": "Basic YTpi"})
+        answer = connection.getresponse()
+        answer.read()
+        found = [answer.status, *(asked(connection, "/api", token)[0] for token in ("", "s3cret"))]
+        connection.close()
+    assert found == [401, 401, 200]
+
+
 def test_loaded_objects(tmp_path: Path) -> None:
     """A dump is served as it is, and an interrupt ends the server as well."""
     dump = tmp_path / "dump.yaml"
     dump.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns, uid: kept}\ndata: {k: v}\n")
     port = free_port()
     flags = ["--secure-port", "0", "--insecure-port", str(port), "--load", str(dump), "--controllers", ""]
-    flags += ["--authorization-mode", "AlwaysAllow", "--cert-dir", str(tmp_path)]
+    flags += ["--authorization-mode", "AlwaysAllow", "--cert-dir", str(tmp_path), *tokens_in(tmp_path)]
     with serving(flags, signal.SIGINT) as line:
         assert line == f"<simkit server at http://127.0.0.1:{port}> is ready\n"
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-        status, found = asked(connection, "/api/v1/namespaces/ns/configmaps/a")
+        status, found = asked(connection, "/api/v1/namespaces/ns/configmaps/a", "s3cret")
         connection.close()
         assert status == 200
         assert (found["metadata"]["uid"], found["data"]) == ("kept", {"k": "v"})
@@ -102,15 +123,19 @@ def test_a_file_of_objects_is_served_again(tmp_path: Path) -> None:
     port = free_port()
     flags = ["--secure-port", "0", "--insecure-port", str(port), "--storage", f"sqlite:{tmp_path / 'objects.db'}"]
     flags += ["--authorization-mode", "AlwaysAllow", "--cert-dir", str(tmp_path), "--controllers", ""]
+    flags += tokens_in(tmp_path)
     made = orjson.dumps({"metadata": {"name": "a"}, "data": {"k": "v"}})
     seen = []
     for _ in range(2):
         with serving(flags):
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-            connection.request("POST", "/api/v1/namespaces/default/configmaps", made)
+            connection.request(
+                "POST", "/api/v1/namespaces/default/configmaps", made, {"Authorization": "Bearer s3cret"}
+            )
             answer = connection.getresponse()
             seen.append((answer.status, orjson.loads(answer.read()).get("reason")))
-            seen.append(asked(connection, "/api/v1/namespaces/default/services/kubernetes")[1]["metadata"]["uid"])
+            service = asked(connection, "/api/v1/namespaces/default/services/kubernetes", "s3cret")[1]
+            seen.append(service["metadata"]["uid"])
             connection.close()
     assert seen[0::2] == [(201, None), (409, "AlreadyExists")]
     assert seen[1] == seen[3]
@@ -141,10 +166,12 @@ def test_a_loaded_server_calls_nobody_unless_told_where(tmp_path: Path, more: li
     dump.write_text(HOOK)
     port = free_port()
     flags = ["--secure-port", "0", "--insecure-port", str(port), "--load", str(dump), "--controllers", "", *more]
-    with serving([*flags, "--authorization-mode", "AlwaysAllow", "--cert-dir", str(tmp_path)]):
+    flags += ["--authorization-mode", "AlwaysAllow", "--cert-dir", str(tmp_path), *tokens_in(tmp_path)]
+    with serving(flags):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         body = orjson.dumps({"metadata": {"name": "a"}})
-        connection.request("POST", "/api/v1/namespaces/ns/configmaps", body, {"Content-Type": "application/json"})
+        headers = {"Content-Type": "application/json", "Authorization": "Bearer s3cret"}
+        connection.request("POST", "/api/v1/namespaces/ns/configmaps", body, headers)
         answer = connection.getresponse()
         content = answer.read()
         connection.close()
@@ -178,6 +205,20 @@ def test_wrong_flags(capsys: pytest.CaptureFixture[str], tmp_path: Path, flags: 
     """A value that cannot be is refused before anything is served, with what was wrong."""
     assert main(["serve", "--cert-dir", str(tmp_path), "--secure-port", str(free_port()), *flags]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_server_without_a_port_reads_no_dump(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """It is refused before anything is loaded."""
+    assert main(["serve", "--cert-dir", str(tmp_path), "--secure-port", "0", "--load", "/nowhere/dump.yaml"]) == 2
+    assert "a server needs a port" in capsys.readouterr().err
+
+
+def test_a_taken_port_is_told_with_advice_that_helps(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Port 0 is not offered: it switches HTTPS off."""
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = str(holder.getsockname()[1])
+        assert main(["serve", "--cert-dir", str(tmp_path), "--secure-port", port, "--controllers", ""]) == 2
+    assert capsys.readouterr().err.rstrip().endswith("is held by another process; stop that, or choose another port")
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

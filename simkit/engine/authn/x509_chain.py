@@ -131,7 +131,7 @@ class _PathBuilder:
                 continue
             try:
                 _check(issuer, self._moment)
-                _check_authority(issuer, path)
+                _check_authority(issuer, path, trusted=issuer in self._trusted)
                 return self.climb((*path, issuer))
             except TooManyChecks:
                 raise
@@ -166,8 +166,14 @@ def _check(certificate: x509.Certificate, moment: datetime) -> None:
             raise Untrusted("certificate specifies an incompatible key usage")
 
 
-def _check_authority(issuer: x509.Certificate, path: Sequence[x509.Certificate]) -> None:
-    """An authority may sign, may have this many authorities below it, and says nothing about the leaf's names."""
+def _check_authority(issuer: x509.Certificate, path: Sequence[x509.Certificate], *, trusted: bool) -> None:
+    """An authority may sign, may have this many authorities below it, and says nothing about the leaf's names.
+
+    Certificates of version 1 have no extensions that could say so: they sign where they are trusted themselves, as in
+    Go's ``CheckSignatureFrom``.
+    """
+    if trusted and issuer.version is x509.Version.v1:
+        return
     values = {type(extension.value): extension.value for extension in issuer.extensions}
     constraints = values.get(x509.BasicConstraints)
     if not isinstance(constraints, x509.BasicConstraints) or not constraints.ca:

@@ -184,6 +184,8 @@ def _context(authorities: bytes, insecure: bool, certificate: bytes, key: bytes)
     except ssl.SSLError:
         text = "unable to load root certificates: unable to parse bytes as PEM block"
         raise Unreachable(text) from None
+    # As in Go: whatever is in the bundle is trusted, roots of version 1 and authorities that others signed among it.
+    context.verify_flags = context.verify_flags & ~ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN
     if insecure:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     if certificate:

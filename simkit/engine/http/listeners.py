@@ -58,8 +58,8 @@ def _why(host: str, port: int, error: OSError) -> str:
         return f"cannot listen on {host} port {port}: {error.strerror or error}"
     holder = _HOLDERS.get(port)
     if holder is not None:
-        return f"port {port} is held by {holder!r} in this process; stop() it first, or choose another port (0: any)"
-    return f"port {port} on {host} is held by another process; stop that, or choose another port (0: any free one)"
+        return f"port {port} is held by {holder!r} in this process; stop() it first, or choose another port"
+    return f"port {port} on {host} is held by another process; stop that, or choose another port"
 
 
 def is_loopback(host: str) -> bool:

@@ -60,6 +60,11 @@ class ServingOptions:
         Versions, cipher suites and further certificates.
     transport_security
         Directives of the header Strict-Transport-Security; without any it is not sent.
+
+    Raises
+    ------
+    SimkitError
+        Without any port, or for a certificate without its key.
     """
 
     host: str = _LOOPBACK
@@ -76,6 +81,12 @@ class ServingOptions:
     shutdown: ShutdownOptions = field(default_factory=ShutdownOptions)
     tls: TLSOptions = field(default_factory=TLSOptions)
     transport_security: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.port is None and self.insecure_port is None:
+            raise SimkitError("a server needs a port: the secure one, the insecure one, or both")
+        if (self.certificate_file is None) != (self.key_file is None):
+            raise SimkitError("a serving certificate and its key must be given together")
 
     def identities(self, clock: Clock | None = None) -> certificates.CertificateFiles:
         """The certificates and keys of the folder, made where needed. Raises SimkitError."""
@@ -133,10 +144,6 @@ class Server:
         upkeep: ControllerRunner | None = None,
     ) -> None:
         self.serving = serving or ServingOptions()
-        if self.serving.port is None and self.serving.insecure_port is None:
-            raise SimkitError("a server needs a port: the secure one, the insecure one, or both")
-        if (self.serving.certificate_file is None) != (self.serving.key_file is None):
-            raise SimkitError("a serving certificate and its key must be given together")
         self._engine, self._clock, self._compress = engine, clock, compress
         self._departing, self._upkeep = shutdown_target, upkeep
         self._thread: threading.Thread | None = None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from simkit.engine.http.request_client_cert import request_client_cert
+from simkit.engine.http.request_client_cert import name_authorities, request_client_cert
 from simkit.meta.errors import SimkitError
 
 _NO_CHECK_TIME: Final = 0x200000
@@ -53,8 +53,9 @@ def server_context(
     Notes
     -----
     A client may come without a certificate. One that it sends is judged by the authenticators, on the cluster's clock
-    and for each authority apart; the handshake takes any. Where that cannot be had (see ``anypeer``), a certificate of
-    an authority that is in none of the bundles, or one not made for clients, ends the connection in the handshake.
+    and for each authority apart; the handshake takes any, and names those of the bundles as acceptable. Where that
+    cannot be had (see ``request_client_cert``), a certificate of an authority that is in none of the bundles, or one
+    not made for clients, ends the connection in the handshake.
     Sessions are not resumed, since a resumed one would come without the intermediate certificates.
     """
     settings = settings or TLSOptions()
@@ -96,6 +97,7 @@ def _context(certificate: Path, key: Path, authorities: Sequence[bytes], setting
         context.verify_mode = ssl.CERT_OPTIONAL
         context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME) | ssl.VERIFY_X509_PARTIAL_CHAIN
         request_client_cert(context)
+        name_authorities(context, authorities)
     return context
 
 

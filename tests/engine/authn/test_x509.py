@@ -160,6 +160,46 @@ def test_who_may_sign() -> None:
     assert refused(chain(make("ann", silent), silent), pem(CA), "may not sign")
 
 
+def first_version(common: str, issuer: Made | None = None) -> Made:
+    """A certificate of version 1, which has no extensions: one of version 3 without them, signed anew."""
+
+    def der(tag: int, content: bytes) -> bytes:
+        size = len(content)
+        return (
+            bytes([tag, *([size] if size < 128 else [0x81, size] if size < 256 else [0x82, *divmod(size, 256)])])
+            + content
+        )
+
+    made, key = make(common, issuer, days=(-100, 100))
+    signer = issuer[1] if issuer else key
+    assert isinstance(signer, ec.EllipticCurvePrivateKey)
+    whole = made.tbs_certificate_bytes
+    fields = whole[4 if whole[1] == 0x82 else 3 :].removeprefix(b"\xa0\x03\x02\x01\x02")
+    signed = der(0x30, fields)
+    algorithm = bytes.fromhex("300a06082a8648ce3d040302")  # ecdsa-with-SHA256
+    signature = der(0x03, b"\x00" + signer.sign(signed, ec.ECDSA(hashes.SHA256())))
+    return x509.load_der_x509_certificate(der(0x30, signed + algorithm + signature)), key
+
+
+def test_authorities_of_version_1() -> None:
+    """A trusted root of version 1 vouches for clients, as in Go; an authority between that is of version 1 does not."""
+    root = first_version("old root")
+    assert root[0].version is x509.Version.v1
+    assert judged(chain(make("ann", root)), pem(root)) == Identity("ann")
+    between = make("between", root, extensions=[constraints()])
+    assert judged(chain(make("ann", between), between), pem(root)) == Identity("ann")
+    old = first_version("old", CA)
+    assert refused(chain(make("ann", old), old), pem(CA), "not a certificate authority")
+    assert refused(chain(make("ann", make("root"))), pem(CA), "unknown authority")
+
+
+def test_trusted_roots_of_version_3_say_that_they_may_sign() -> None:
+    """A root of version 3 without basic constraints, or with ones that say no, vouches for nobody."""
+    for extensions in ([], [constraints(ca=False)]):
+        root = make("root", extensions=extensions)
+        assert refused(chain(make("ann", root)), pem(root), "not a certificate authority")
+
+
 def test_uses() -> None:
     """A certificate made for servers only is no client's; one for any use is."""
     assert refused(

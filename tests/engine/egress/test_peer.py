@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from simkit.engine.egress.address import Peer, Unreachable
-from simkit.engine.egress.peer import fetch, send, whole
+from simkit.engine.egress.peer import _context, fetch, send, whole
 from simkit.engine.egress.policy import EgressPolicy, SkippedCall
 from simkit.engine.http.keypair import make_authority
 from simkit.meta.errors import SimkitError
@@ -38,6 +38,14 @@ def test_an_insecure_peer_is_not_verified(tmp_path: Path) -> None:
         with pytest.raises(Unreachable, match="x509: certificate signed by unknown authority"):
             fetch(peer_of(service.url), "GET", "/", {}, timeout=5)
         assert fetch(peer_of(service.url, insecure=True), "GET", "/", {}, timeout=5)[0] == 200
+
+
+def test_trusted_authorities_need_no_more_than_to_be_in_the_bundle() -> None:
+    """As in Go: authorities that others signed are trusted, and OpenSSL's strict mode is off, whatever Python's default."""
+    bundle = make_authority("root", SPAN).certificate_pem()
+    context = _context(bundle, insecure=False, certificate=b"", key=b"")
+    assert context.verify_flags & ssl.VERIFY_X509_PARTIAL_CHAIN
+    assert not context.verify_flags & ssl.VERIFY_X509_STRICT
 
 
 def test_answers_have_a_greatest_size(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import orjson
 import pytest
 
 from simkit.engine.authn.x509 import ClientCertificates
-from simkit.engine.http import request_client_cert
+from simkit.engine.http import openssl_context
 from simkit.engine.http.certificates import CertificateFiles
 from simkit.engine.http.keypair import KeyPair, make_authority
 from simkit.engine.http.server import Server, ServingOptions
@@ -267,7 +267,7 @@ def test_where_openssl_cannot_be_reached(
     monkeypatch: pytest.MonkeyPatch, shelf: EchoHandler, folder: Path, identities: CertificateFiles, tmp_path: Path
 ) -> None:
     """Where its switch cannot be had, OpenSSL itself ends the handshake with such a certificate, and no other."""
-    monkeypatch.setattr(request_client_cert, "_OLDEST_UNTRIED", (3, 0))
+    monkeypatch.setattr(openssl_context, "_OLDEST_UNTRIED", (3, 0))
     authority = KeyPair.load(identities.authority.read_bytes(), identities.authority.with_name("ca.key").read_bytes())
     with Server(shelf, ServingOptions(certificate_folder=folder)) as server:
         known = Client(

@@ -74,6 +74,38 @@ def test_certificates_by_name(shelf: EchoHandler, folder: Path, tmp_path: Path) 
         assert spoken(server, name="localhost")[2] == spoken(server, name="one.example")[2] == "CN=kubernetes-apiserver"
 
 
+def greeted(server: Server) -> bytes:
+    """All that a server of version 1.2 says in the clear before the client shows a certificate."""
+    context = ssl._create_unverified_context()
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    read, written = ssl.MemoryBIO(), ssl.MemoryBIO()
+    hello = context.wrap_bio(read, written, server_hostname="localhost")
+    with pytest.raises(ssl.SSLWantReadError):
+        hello.do_handshake()
+    heard = b""
+    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=10) as plain:
+        plain.sendall(written.read())
+        while not heard.endswith(b"\x0e\x00\x00\x00"):  # ServerHelloDone
+            heard += plain.recv(65536)
+    return heard
+
+
+def test_acceptable_authorities_are_named(shelf: EchoHandler, folder: Path, identities: CertificateFiles) -> None:
+    """The handshake names the authorities of clients and front proxies, the made one among them, each once."""
+    clients, proxies, strangers = (make_authority(name, SPAN) for name in ("clients", "proxies", "strangers"))
+    bundle = clients.certificate_pem() * 2
+    serving = ServingOptions(
+        certificate_folder=folder, client_authorities=bundle, proxy_authorities=proxies.certificate_pem()
+    )
+    made = x509.load_pem_x509_certificate(identities.authority.read_bytes())
+    with Server(shelf, serving) as server:
+        heard = greeted(server)
+    request = heard[heard.rindex(made.subject.public_bytes()) - 1000 :]
+    for authority in (clients.certificate, proxies.certificate):
+        assert request.count(authority.subject.public_bytes()) == 1
+    assert strangers.certificate.subject.public_bytes() not in heard
+
+
 def test_wrong_settings(identities: CertificateFiles) -> None:
     """A version or a suite that nobody knows is told."""
     own = identities.certificate, identities.key
