@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from simkit import __version__
-from simkit.meta.errors import SimkitError
+from simkit.cli.notes import complain, note
+from simkit.meta.errors import SimkitError, StatusError
 
 FINE: Final = 0
 FOUND: Final = 1
 WRONG: Final = 2
+INTERRUPTED: Final = 130
+TRACEBACK: Final = "SIMKIT_TRACEBACK"
+"""The environment variable that shows tracebacks."""
 
 
 class Command(NamedTuple):
@@ -64,17 +69,36 @@ def _run(args: argparse.Namespace) -> int:
             code: int = args.run(args)
         sys.stdout.flush()
         for warning in told:
-            print(f"simkit: {warning.message}", file=sys.stderr)
-    except SimkitError as wrong:
-        print(f"simkit: {wrong}", file=sys.stderr)
+            note(str(warning.message))
+    except (SimkitError, StatusError) as wrong:
+        complain(str(wrong))
         return WRONG
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of the output went away, as `head` does; there is nobody to tell
+        _let_go_of_output()
         return FINE
     except OSError as wrong:
-        print(f"simkit: {wrong}", file=sys.stderr)
+        complain(str(wrong))
         return WRONG
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except Exception as fault:
+        return _own_fault(fault)
     return code
+
+
+def _let_go_of_output() -> None:
+    """The reader of the output went away, as ``head`` does: what is still to be flushed goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _own_fault(fault: Exception) -> int:
+    """The exit code after an error that is no answer to wrong use; it must not read as one of findings."""
+    if os.environ.get(TRACEBACK):
+        raise fault
+    complain(f"this is a fault of simkit: {type(fault).__name__}: {fault}")
+    complain(f"set {TRACEBACK}=1 to see where, and please report it together with the command")
+    return WRONG
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

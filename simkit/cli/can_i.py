@@ -63,7 +63,7 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
     from simkit.analysis.access.can import can
 
     answer = can(
-        read(args),
+        read(args, namespace=args.namespace),
         subject,
         args.verb,
         args.resource,

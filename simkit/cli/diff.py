@@ -47,5 +47,5 @@ def run(args: argparse.Namespace) -> int:
     if args.output == "markdown":
         sys.stdout.write(comment(rows))
     else:
-        write_rows(COLUMNS, rows, args.output)
+        write_rows(COLUMNS, rows, args.output, empty="no differences: nobody gained or lost anything")
     return 1 if any(row["change"] == "gained" for row in rows) else 0

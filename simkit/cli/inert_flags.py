@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+
+from simkit.cli.notes import note
 
 _STORE: Final = "objects are kept in memory, or in the file of --storage"
 _NODES: Final = "there are no nodes to connect to"
@@ -100,4 +101,4 @@ def tell(args: argparse.Namespace) -> None:
     """Say of each flag that was used that it has no effect, and why."""
     why = {name: reason for reason, names in INERT.items() for name in names}
     for name in dict.fromkeys(getattr(args, "inert", ())):
-        print(f"simkit: --{name} has no effect: {why[name]}", file=sys.stderr)
+        note(f"--{name} has no effect: {why[name]}")

@@ -10,6 +10,8 @@ from typing import Any, Final, TextIO
 
 import orjson
 
+from simkit.cli.notes import note
+
 FORMATS: Final = ("table", "json", "csv", "markdown")
 
 Row = Mapping[Any, Any]
@@ -22,13 +24,25 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def write_rows(columns: Sequence[str], rows: Iterable[Row], form: str, *, stream: TextIO | None = None) -> None:
-    """Write rows in one of the ``FORMATS``, to standard output unless told otherwise."""
+def write_rows(
+    columns: Sequence[str],
+    rows: Iterable[Row],
+    form: str,
+    *,
+    stream: TextIO | None = None,
+    empty: str = "nothing was found",
+) -> None:
+    """Write rows in one of the ``FORMATS``, to standard output unless told otherwise.
+
+    For people, ``empty`` is said instead of a table without rows: on standard error, as kubectl does it.
+    """
     out, listed = stream or sys.stdout, list(rows)
     if form == "json":
         out.write(json_text([{name: row[name] for name in columns} for row in listed]))
     elif form == "csv":
         _write_csv(columns, listed, out)
+    elif form == "table" and not listed:
+        note(empty)
     else:
         out.write(_aligned(columns, listed, "github" if form == "markdown" else "plain"))
 

@@ -19,7 +19,7 @@ examples:
 Secret values are always gone. With --pseudonyms names are replaced too, the same name by the same pseudonym, so that
 every question about access has the same answer. Kinds, rules, API groups and the names of defaults stay.
 
-Exit code: 0 when all was read, 1 when something could not be read, 2 for wrong use.
+Exit code: 0 when all was read, 2 when something could not be read, or for wrong use.
 """
 
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     shown = redacted(dump.objects, pseudonyms=_pseudonyms(args), keep_config=args.keep_configmaps)
     save(MemorySnapshot(shown, captured=dump.captured, index=dump.index), args.to)
     print(f"{len(dump):,} objects are in {args.to}", file=sys.stderr)
-    return 1 if dump.lost else 0
+    return 2 if dump.lost else 0
 
 
 def _pseudonyms(args: argparse.Namespace) -> Any:

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from simkit import __version__
 from simkit.cli import access_flags, audit_flags, inert_flags, object_flags, outside, request_flags, tls_flags
 from simkit.cli.flag_types import Merging, flag, gate_switches, port, switches, words
+from simkit.cli.free_ports import check_ports
+from simkit.cli.notes import complain, note
+from simkit.cli.source import standard_input
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -134,11 +137,13 @@ def run(args: argparse.Namespace) -> int:
     """Serve until told to stop; gives back the exit code."""
     from simkit.meta.garbage_collection import collect_seldom, collection_paused
 
+    check_ports(args.bind_address, args.secure_port, args.insecure_port)
     with collection_paused():  # nothing of what a start makes is garbage, the modules included
         server, made = _made(args)
         collect_seldom()
     try:
-        server.run(lambda: _announce(server, kubeconfig=args.kubeconfig_out))
+        server.run(lambda: _announce(server, dump=args.load))
+        note("the server has stopped" + ("" if made.options.storage != "memory" else "; its objects are gone with it"))
     finally:
         if made.engine.audit is not None:
             made.engine.audit.close()
@@ -182,10 +187,15 @@ def _tell_limits(release: str) -> None:
         print(f"simkit: {text}", file=sys.stderr)
 
 
-def _announce(server: Any, *, kubeconfig: Path | None) -> None:
+def _announce(server: Any, *, dump: Path | None) -> None:
+    """Tell that the server is ready, how to use it, what does not run, and how to stop it."""
     print(f"{server!r} is ready", flush=True)
     if server.kubeconfig is not None:
         print(f"kubectl --kubeconfig {server.kubeconfig} get namespaces", flush=True)
+    if dump is not None:
+        note(f"it started with the objects of {dump}; changes are not written back")
+    note("there is no scheduler and no kubelet: pods stay Pending, and log and exec have nothing to reach")
+    note("stop it with Ctrl-C")
 
 
 def _serving(args: argparse.Namespace) -> ServingOptions:
@@ -256,7 +266,9 @@ def _assembled(options: Options, dump: Path | None) -> Assembled:
         return assembly.fresh(options)
     from simkit.snapshot.load import load
 
-    read = load(dump, release=options.release)
+    read = load(standard_input() if str(dump) == "-" else dump, release=options.release)
+    for problem in read.lost:
+        complain(str(problem))
     return assembly.loaded(options, read, whole=True, calls=bool(options.services))
 
 

@@ -5,22 +5,27 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from simkit.cli.notes import complain, note
 from simkit.meta import datasets
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load
 from simkit.snapshot.protocol import Snapshot
+from simkit.snapshot.sources import Source
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
 DEMO: Final = "clusters/pellowick.json.gz"
 RELEASE: Final = "1.30"
-_WHAT: Final = "what 'kubectl get -A -o yaml' or the like wrote: files, folders, archives"
+_WHAT: Final = "objects that kubectl, Helm or the like wrote: files, folders, archives; - is standard input"
+_NAMESPACES: Final = GroupResource("", "namespaces")
 
 
 def add_source(parser: argparse.ArgumentParser, *, paths: bool = False) -> None:
@@ -97,19 +102,23 @@ def paths_of(args: argparse.Namespace) -> list[str]:
     return [*getattr(args, "path", ()), *args.dump]
 
 
-def read(args: argparse.Namespace) -> Snapshot:
-    """What was chosen, as a snapshot."""
-    return opened(args).snapshot()
+def read(args: argparse.Namespace, *, namespace: str | None = None) -> Snapshot:
+    """What was chosen, as a snapshot; ``namespace``: where the question is about, which had better be there."""
+    dump = opened(args)
+    if not args.manifests:
+        warn_of_unknown_namespace(dump, namespace)
+    return dump.snapshot()
 
 
 def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
     """The dump or the manifests of some paths; what could not be read is told on standard error."""
     release = args.release or RELEASE
+    source = [standard_input() if path == "-" else path for path in paths]
     if args.manifests:
         from simkit.cluster.loading import onto_defaults
 
-        return _told(load(onto_defaults(paths, release), release=release, captured=["*"], namespace=args.into))
-    return _told(load(paths, release=release, captured=args.complete, namespace=args.into))
+        return _told(load(onto_defaults(source, release), release=release, captured=["*"], namespace=args.into))
+    return _told(load(source, release=release, captured=args.complete, namespace=args.into))
 
 
 def _live(args: argparse.Namespace) -> Dump:
@@ -122,8 +131,32 @@ def _live(args: argparse.Namespace) -> Dump:
 
 def _told(dump: Dump) -> Dump:
     for problem in dump.lost:
-        print(f"simkit: {problem}", file=sys.stderr)
+        complain(str(problem))
+    if not dump.objects and dump.lost:
+        raise SimkitError("no object could be read")
     return dump
+
+
+def standard_input() -> Source:
+    """What is piped into the command, as a source of objects."""
+    if sys.stdin.isatty():
+        complain("reading from the terminal; end the input with Ctrl-D")
+    return sys.stdin.buffer
+
+
+def warn_of_unknown_namespace(dump: Dump, namespace: str | None) -> None:
+    """Say so where a namespace is asked about that is not there: the answer stands, but may not be meant."""
+    if not namespace:
+        return
+    listed = {key.name for key in dump.keyed if key.resource == _NAMESPACES}
+    if namespace in listed or any(key.namespace == namespace for key in dump.keyed):
+        return
+    near = get_close_matches(namespace, listed | {key.namespace for key in dump.keyed}, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    if _NAMESPACES in dump.captured and listed:
+        note(f"there is no namespace {namespace!r}{hint}")
+    else:
+        note(f"nothing that was read is in namespace {namespace!r}, and namespaces were not dumped{hint}")
 
 
 def cluster_of(dump: Dump) -> Cluster:

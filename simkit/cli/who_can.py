@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if args.any_name and args.name:
         raise SimkitError(f"--any-name asks about every name, {args.name!r} about one; give one of them")
     found = who_can(
-        read(args),
+        read(args, namespace=args.namespace),
         args.verb,
         args.resource,
         subresource=args.subresource,

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from simkit.meta.names import GroupVersion
 from simkit.snapshot.document import Document
+from simkit.snapshot.field_types import described
 from simkit.snapshot.report import Report
 from simkit.snapshot.sources import SUFFIXES
 
@@ -147,6 +148,6 @@ def stem(file: str) -> str:
 
 
 def _described(value: Any) -> str:
-    if isinstance(value, str):
-        return "a line of text" if "\n" not in value else "plain text"
-    return "nothing" if value is None else f"a {type(value).__name__}"
+    if isinstance(value, str) and "\n" not in value:
+        return "a line of text"
+    return described(value)

@@ -9,6 +9,7 @@ from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, with_metadata
 from simkit.snapshot.events import core_event
+from simkit.snapshot.field_types import first_mismatch
 from simkit.snapshot.filenames import other_than_objects
 from simkit.snapshot.flatten import Found
 from simkit.snapshot.report import Report
@@ -52,6 +53,11 @@ class Intake:
             return
         if not mapping.version_served:
             self._remember_version(mapping, api_version, kind, found)
+        wrong = first_mismatch(obj, self._index.release)
+        if wrong is not None:
+            what = f"{kind} {meta['name']}: {wrong}"
+            self._report.add(found.file, found.line, what, "it was left out, as kube-apiserver refuses it")
+            return
         namespace = meta.get("namespace") or ""
         if mapping.namespaced is not None and mapping.namespaced != bool(namespace):
             obj, namespace = self._seated(obj, mapping, found)

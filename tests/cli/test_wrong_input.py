@@ -1,0 +1,206 @@
+"""Wrong input: exit code 2, never that of findings, and no traceback; what can be read is read."""
+
+from __future__ import annotations
+
+import io
+import random
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from simkit.cli import main
+from simkit.meta.objects import copied
+from tests.analysis.worlds import binding, role, rule
+
+RUN = "import sys; from simkit.cli import main; sys.exit(main())"
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web", "namespace": "dev", "annotations": {"a": "b"}, "ownerReferences": [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1"}]},
+    "spec": {
+        "serviceAccountName": "app",
+        "containers": [{"name": "c", "env": [{"name": "A", "value": "b"}], "securityContext": {"privileged": True}}],
+        "volumes": [{"name": "v", "hostPath": {"path": "/"}}],
+    },
+}  # fmt: skip
+OBJECTS: list[dict[str, Any]] = [
+    role("cluster-admin", rule("*", "*", groups="*")),
+    role("secrets", rule("get,list", "secrets"), rule("get", urls="/metrics"), namespace="dev"),
+    binding("ops", "cluster-admin", "sa:dev/app", "group:devs"),
+    binding("narrow", "secrets", "user:ann", namespace="dev", local=True),
+    POD,
+    {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "app", "namespace": "dev"}},
+    {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "dev"}, "data": {"k": "dg=="}},
+    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "dev", "labels": {"a": "b"}}},
+    {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": "p", "namespace": "dev"},
+     "spec": {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}},
+    {"apiVersion": "extensions/v1beta1", "kind": "Ingress", "metadata": {"name": "i", "namespace": "dev"},
+     "spec": {"rules": [{"host": "h", "http": {"paths": [{"backend": {"serviceName": "s", "servicePort": 80}}]}}]}},
+    {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t", "namespace": "dev"}, "spec": {"a": 1}},
+]  # fmt: skip
+COMMANDS = (
+    "audit DUMP --complete *",
+    "who-can get secrets --dump DUMP --complete * -n dev",
+    "can-i get secrets --as sa:dev/app --dump DUMP --complete *",
+    "escalations DUMP --complete *",
+    "cut DUMP --complete *",
+    "removal-report policy/v1 --dump DUMP",
+    "redact DUMP --pseudonyms --to OUT",
+    "diff DUMP DUMP --complete *",
+)
+WRONG: tuple[Any, ...] = ("text", 7, True, ["a"], {"a": "b"}, [None], [7], {})
+
+
+def run(command: str, dump: Path) -> int:
+    words = [{"DUMP": str(dump), "OUT": str(dump.with_name("out.json"))}.get(word, word) for word in command.split()]
+    return main(words)
+
+
+def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place of a value."""
+    found = [path] if path else []
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return found + [spot for key, item in pairs for spot in spots(item, (*path, key))]
+
+
+def spoiled(seed: int) -> list[Any]:
+    """The objects, some values of which are something else."""
+    chance = random.Random(seed)
+    objects: Any = copied(OBJECTS)
+    for _ in range(4):
+        *path, last = chance.choice(spots(objects))
+        place = objects
+        for step in path:
+            place = place[step]
+        place[last] = chance.choice(WRONG)
+    return list(objects)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_wrong_type_ends_in_a_traceback(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever stands in place of whatever, in every command that reads objects."""
+    monkeypatch.setenv("SIMKIT_TRACEBACK", "1")
+    dump = tmp_path / "dump.json"
+    dump.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": spoiled(seed)}))
+    for command in COMMANDS:
+        assert run(command, dump) in (0, 1, 2), command
+
+
+def test_wrong_objects_are_told_and_the_rest_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With file, line and field, once each."""
+    wrong = {**OBJECTS[2], "metadata": {"name": "bad"}, "subjects": "alice"}
+    dump = tmp_path / "dump.yaml"
+    dump.write_text(yaml.safe_dump_all([*OBJECTS, wrong]))
+    assert main(["who-can", "get", "secrets", "--dump", str(dump), "-n", "dev"]) == 0
+    shown = capsys.readouterr()
+    assert "sa:dev/app" in shown.out
+    line = dump.read_text().splitlines().index("subjects: alice") - 7
+    (told,) = shown.err.splitlines()
+    assert told.startswith(f"simkit: {dump}:")
+    assert abs(int(told.split(":")[2]) - line) <= 1
+    assert told.endswith(
+        "ClusterRoleBinding bad: subjects is text, not a list; it was left out, as kube-apiserver refuses it"
+    )
+
+
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    class Piped:
+        buffer = io.BytesIO(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": OBJECTS}))
+
+        def isatty(self) -> bool:
+            return False
+
+    monkeypatch.setattr(sys, "stdin", Piped())
+    assert main(["who-can", "get", "secrets", "--dump", "-", "-n", "dev"]) == 0
+    assert "user:ann" in capsys.readouterr().out
+
+
+def test_a_namespace_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The answer stands: a grant may come before its namespace."""
+    dump = tmp_path / "dump.json"
+    dump.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": OBJECTS}))
+    assert main(["who-can", "get", "secrets", "--dump", str(dump), "-n", "devv"]) == 0
+    assert capsys.readouterr().err == "simkit: there is no namespace 'devv'; did you mean 'dev'?\n"
+    assert main(["can-i", "get", "secrets", "--as", "ann", "--dump", str(dump), "-n", "devv"]) == 1
+    assert "no namespace 'devv'" in capsys.readouterr().err
+    assert main(["who-can", "get", "secrets", "--dump", str(dump), "-n", "dev"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
+def test_no_differences_are_told(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For people in a sentence; for programs as an empty list or a header alone."""
+    dump = tmp_path / "dump.json"
+    dump.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": OBJECTS}))
+    assert main(["diff", str(dump), str(dump), "-o", form]) == 0
+    shown = capsys.readouterr()
+    if form == "json":
+        assert orjson.loads(shown.out) == []
+    elif form == "table":
+        assert (shown.out, shown.err) == ("", "simkit: no differences: nobody gained or lost anything\n")
+    else:
+        assert shown.out
+
+
+def test_nothing_that_can_be_read_is_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not an answer about an empty cluster."""
+    dump = tmp_path / "dump.yaml"
+    dump.write_text("just text\n")
+    for command in COMMANDS:
+        assert run(command, dump) == 2
+        assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    """As ``head`` does, before anything was written or after the first line."""
+    dump = tmp_path / "dump.json"
+    more = [binding(f"b{number}", "cluster-admin", f"user:u{number}") for number in range(2000)]
+    dump.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": [*OBJECTS, *more]}))
+    command = [sys.executable, "-c", RUN, "who-can", "get", "secrets", "--dump", str(dump)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (0, b"")
+
+
+def test_a_fault_of_its_own_is_none_of_the_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says so, and its exit code is not that of findings."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("by accident")
+
+    monkeypatch.setattr("simkit.cli.audit.opened", fail)
+    assert main(["audit", "x"]) == 2
+    assert capsys.readouterr().err.startswith("simkit: this is a fault of simkit: ZeroDivisionError: by accident\n")
+    monkeypatch.setenv("SIMKIT_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        main(["audit", "x"])
+
+
+def test_ports_are_checked_before_a_dump_is_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A taken port comes with the flag and a port that is free; 0 is no port."""
+    missing = str(tmp_path / "missing.yaml")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert main(["serve", "--secure-port", str(port), "--load", missing]) == 2
+        told = capsys.readouterr().err
+        assert f"port {port} on 127.0.0.1 is taken; stop what listens there, or say --secure-port " in told
+        proposed = int(told.split("--secure-port ")[1].split(",")[0])
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", proposed))
+    assert main(["serve", "--secure-port", "0", "--load", missing]) == 2
+    assert "a server needs a port: --secure-port PORT for HTTPS" in capsys.readouterr().err
