@@ -30,9 +30,33 @@ def parse_uint(text: str) -> int:
     ...
     ValueError: strconv.ParseUint: parsing "-1": invalid syntax
     """
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"strconv.ParseUint: parsing {quoted(text)}: invalid syntax")
-    digits = text.lstrip("0") or "0"
-    if len(digits) > _LONGEST or int(digits) >= 2**64:
-        raise ValueError(f"strconv.ParseUint: parsing {quoted(text)}: value out of range")
-    return int(digits)
+    number = _digits("ParseUint", text, text)
+    if number >= 2**64:
+        raise _fault("ParseUint", text, "value out of range")
+    return number
+
+
+def parse_int(text: str, *, bits: int = 64) -> int:
+    """The number with sign that a text says in decimal digits, as ``strconv.ParseInt`` reads it. Raises ValueError.
+
+    Examples
+    --------
+    >>> parse_int("-1")
+    -1
+    """
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    number = _digits("ParseInt", text, digits) * (-1 if text.startswith("-") else 1)
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise _fault("ParseInt", text, "value out of range")
+    return number
+
+
+def _digits(function: str, text: str, digits: str) -> int:
+    if not (digits.isascii() and digits.isdigit()):
+        raise _fault(function, text, "invalid syntax")
+    digits = digits.lstrip("0") or "0"
+    return int(digits) if len(digits) <= _LONGEST else 2**64
+
+
+def _fault(function: str, text: str, why: str) -> ValueError:
+    return ValueError(f"strconv.{function}: parsing {quoted(text)}: {why}")

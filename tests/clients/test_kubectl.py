@@ -276,8 +276,9 @@ def test_what_a_server_without_nodes_cannot_do(deployed: _Kubectl) -> None:
     kubectl = deployed
     kubectl("wait", "--for=jsonpath={.status.replicas}=2", "deploy/web", "--timeout=20s")
     pod = kubectl("get", "pods", "-o", "name").split()[0]
-    for arguments in (("logs", pod), ("exec", pod, "--", "ls")):
-        assert "does not have a host assigned" in kubectl(*arguments, code=1)
+    assert kubectl("logs", pod) == ""
+    assert "container x is not valid for pod" in kubectl("logs", pod, "-c", "x", code=1)
+    assert "does not have a host assigned" in kubectl("exec", pod, "--", "ls", code=1)
     assert "pod is not running" in kubectl("port-forward", pod, "8080:80", code=1)
     assert "Metrics API not available" in kubectl("top", "pods", code=1)
     described = kubectl("describe", "deploy", "web")

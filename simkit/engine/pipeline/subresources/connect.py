@@ -1,72 +1,126 @@
-"""Connections to pods, nodes and services: admitted, looked up, and then refused, since nothing is there to connect to.
+"""Connections to pods, nodes and services: checked, admitted, and then refused, since nothing is there to connect to.
 
-What is refused, and how, is what kube-apiserver says when it cannot reach a node.
+The checks and their order are those of ``pkg/registry/core/pod/rest/{subresources,log}.go``, release 1.30; how the
+connection itself fails is what kube-apiserver says when it cannot reach a node.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urlencode
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
+from simkit.engine.pipeline.subresources.connection_options import check_log_options, connection_options
+from simkit.engine.pipeline.subresources.connection_target import (
+    NODES,
+    PODS,
+    SERVICES,
+    Target,
+    container_of,
+    kubelet_of,
+    proxied,
+    stored,
+)
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
-from simkit.meta.errors import StatusError, bad_request, not_found, unexplained
+from simkit.kinds.parts.validation.ip import address
+from simkit.meta.errors import StatusError, bad_request, unexplained
 from simkit.meta.message import Response
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, at
+from simkit.meta.objects import at
 
 _STREAMS: Final = ("exec", "attach", "portforward")
 """Connections that the client must ask to upgrade."""
-_READ: Final = "log"
-"""What is read through a node is no connection to admission."""
 
 
-def connect(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """Refuse a connection as a server does that reaches no node.
+def read_log(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
+    """The log of a pod: empty, with 204, for a pod that is on no node, and else refused.
 
-    Raises 404 for an object that is not there, 400 for a pod that is on no node and for a stream without an upgrade,
-    what admission raises, and else 500 or 503: nobody answers at the other end.
+    Raises 400 and 422 for options that are none, 404 for a pod or node that is not there, 400 for a container that is
+    none of the pod's, and else 500: nobody answers at the other end. Reading a log is no connection to admission.
+    """
+    info, request = context.info, context.request
+    options = connection_options(request, "log")
+    check_log_options(options, info.name)
+    pod = stored(engine, PODS, info.namespace, info.name)
+    container = container_of(pod, request.option("container"))
+    node = at(pod, "spec", "nodeName")
+    if not node:
+        return Response(204)
+    kubelet = kubelet_of(engine, node)
+    asked = _log_query(context, options)
+    path = f"containerLogs/{info.namespace}/{info.name}/{container}{'?' if asked else ''}{asked}"
+    raise unexplained(f'Get "https://{_joined(kubelet)}/{path}": {_no_way_to(kubelet)}')
+
+
+def _log_query(context: RequestContext, options: Mapping[str, Any]) -> str:
+    """The query that the kubelet is asked, keys in order."""
+    request = context.request
+    flags = [name for name in ("follow", "previous", "timestamps") if _is_on(request.query.get(name, ()))]
+    given = {name: value for name, value in options.items() if value is not None}
+    return urlencode(sorted({**given, **dict.fromkeys(flags, "true")}.items()))
+
+
+def _is_on(values: Any) -> bool:
+    return bool(values) and values[0].lower() not in ("false", "0")
+
+
+def stream(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
+    """Refuse an exec, attach or portforward as a server does that reaches no node.
+
+    Raises what admission raises, 404 for a pod or node that is not there, 400 for a container that is none of the
+    pod's, for a pod that is on no node and for a request without an upgrade, and else 500.
     """
     info = context.info
-    if info.subresource != _READ:
-        admission = AdmissionBinding(engine, context, scope, dry_run=False, options={})
-        engine.admission.validate(admission.review("CONNECT", None, None))
-    entry = engine.store.get(scope.registry_scope.key(info.namespace, info.name))
-    if entry is None:
-        raise not_found(scope.resource.group_resource, info.name)
-    host = _host(scope.resource.group_resource, entry.object, info.subresource)
-    if info.subresource in _STREAMS and not context.request.header("upgrade"):
-        raise bad_request("Upgrade request required")
-    if info.subresource == _READ:
-        address = f"https://{host}:10250/containerLogs/{info.namespace}/{info.name}"
-        raise unexplained(f'Get "{address}": dial tcp: lookup {host}: no such host')
-    if info.subresource == "proxy":
-        raise _unavailable(f"error trying to reach service: dial tcp: lookup {host}: no such host")
-    raise unexplained(f"error dialing backend: dial tcp: lookup {host}: no such host")
-
-
-def _unavailable(message: str) -> StatusError:
-    return StatusError(503, "ServiceUnavailable", message)
-
-
-def _host(resource: GroupResource, obj: Object, part: str) -> str:
-    """The host of a connection."""
-    name = str(obj["metadata"]["name"])
-    if resource.resource == "services":
-        raise _unavailable(f'no endpoints available for service "{name}"')
-    if resource.resource != "pods":
-        return name
-    node = at(obj, "spec", "nodeName")
+    _admit(engine, context, scope)
+    pod = stored(engine, PODS, info.namespace, info.name)
+    if info.subresource != "portforward":
+        container_of(pod, context.request.option("container"))
+    node = at(pod, "spec", "nodeName")
     if not node:
-        raise bad_request(f"pod {name} does not have a host assigned")
-    return str(at(obj, "status", "podIP") or node if part == "proxy" else node)
+        raise bad_request(f"pod {info.name} does not have a host assigned")
+    kubelet = kubelet_of(engine, node)
+    if not context.request.header("upgrade"):
+        raise bad_request("Upgrade request required")
+    raise unexplained(f"error dialing backend: {_no_way_to(kubelet)}")
+
+
+def proxy(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
+    """Refuse a proxy connection as a server does that reaches no node.
+
+    Raises what admission raises, 404 for an object that is not there, 400 and 503 for one that has no address, and
+    else 503.
+    """
+    info = context.info
+    _admit(engine, context, scope)
+    target = proxied(engine, scope.resource.group_resource, info.namespace, info.name)
+    message = f"error trying to reach service: {_no_way_to(target)}"
+    raise StatusError(503, "ServiceUnavailable", message)
+
+
+def _admit(engine: Engine, context: RequestContext, scope: RequestScope) -> None:
+    connection_options(context.request, context.info.subresource)
+    admission = AdmissionBinding(engine, context, scope, dry_run=False, options={})
+    engine.admission.validate(admission.review("CONNECT", None, None))
+
+
+def _no_way_to(target: Target) -> str:
+    """The words of Go's dialer about a host that it cannot reach."""
+    if address(target.host) is None:
+        return f"dial tcp: lookup {target.host}: no such host"
+    return f"dial tcp {_joined(target)}: connect: no route to host"
+
+
+def _joined(target: Target) -> str:
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    return f"{host}:{target.port}" if target.port else host
 
 
 CONNECTIONS: Final[Mapping[tuple[GroupResource, str], Callable[[Engine, RequestContext, RequestScope], Response]]] = {
-    **{(GroupResource("", "pods"), part): connect for part in (*_STREAMS, _READ, "proxy")},
-    (GroupResource("", "nodes"), "proxy"): connect,
-    (GroupResource("", "services"), "proxy"): connect,
+    (PODS, "log"): read_log,
+    **{(PODS, part): stream for part in _STREAMS},
+    **{(resource, "proxy"): proxy for resource in (PODS, NODES, SERVICES)},
 }
 """Subresources that are connections."""

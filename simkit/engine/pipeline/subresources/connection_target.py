@@ -1,0 +1,176 @@
+"""The other end of a connection: the container, the kubelet, or the address behind a pod, a node or a service.
+
+Follows ``pkg/registry/core/{pod,node}/strategy.go``, ``pkg/registry/core/service/storage/storage.go``,
+``pkg/kubelet/client/kubelet_client.go`` and ``pkg/util/node/node.go``, release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from simkit.engine.pipeline.engine import Engine
+from simkit.kinds.parts.validation.ip import address
+from simkit.meta.domain import label
+from simkit.meta.errors import StatusError, bad_request, not_found, unexplained
+from simkit.meta.go_number import parse_int
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at
+
+PODS: Final = GroupResource("", "pods")
+NODES: Final = GroupResource("", "nodes")
+SERVICES: Final = GroupResource("", "services")
+_ENDPOINTS: Final = GroupResource("", "endpoints")
+_PREFERRED: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
+_KUBELET_PORT: Final = 10250
+_SCHEMES: Final = ("", "http", "https")
+_NOT_ALLOWED: Final = "address not allowed"
+
+
+class Target(NamedTuple):
+    """A host and a port, which is 0 where the scheme says it."""
+
+    host: str
+    port: int | str = 0
+
+
+def container_of(pod: Object, wanted: str) -> str:
+    """The container that a client means. Raises 400 where the pod has no such one, or several and none is named."""
+    name, spec = pod["metadata"]["name"], pod.get("spec") or {}
+    names = [
+        container.get("name", "")
+        for field in ("initContainers", "containers", "ephemeralContainers")
+        for container in spec.get(field) or ()
+    ]
+    if wanted:
+        if wanted not in names:
+            raise bad_request(f"container {wanted} is not valid for pod {name}")
+        return wanted
+    containers: Sequence[Object] = spec.get("containers") or ()
+    if len(containers) == 1:
+        return str(containers[0].get("name", ""))
+    choice = f", choose one of: [{' '.join(names)}]" if containers else ""
+    raise bad_request(f"a container name must be specified for pod {name}{choice}")
+
+
+def kubelet_of(engine: Engine, node: str) -> Target:
+    """The kubelet of a node. Raises 404 for a node that is not there, 500 for one without an address."""
+    found = stored(engine, NODES, "", node)
+    port = at(found, "status", "daemonEndpoints", "kubeletEndpoint", "Port") or 0
+    return Target(_preferred_address(found), port if port > 0 else _KUBELET_PORT)
+
+
+def stored(engine: Engine, resource: GroupResource, namespace: str, name: str) -> Object:
+    """An object of the store. Raises 404."""
+    entry = engine.store.get(Key(resource, namespace, name))
+    if entry is None:
+        raise not_found(resource, name)
+    return entry.object
+
+
+def _preferred_address(node: Object) -> str:
+    known = at(node, "status", "addresses") or ()
+    for preferred in _PREFERRED:
+        for given in known:
+            if given.get("type") == preferred:
+                return str(given.get("address", ""))
+        hostname = at(node, "metadata", "labels", label("hostname"))
+        if preferred == "Hostname" and hostname:  # kubelets before 1.5 told nothing but this
+            return str(hostname)
+    shown = " ".join(f"{{{given.get('type', '')} {given.get('address', '')}}}" for given in known)
+    raise unexplained(f"no preferred addresses found; known addresses: [{shown}]")
+
+
+def proxied(engine: Engine, resource: GroupResource, namespace: str, text: str) -> Target:
+    """The address behind ``name``, ``name:port`` or ``scheme:name:port``.
+
+    Raises
+    ------
+    StatusError
+        400 for a text of another form and for addresses that are none to connect to, 404 for what is not there, 503
+        for a service that nobody serves.
+    """
+    name, port = _split(resource, text)
+    if resource == SERVICES:
+        return _behind_service(engine, namespace, text, name, port)
+    if resource == PODS:
+        return _behind_pod(stored(engine, PODS, namespace, name), port)
+    kubelet = kubelet_of(engine, name)
+    if port in ("", str(kubelet.port)):
+        return kubelet
+    if address(kubelet.host) is not None and not _allowed(kubelet.host):
+        raise bad_request(_NOT_ALLOWED)
+    return Target(kubelet.host, port)
+
+
+def _split(resource: GroupResource, text: str) -> tuple[str, str]:
+    parts = text.split(":")
+    scheme = parts.pop(0) if len(parts) > 2 else ""
+    name, port = parts[0], parts[1] if len(parts) > 1 else ""
+    if len(parts) > 2 or not name or scheme not in _SCHEMES:
+        raise bad_request(f'invalid {resource.resource.removesuffix("s")} request "{text}"')
+    return name, port
+
+
+def _behind_pod(pod: Object, port: str) -> Target:
+    host = at(pod, "status", "podIP") or at(pod, "status", "podIPs", 0, "ip") or ""
+    if not _allowed(host):
+        raise bad_request(_NOT_ALLOWED)
+    return Target(host, port or next(_ports(pod), 0))
+
+
+def _ports(pod: Object) -> Iterator[int]:
+    """The first port of each container."""
+    for container in at(pod, "spec", "containers") or ():
+        for port in (container.get("ports") or ())[:1]:
+            yield port.get("containerPort", 0)
+
+
+def _allowed(text: str) -> bool:
+    """Whether a text is an address of one host that is not this one."""
+    found = address(text)
+    if found is None or text == "255.255.255.255":
+        return False
+    return not (found.is_unspecified or found.is_loopback or found.is_multicast or found.is_link_local)
+
+
+def _behind_service(engine: Engine, namespace: str, text: str, name: str, port: str) -> Target:
+    port = _port_name(engine, namespace, name, port)
+    subsets = stored(engine, _ENDPOINTS, namespace, name).get("subsets") or ()
+    if not subsets:
+        raise _unavailable(f'no endpoints available for service "{name}"')
+    for subset in subsets:
+        for served in subset.get("ports") or ():
+            if served.get("name", "") != port:
+                continue
+            for endpoint in subset.get("addresses") or ():
+                if _is_pods_own(engine, namespace, endpoint):
+                    return Target(endpoint["ip"], served.get("port", 0))
+    raise _unavailable(f'no endpoints available for service "{text}"')
+
+
+def _port_name(engine: Engine, namespace: str, name: str, port: str) -> str:
+    """The name of a service's port; a number is looked up."""
+    try:
+        number = parse_int(port)
+    except ValueError:
+        return port
+    for served in at(stored(engine, SERVICES, namespace, name), "spec", "ports") or ():
+        if served.get("port") == number:
+            return str(served.get("name", ""))
+    raise _unavailable(f'no service port {number} found for service "{name}"')
+
+
+def _is_pods_own(engine: Engine, namespace: str, endpoint: Object) -> bool:
+    """Whether an endpoint is the address of the pod that it names: no other is proxied to."""
+    reference = endpoint.get("targetRef") or {}
+    if reference.get("namespace", "") != namespace:
+        return False
+    entry = engine.store.get(Key(PODS, namespace, reference.get("name", "")))
+    status = (entry.object.get("status") or {}) if entry is not None else {}
+    held = [status.get("podIP"), *(given.get("ip") for given in status.get("podIPs") or ())]
+    return endpoint.get("ip") in held
+
+
+def _unavailable(message: str) -> StatusError:
+    return StatusError(503, "ServiceUnavailable", message)
