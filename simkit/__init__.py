@@ -17,17 +17,28 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simkit.analysis.admission.cel import cel
     from simkit.cluster.cluster import Cluster
-    from simkit.cluster.loading import fetch, load
+    from simkit.cluster.loading import demo, fetch, load
     from simkit.meta.clock import SimulatedClock
     from simkit.meta.errors import IncompleteSnapshot, SimkitError, StatusError
 
-__all__ = ["Cluster", "IncompleteSnapshot", "SimkitError", "SimulatedClock", "StatusError", "cel", "fetch", "load"]
+__all__ = [
+    "Cluster",
+    "IncompleteSnapshot",
+    "SimkitError",
+    "SimulatedClock",
+    "StatusError",
+    "cel",
+    "demo",
+    "fetch",
+    "load",
+]
 __version__ = "0.1.0"
 
 _HOMES = {
     "cel": "simkit.analysis.admission.cel",
     "Cluster": "simkit.cluster.cluster",
     "load": "simkit.cluster.loading",
+    "demo": "simkit.cluster.loading",
     "fetch": "simkit.cluster.loading",
     "SimulatedClock": "simkit.meta.clock",
     "IncompleteSnapshot": "simkit.meta.errors",

@@ -39,6 +39,7 @@ COMMANDS: Final = (
     Command("can-i", "tell whether a subject has a permission, and why"),
     Command("check", "check access against a file of expectations"),
     Command("diff", "list permissions gained and lost between two dumps"),
+    Command("dump", "print the kubectl commands that dump a cluster, or write the dump"),
     Command("redact", "write a dump that can be shared"),
     Command("releases", "list what Kubernetes releases serve, deprecate and remove"),
     Command("policy", "check API versions against the deprecation policy of Kubernetes"),

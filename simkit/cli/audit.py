@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.cli import output, reports
 from simkit.cli.output import json_text, write_rows
-from simkit.cli.source import DEMO, add_members, add_source, opened, paths_of, read_members
+from simkit.cli.source import add_members, add_source, opened, paths_of, read_members
+from simkit.meta import datasets
 
 if TYPE_CHECKING:
     from simkit.analysis.findings import Audit, Finding
@@ -39,7 +40,6 @@ Exit code: 0 when nothing is as bad as --fail-on, 1 when something is, 2 for wro
 """
 LEVELS = ("info", "low", "medium", "high", "critical")
 SHOWN = ("severity", "check", "namespace", "message")
-DEMO_REPORT = Path("build/rbac-audit.html")
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -47,8 +47,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "audit",
         help="check the RBAC of a Kubernetes cluster and list findings",
-        description="Checks the RBAC roles and bindings of a Kubernetes cluster and lists findings, the worst first. "
-        f"With --demo the report goes to {DEMO_REPORT} unless --html says otherwise.",
+        description="Checks the RBAC roles and bindings of a Kubernetes cluster and lists findings, the worst first.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -87,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     from simkit.analysis.findings.custom import read_rules
 
     dump = opened(args)
-    paths = [DEMO] if args.demo else paths_of(args)
+    paths = [datasets.DEMO] if args.demo else paths_of(args)
     rules = read_rules(args.rules) if args.rules is not None else ()
     made = audit(
         dump.snapshot(),
@@ -106,12 +105,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         _write(found, sifted.accepted, args)
     _remark(sifted)
-    html = args.html or (DEMO_REPORT if args.demo else None)
-    if html is not None:
+    if args.html is not None:
         from simkit.cluster.report.report import write_report
 
-        write_report(dump, html, name=_name(paths, args), include_defaults=args.include_defaults)
-        print(f"The report is in {html}", file=sys.stderr)
+        write_report(dump, args.html, name=_name(paths, args), include_defaults=args.include_defaults)
+        print(f"The report is in {args.html}", file=sys.stderr)
     if args.demo or args.fail_on == "never":
         return 0
     return 1 if found.at_least(args.fail_on) else 0

@@ -22,9 +22,8 @@ from simkit.snapshot.sources import Source
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
-DEMO: Final = "clusters/pellowick.json.gz"
 RELEASE: Final = "1.30"
-_WHAT: Final = "objects that kubectl, Helm or the like wrote: files, folders, archives; - is standard input"
+_WHAT: Final = "a dump (simkit dump prints how to make one): files, folders, archives; - is standard input"
 _NAMESPACES: Final = GroupResource("", "namespaces")
 
 
@@ -168,4 +167,4 @@ def cluster_of(dump: Dump) -> Cluster:
 
 def demo_path() -> Path:
     """Where the cluster is that comes with simkit."""
-    return datasets.path(DEMO)
+    return datasets.path(datasets.DEMO)

@@ -8,6 +8,7 @@ from pathlib import Path
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.logic.rbac.defaults import default_objects
+from simkit.meta import datasets
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
@@ -34,7 +35,7 @@ def load(
     Parameters
     ----------
     source
-        What ``kubectl get -A -o yaml`` or ``-o json`` writes: files, folders, archives, text, decoded objects.
+        A dump (``simkit dump`` prints the commands that make one): files, folders, archives, text, decoded objects.
     release
         The release by which the objects are read and served.
     captured
@@ -67,6 +68,22 @@ def load(
     if cluster.dump is not None and cluster.dump.lost and not cluster.dump.objects:
         raise SimkitError("; ".join(map(str, cluster.dump.lost)))
     return cluster
+
+
+def demo(*, seed: int | None = None) -> Cluster:
+    """The demo cluster that comes with simkit: 900 objects of an invented company, with the mistakes of real ones.
+
+    Parameters
+    ----------
+    seed
+        Makes the uids and generated names of later writes repeat.
+
+    Examples
+    --------
+    >>> len(demo().who_can("get", "secrets", namespace="payments")) > 0
+    True
+    """
+    return load(datasets.path(datasets.DEMO), seed=seed)
 
 
 def fetch(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import gzip
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from simkit.meta.errors import SimkitError
+
+DEMO: Final = "clusters/pellowick.json.gz"
+"""The dump of the demo cluster."""
 
 
 @cache

@@ -34,7 +34,7 @@ class IncompleteSnapshot(SimkitError):
         names = ",".join(str(resource) for resource in self.missing)
         super().__init__(
             f"the snapshot does not hold {names}, which this question needs; "
-            f"capture them too: kubectl get {names} -A -o yaml"
+            f"capture them too: `simkit dump {' '.join(names.split(','))}` prints how"
         )
 
 

@@ -60,10 +60,11 @@ def _named_by_files(index: ResourceIndex, flattener: ListFlattener, report: Repo
 def _note_missing_access(stored: Collection[GroupResource], report: Report) -> None:
     missing = [resource for resource in _ACCESS if resource not in stored]
     if missing and len(missing) < len(_ACCESS):
-        names = ",".join(map(str, missing))
+        names = " ".join(map(str, missing))
         words = ", ".join(f"'{resource.resource}'" for resource in missing)
-        hint = f"dump them too: kubectl get {names} -A -o yaml; or say captured=[{words}] if there are none"
-        report.add(_THE_DUMP, None, f"there are roles or bindings, but no {names}", hint, weight="note")
+        hint = f"dump them too: `simkit dump {names}` prints how; or say captured=[{words}] if there are none"
+        what = f"there are roles or bindings, but no {','.join(map(str, missing))}"
+        report.add(_THE_DUMP, None, what, hint, weight="note")
 
 
 def _note_one_namespace(keys: Iterable[Key], stored: Collection[GroupResource], report: Report) -> None:

@@ -16,6 +16,7 @@ from simkit.snapshot.sources import SUFFIXES
 ApiKind = tuple[str, str]
 """apiVersion and kind."""
 _LIST: Final = "List"
+_HOW: Final = "`simkit dump` prints how to dump objects"
 _PAGED: Final = "say captured=[...] when all pages of it are in the dump"
 _NOT_OBJECTS: Final[Mapping[str, str]] = {
     "Table": "a table for people, not objects; ask for JSON without the header that asks for a table",
@@ -59,7 +60,7 @@ class ListFlattener:
     def _list(self, value: Mapping[str, Any], at: Found, document: Document) -> Iterator[Found]:
         kind = str(value.get("kind") or _LIST)
         if kind in _NOT_OBJECTS:
-            self.report.add(at.file, at.line, _NOT_OBJECTS[kind], "dump with: kubectl get ... -A -o json")
+            self.report.add(at.file, at.line, _NOT_OBJECTS[kind], _HOW)
             return
         items = value.get("items") or []
         if not isinstance(items, list):
@@ -106,7 +107,7 @@ class ListFlattener:
         place = f"{found.where}: " if found.where else ""
         if not isinstance(value, dict):
             what = f"{place}{_described(value)} where an object should be"
-            self.report.add(found.file, found.line, what, "write it with: kubectl get ... -A -o json")
+            self.report.add(found.file, found.line, what, _HOW)
             return False
         kind = value.get("kind")
         if kind == "Status" and value.get("apiVersion") == "v1":
@@ -114,7 +115,7 @@ class ListFlattener:
             self.report.add(found.file, found.line, what, "see that the dumping user may list it, then dump it again")
             return False
         if isinstance(kind, str) and kind in _NOT_OBJECTS:
-            self.report.add(found.file, found.line, place + _NOT_OBJECTS[kind], "dump with: kubectl get ... -A -o json")
+            self.report.add(found.file, found.line, place + _NOT_OBJECTS[kind], _HOW)
             return False
         return True
 

@@ -1,4 +1,4 @@
-"""The loader of dumps: the output of ``kubectl get -A -o yaml`` and its like, in whatever shape it comes."""
+"""The loader of dumps: objects as kubectl, backups and other tools write them."""
 
 from __future__ import annotations
 

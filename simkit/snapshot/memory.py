@@ -53,7 +53,7 @@ class MemorySnapshot:
     Traceback (most recent call last):
     ...
     simkit.meta.errors.IncompleteSnapshot: the snapshot does not hold secrets, which this question needs; \
-capture them too: kubectl get secrets -A -o yaml
+capture them too: `simkit dump secrets` prints how
     """
 
     def __init__(

@@ -39,7 +39,12 @@ def yaml_documents(file: str, text: str, line: int, report: Report, advance: Adv
 
 def _report_broken_yaml(file: str, text: str, error: BrokenText, report: Report) -> None:
     if _TABLE.match(text.lstrip()):
-        report.add(file, error.line, "a table for people, not objects", "write it with: kubectl get ... -A -o yaml")
+        report.add(
+            file,
+            error.line,
+            "a table for people, not objects",
+            "kubectl get needs -o yaml; see simkit dump",
+        )
     else:
         report.add(file, error.line, f"{named(text)} that is not YAML: {error.what}", REPAIR)
 

@@ -44,8 +44,8 @@ def test_empty_files_show_nothing(tmp_path: Path) -> None:
 def test_what_is_missing_of_access_control_is_noted() -> None:
     """Bindings without roles are a doubtful base for answers about access."""
     dump = load(listed(role("r"), pod("a")))
-    assert "kubectl get clusterroles.rbac.authorization.k8s.io,clusterrolebindings" in told(dump)
-    with pytest.raises(IncompleteSnapshot, match="kubectl get clusterroles"):
+    assert "simkit dump clusterroles.rbac.authorization.k8s.io clusterrolebindings" in told(dump)
+    with pytest.raises(IncompleteSnapshot, match="simkit dump clusterroles"):
         dump.snapshot().scan(GroupResource(RBAC, "clusterroles"))
 
 

@@ -52,7 +52,7 @@ def test_none_exist_differs_from_not_captured() -> None:
     assert snapshot.scan(NODES) == ()
     assert snapshot.get(NODES, "n") is None
     for ask in (lambda: snapshot.get(EVENTS, "e", "shop"), lambda: snapshot.scan(EVENTS)):
-        with pytest.raises(IncompleteSnapshot, match="kubectl get events -A"):
+        with pytest.raises(IncompleteSnapshot, match="simkit dump events"):
             ask()
     assert MemorySnapshot([config("a")]).captured() == {MAPS}
     with pytest.raises(IncompleteSnapshot):

@@ -1,0 +1,103 @@
+"""``simkit dump``: prints the kubectl commands that dump a cluster, or writes the dump itself."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from simkit.meta.errors import SimkitError, UnknownResource
+from simkit.snapshot.dumping import NEEDED, kubectl_commands, resources_for
+
+EXAMPLES = """\
+examples:
+  simkit dump                                    # prints the commands
+  simkit dump | sh                               # runs them: the files are in the folder dump
+  simkit dump --for audit                        # only what `simkit audit` reads
+  simkit dump roles rolebindings                 # only these
+  simkit dump --context prod --to dump.json.gz   # writes the dump; needs: pip install "simkit[live]"
+
+Events are left out unless they are named. Of secrets only the keys are kept, unless --secrets is given.
+
+Exit code: 0 when all was written, 1 when the server refused a part, 2 for wrong use.
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "dump",
+        help="print the kubectl commands that dump a cluster, or write the dump",
+        description="Prints the kubectl commands that dump a cluster. With --to it writes the dump itself.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("resource", nargs="*", default=[], metavar="RESOURCE", help="dump only these (default: all)")
+    parser.add_argument(
+        "--for",
+        dest="command",
+        choices=list(NEEDED),
+        metavar="COMMAND",
+        help=f"what a command reads: {', '.join(NEEDED)}",
+    )
+    parser.add_argument("--secrets", action="store_true", help="keep the values of secrets")
+    parser.add_argument(
+        "--to", type=Path, metavar="FILE", help="write the dump: a name that ends in .json, .yaml, or that and .gz"
+    )
+    parser.add_argument("--context", metavar="NAME", help="the context of the kubeconfig (default: the current one)")
+    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="the kubeconfig (default: as kubectl finds it)")
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the commands or write the dump, and return the exit code."""
+    if args.resource and args.command:
+        raise SimkitError("name resources or a command with --for, not both")
+    wanted = resources_for(args.command) if args.command else tuple(map(_resolved, args.resource))
+    if args.to is not None:
+        return _write(args, wanted)
+    flags = [
+        f"--{name} {shlex.quote(str(value))}" for name in ("context", "kubeconfig") if (value := getattr(args, name))
+    ]
+    print(kubectl_commands(wanted, secrets=args.secrets, flags=flags), end="")
+    return 0
+
+
+def _resolved(word: str) -> str:
+    """A resource with its group, as kubectl lists it; a word that no release knows may name a custom resource."""
+    from simkit.schema.catalogue import Catalogue
+    from simkit.schema.releases import RELEASES
+
+    try:
+        return str(Catalogue.for_release(RELEASES[-1], everything=True).lookup(word).storage)
+    except UnknownResource:
+        return word
+
+
+def _write(args: argparse.Namespace, wanted: Sequence[str]) -> int:
+    from simkit.cluster.loading import release_of
+    from simkit.snapshot.live import LiveCluster
+    from simkit.snapshot.load import load
+    from simkit.snapshot.save import save
+
+    live = LiveCluster(args.context or "", args.kubeconfig)
+    release = release_of(live)
+    dump = load(live.pieces(wanted), release=release, secrets=args.secrets)
+    save(dump, args.to)
+    absent = _absent(args.resource, wanted, {str(each) for each in dump.captured})
+    for told in (*dump.lost, *(f"{live.server} gave no list of {word}" for word in absent)):
+        print(f"simkit: {told}", file=sys.stderr)
+    print(f"{len(dump):,} objects of release {release} are in {args.to}", file=sys.stderr)
+    return 1 if dump.lost or absent else 0
+
+
+def _absent(words: Sequence[str], wanted: Sequence[str], captured: Collection[str]) -> list[str]:
+    """Those of the words that a person named of which no list came."""
+    short = {each.partition(".")[0] for each in captured}
+    return [word for word, name in zip(words, wanted) if name not in captured and name not in short]
+
+
+__all__ = ["add_parser", "run"]

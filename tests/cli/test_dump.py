@@ -1,0 +1,152 @@
+"""The command that says how a cluster is dumped, or dumps it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import simkit
+from simkit.analysis.findings.audit import CHECKS, audit
+from simkit.analysis.membership.cluster import members_of_snapshot
+from simkit.cli import main
+from simkit.cli.source import demo_path
+from simkit.snapshot.dumping import AUDIT, NEEDED
+from simkit.snapshot.load import load
+from simkit.snapshot.memory import MemorySnapshot
+from tests.analysis.worlds import account, namespace
+
+TOKEN = "kubernetes.io/service-account"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[simkit.Cluster, Path]]:
+    """A served cluster with two secrets and the kubeconfig of its administrator."""
+    cluster = simkit.Cluster(seed=1)
+    cluster.apply([namespace("shop"), account("shop", "robot")])
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db", "namespace": "shop"}}
+    cluster.apply({**secret, "stringData": {"password": "hunter2"}})
+    named = {"name": "robot-token", "namespace": "shop", "annotations": {f"{TOKEN}.name": "robot", "owner": "x: y"}}
+    cluster.apply({**secret, "metadata": named, "type": f"{TOKEN}-token"})
+    cluster.settle()
+    path = tmp_path_factory.mktemp("served") / "kubeconfig"
+    server = cluster.serve(kubeconfig=path)
+    yield cluster, path
+    server.stop()
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What the command prints."""
+    assert main(["dump", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def run(commands: str, folder: Path) -> str:
+    """Run commands as a person would who pastes them; gives what they say on standard error."""
+    done = subprocess.run(["sh", "-c", commands], cwd=folder, capture_output=True, text=True, timeout=120)
+    return done.stderr
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_the_printed_commands_make_a_complete_dump(
+    served: tuple[simkit.Cluster, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Empty lists count as captured, secrets have their keys and types alone, and the answers are the cluster's."""
+    cluster, kubeconfig = served
+    names = ("roles", "rolebindings", "clusterroles", "clusterrolebindings", "secrets", "networkpolicies", "ns")
+    run(printed(capsys, "--kubeconfig", str(kubeconfig), *names), tmp_path)
+    copy = simkit.load(tmp_path / "dump")
+    assert copy.dump is not None
+    assert list(copy.dump.problems) == []
+    assert "networkpolicies.networking.k8s.io" in map(str, copy.dump.captured)
+    assert copy.get("secret", "db", "shop")["data"] == {"password": ""}
+    assert copy.get("secret", "robot-token", "shop")["metadata"]["annotations"] == {f"{TOKEN}.name": "robot"}
+    assert copy.get("secret", "robot-token", "shop")["type"] == f"{TOKEN}-token"
+    assert "hunter2" not in "".join(file.read_text() for file in (tmp_path / "dump").iterdir())
+    assert copy.who_can("list", "secrets").equals(cluster.who_can("list", "secrets"))
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_the_printed_commands_dump_every_type(
+    served: tuple[simkit.Cluster, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a name every type is listed, but events."""
+    _, kubeconfig = served
+    commands = printed(capsys, "--kubeconfig", str(kubeconfig))
+    listing = commands.partition("$(")[2].partition("); do")[0]
+    types = subprocess.run(["sh", "-c", listing], capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    assert {"pods", "roles.rbac.authorization.k8s.io", "networkpolicies.networking.k8s.io"} < set(types.split())
+    assert not {"events", "events.events.k8s.io", "secrets"} & set(types.split())
+    assert "secrets.yaml" in commands
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_what_is_refused_is_not_an_empty_list(
+    served: tuple[simkit.Cluster, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """kubectl writes an empty list where it may not list; the commands remove it."""
+    commands = printed(capsys, "--kubeconfig", str(served[1]), "pods", "secrets")
+    as_robot = commands.replace("kubectl ", "kubectl --as system:serviceaccount:shop:robot ")
+    told = run(as_robot, tmp_path)
+    assert told.count("forbidden") == 2
+    assert list((tmp_path / "dump").iterdir()) == []
+
+
+def test_a_dump_is_written(
+    served: tuple[simkit.Cluster, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --to the dump is written, with or without the values of secrets."""
+    pytest.importorskip("kubernetes.config", reason="the official client is an extra")
+    cluster, kubeconfig = served
+    path = tmp_path / "dump.json.gz"
+    assert main(["dump", "--kubeconfig", str(kubeconfig), "--to", str(path)]) == 0
+    assert f"objects of release 1.30 are in {path}" in capsys.readouterr().err
+    copy = simkit.load(path)
+    assert copy.findings().equals(cluster.findings())
+    assert copy.get("secret", "db", "shop")["data"] == {"password": ""}
+    assert main(["dump", "secrets", "--secrets", "--kubeconfig", str(kubeconfig), "--to", str(path)]) == 0
+    assert simkit.load(path, secrets=True).get("secret", "db", "shop")["data"] == {"password": "aHVudGVyMg=="}
+
+
+def test_a_type_that_the_server_does_not_list_is_told(
+    served: tuple[simkit.Cluster, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was named and did not come makes the exit code 1."""
+    pytest.importorskip("kubernetes.config", reason="the official client is an extra")
+    path = tmp_path / "dump.json"
+    assert main(["dump", "roles", "certificates", "--kubeconfig", str(served[1]), "--to", str(path)]) == 1
+    assert "gave no list of certificates" in capsys.readouterr().err
+    assert simkit.load(path).get("role", "extension-apiserver-authentication-reader", "kube-system")
+
+
+def test_wrong_use_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names and --for exclude each other, and --for takes commands that read dumps."""
+    assert main(["dump", "roles", "--for", "audit"]) == 2
+    assert main(["dump", "--for", "serve"]) == 2
+    assert "--for" in capsys.readouterr().err
+
+
+def test_what_a_command_needs_is_enough_for_it() -> None:
+    """An audit and a question about access answer from what --for names as from everything."""
+    dump = load(demo_path())
+    words = {each.partition(".")[0] for each in AUDIT}
+    kept = [obj for key, obj in dump.keyed.items() if key.resource.resource in words]
+    part = MemorySnapshot(kept, captured=list(AUDIT), index=dump.index)
+    whole = dump.snapshot()
+    assert audit(part).to_frame().equals(audit(whole).to_frame())
+    assert {str(need) for check in CHECKS for need in check.needs} <= set(AUDIT)
+    assert members_of_snapshot(part) == members_of_snapshot(whole)
+    assert set(NEEDED["who-can"]) < set(AUDIT)
+
+
+def test_an_audit_of_the_demo_cluster_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The current folder stays as it was unless --html is given."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["audit", "--demo"]) == 0
+    assert "critical" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
