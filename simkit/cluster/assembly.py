@@ -31,6 +31,7 @@ from simkit.engine.controllers.certificate_authority import CertificateAuthority
 from simkit.engine.controllers.controller_manager import ControllerManager
 from simkit.engine.controllers.event_expiry import EventExpiry
 from simkit.engine.controllers.flow_schema_status import FlowSchemaStatusController
+from simkit.engine.pipeline.api_services import APIServices
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
 from simkit.engine.pipeline.engine import Engine, EngineConfig
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
@@ -73,6 +74,7 @@ class Assembled:
         token_key: GeneratedKey | None = None,
         graph: NodeGraph | None = None,
         extensions: Extensions | None = None,
+        registered: APIServices | None = None,
         custom: CustomResources | None = None,
         authority: CertificateAuthority | None = None,
         forked: bool = False,
@@ -105,6 +107,7 @@ class Assembled:
                 clock=self.clock,
                 chance=chance,
                 allocation=allocation or _allocation(options, store, chance),
+                registered=registered,
                 allow_privileged=captured is not None if options.allow_privileged is None else options.allow_privileged,
                 gates=gates.values,
                 metrics=metrics,
@@ -226,6 +229,7 @@ class Assembled:
             token_key=self.token_key,
             graph=self.access.graph.fork() if self.access.graph is not None else None,
             extensions=self.extensions.fork(store),
+            registered=self.engine.registered.fork(store),
             custom=self.custom,
             authority=self.authority.fork(clock),
             forked=True,

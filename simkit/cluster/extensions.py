@@ -78,11 +78,12 @@ class Extensions:
         *,
         egress: EgressPolicy | None = None,
         policies: PolicyIndex | None = None,
+        hooks: WebhookIndex | None = None,
         proxy: ProxyIdentity | None = None,
     ) -> None:
         self.egress = egress or EgressPolicy()
         self.policies = policies or PolicyIndex(store)
-        self.hooks = WebhookIndex(store)
+        self.hooks = hooks or WebhookIndex(store)
         self.proxy = proxy or ProxyIdentity()
         self.forwarder = ProxyHandler(self.egress, lambda: self.proxy.made)
         self._store = store
@@ -95,7 +96,8 @@ class Extensions:
 
     def fork(self, store: ListWatcher) -> Extensions:
         """The same over a fork of the store, its door closed."""
-        return Extensions(store, egress=self.egress.fork(), policies=self.policies.fork(store), proxy=self.proxy)
+        policies, hooks = self.policies.fork(store), self.hooks.fork(store)
+        return Extensions(store, egress=self.egress.fork(), policies=policies, hooks=hooks, proxy=self.proxy)
 
     def conversions(self, chance: NameSource) -> WebhookConverter:
         """Asks the webhooks that convert custom resources."""

@@ -17,6 +17,7 @@ def _table() -> Mapping[str, Mapping[str, Any]]:
     return table
 
 
+@cache
 def plugins_of(release: str) -> Sequence[str]:
     """The names of all plugins of a release, in the order in which they are asked.
 
@@ -26,7 +27,7 @@ def plugins_of(release: str) -> Sequence[str]:
     (False, True)
     """
     at = minor_of(release)
-    return [name for name, row in _table().items() if _has(row, at)]
+    return tuple(name for name, row in _table().items() if _has(row, at))
 
 
 def _has(row: Mapping[str, Any], at: int) -> bool:

@@ -6,9 +6,10 @@ made into one tree for each kind, with nothing in it but the ways to such fields
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from simkit.meta import datasets
@@ -77,12 +78,19 @@ class FieldGates:
         }
         self._here = definitions(release) if minor_of(release) < minor_of(BASE) else None
         self._nodes: dict[str, Node | None] = {}
+        self._lock = threading.RLock()
+
+    @staticmethod
+    def shared(release: str, values: Mapping[str, bool]) -> FieldGates:
+        """The disabled fields for these values, the same object every time: forks do not make their trees again."""
+        return _shared(release, frozenset(values.items()))
 
     def of(self, schema: Schema) -> DisabledFields:
         """Returns the disabled fields of a kind; for releases before 1.30 by the schema of 1.30."""
         if self._here is not None and schema.name in definitions(BASE).rows:
             schema = definitions(BASE).node(schema.name)
-        return DisabledFields(self._node(schema))
+        with self._lock:  # a type counts as known from its first look on, for types within themselves
+            return DisabledFields(self._node(schema))
 
     def _node(self, schema: Schema) -> Node | None:
         """The tree below a schema, None where nothing is withheld. Types within themselves are not looked into."""
@@ -109,6 +117,11 @@ class FieldGates:
             elif full not in _UNTOUCHED and (inner := self._node(child)) is not None:
                 below[name] = _plan(inner) if full in _PLANS else inner
         return Node(leaves, below) if leaves or below else None
+
+
+@lru_cache(maxsize=64)
+def _shared(release: str, values: frozenset[tuple[str, bool]]) -> FieldGates:
+    return FieldGates(release, dict(values))
 
 
 def _plan(node: Node) -> Node:

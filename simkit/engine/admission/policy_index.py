@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from simkit.engine.admission.candidates import Candidates
 from simkit.engine.seams import ListWatcher
 from simkit.engine.storage.derived import Derived
 from simkit.logic.policy.attributes import ClusterReader
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource
 from simkit.meta.objects import name_of
-from simkit.schema.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from simkit.logic.policy.decide import BoundPolicy
@@ -25,20 +25,15 @@ _Kind = tuple[str, GroupVersionResource, str]
 class _View:
     """The policies as they were at one moment, and which of them kinds of writes could concern."""
 
-    def __init__(self, hooks: Sequence[BoundPolicy]) -> None:
-        self.bound_policies = hooks
-        self._catalogue: Catalogue | None = None
-        self._candidates: dict[_Kind, Sequence[BoundPolicy]] = {}
+    def __init__(self, bound_policies: Sequence[BoundPolicy]) -> None:
+        self.bound_policies = bound_policies
+        self._candidates: Candidates[BoundPolicy] = Candidates()
 
     def candidates(self, reader: ClusterReader, kind: _Kind) -> Sequence[BoundPolicy]:
-        catalogue = reader.catalogue
-        if self._catalogue is not catalogue:
-            self._candidates, self._catalogue = {}, catalogue
-        found = self._candidates.get(kind)
-        if found is None:
-            found = [each for each in self.bound_policies if each.policy.constraints.may_match(reader, *kind)]
-            self._candidates[kind] = found
-        return found
+        def find() -> Sequence[BoundPolicy]:
+            return [each for each in self.bound_policies if each.policy.constraints.may_match(reader, *kind)]
+
+        return self._candidates.of(reader.catalogue, kind, find)
 
 
 class PolicyIndex:
@@ -50,16 +45,21 @@ class PolicyIndex:
         The index hears of every change to it.
     known
         Compiled policies by name, taken over where they still say the same.
+    view
+        The policies as of now, where they are known.
     """
 
-    def __init__(self, store: ListWatcher, known: Mapping[str, Policy] | None = None) -> None:
+    def __init__(
+        self, store: ListWatcher, known: Mapping[str, Policy] | None = None, view: _View | None = None
+    ) -> None:
         self._store = store
         self._known: Mapping[str, Policy] = dict(known or {})
-        self._view = Derived(store, (POLICIES, BINDINGS), lambda: _View(self._read()))
+        self._view = Derived(store, (POLICIES, BINDINGS), lambda: _View(self._read()), view)
 
     def fork(self, store: ListWatcher) -> PolicyIndex:
         """The same index over a fork of the store: nothing is compiled again."""
-        return PolicyIndex(store, self._known)
+        view = self._view.at(store.revision)
+        return PolicyIndex(store, self._known, view)
 
     def bound_policies(self) -> Sequence[BoundPolicy]:
         """All policies that have bindings, by name."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from simkit.engine.admission.candidates import Candidates
 from simkit.engine.seams import ListWatcher
 from simkit.engine.storage.derived import Derived
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
@@ -16,7 +17,7 @@ from simkit.logic.policy.matching import Constraints
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource
 from simkit.meta.objects import Object, name_of
-from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.catalogue import Resource
 
 if TYPE_CHECKING:
     from simkit.logic.policy.variables import Expression
@@ -127,23 +128,23 @@ def webhook_accessors(configurations: Sequence[Object]) -> Iterator[WebhookAcces
             counts[name] = counts.get(name, 0) + 1
 
 
-_Kind = tuple[str, GroupVersionResource, str]
-
-
 class _View:
     def __init__(self, mutating: Sequence[WebhookAccessor], validating: Sequence[WebhookAccessor]) -> None:
         self.all = {MUTATING: mutating, VALIDATING: validating}
         self.any = bool(mutating or validating)
-        self.catalogue: Catalogue | None = None
-        self.candidates: dict[tuple[GroupResource, _Kind], Sequence[WebhookAccessor]] = {}
+        self.candidates = Candidates[WebhookAccessor]()
 
 
 class WebhookIndex:
     """All webhooks, and which of them could match a kind of request."""
 
-    def __init__(self, store: ListWatcher) -> None:
+    def __init__(self, store: ListWatcher, known: _View | None = None) -> None:
         self._store = store
-        self._view = Derived(store, (MUTATING, VALIDATING), self._read)
+        self._view = Derived(store, (MUTATING, VALIDATING), self._read, known)
+
+    def fork(self, store: ListWatcher) -> WebhookIndex:
+        """The index of a fork of the store: no configuration is read again."""
+        return WebhookIndex(store, self._view.at(store.revision))
 
     def _read(self) -> _View:
         return _View(*(list(webhook_accessors(self._stored(kind))) for kind in (MUTATING, VALIDATING)))
@@ -164,17 +165,14 @@ class WebhookIndex:
         subresource: str,
     ) -> Sequence[WebhookAccessor]:
         """The webhooks, mutating or validating, that could want to see such a write."""
-        view, catalogue = self._view.now(), reader.catalogue
+        view = self._view.now()
         if not view.all[kind]:
             return ()
-        if view.catalogue is not catalogue:
-            view.candidates, view.catalogue = {}, catalogue
-        key = (kind, (operation, resource, subresource))
-        found = view.candidates.get(key)
-        if found is None:
-            found = [each for each in view.all[kind] if each.may_match(reader, *key[1])]
-            view.candidates[key] = found
-        return found
+
+        def find() -> Sequence[WebhookAccessor]:
+            return [each for each in view.all[kind] if each.may_match(reader, operation, resource, subresource)]
+
+        return view.candidates.of(reader.catalogue, (kind, operation, resource, subresource), find)
 
     def concerns(self, reader: ClusterReader, resource: GroupVersionResource, subresource: str) -> bool:
         """Whether any webhook could want to see writes of a resource."""

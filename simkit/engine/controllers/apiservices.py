@@ -69,6 +69,10 @@ class AvailableConditionController:
         if self.next_time is not None:
             self.next_time = self._clock.now()
 
+    def resume_from(self, other: Any) -> None:
+        """Ask the backing servers again when the other one would."""
+        self.next_time = other.next_time
+
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         """Write the conditions that are not as they should be."""
         remote = False
@@ -150,6 +154,9 @@ class CRDRegistrationController:
 
     def reset_backoff(self) -> None:
         """Nothing is remembered."""
+
+    def resume_from(self, other: Any) -> None:
+        """Nothing is remembered that a fork would have to know."""
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         """Create what is missing, remove what is left over; what others registered stays theirs."""

@@ -6,7 +6,7 @@ Upstream: pkg/controller/clusterroleaggregation, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
@@ -38,6 +38,9 @@ class ClusterRoleAggregationController:
 
     def reset_backoff(self) -> None:
         """It keeps none: every run looks at all roles."""
+
+    def resume_from(self, other: Any) -> None:
+        """Nothing is remembered that a fork would have to know."""
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         """Apply what differs. Roles that gather from gathering ones come to rest after some rounds."""

@@ -12,7 +12,8 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Protocol, runtime_checkable
+from functools import cached_property
+from typing import Any, Final, Protocol
 
 from simkit.engine.seams import Change, ChangeLog, Compacted
 from simkit.meta.clock import Clock, SystemClock
@@ -68,11 +69,6 @@ class Controller(Protocol):
         """Try again at once what failed, instead of waiting."""
         ...
 
-
-@runtime_checkable
-class Resumable(Protocol):
-    """A controller that knows something which a fork's has to know too."""
-
     def resume_from(self, other: Any) -> None:
         """Know what another one of the same kind knows, in the store that this one's is a fork of."""
         ...
@@ -85,9 +81,13 @@ class _Account:
     """A controller's client: everything through the handler chain, as its own account."""
 
     def __init__(self, perform: Perform, account: str) -> None:
-        self._perform = perform
-        own_user = ":" in account
-        self._identity = Identity(account, (AUTHENTICATED,)) if own_user else service_account(SYSTEM_NAMESPACE, account)
+        self._perform, self._account = perform, account
+
+    @cached_property
+    def _identity(self) -> Identity:
+        if ":" in self._account:
+            return Identity(self._account, (AUTHENTICATED,))
+        return service_account(SYSTEM_NAMESPACE, self._account)
 
     def perform(self, request: Request) -> Response:
         if not request.header("user-agent"):
@@ -129,7 +129,7 @@ class ControllerManager:
             self._seen, self._first = other._seen, other._first
             known = {controller.name: controller for controller in other._controllers}
             for controller in self._controllers:
-                if controller.name in known and isinstance(controller, Resumable):
+                if controller.name in known:
                     controller.resume_from(known[controller.name])
 
     def settle(self) -> int:

@@ -6,7 +6,7 @@ Upstream: pkg/controller/validatingadmissionpolicystatus, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
@@ -38,6 +38,9 @@ class PolicyStatusController:
 
     def reset_backoff(self) -> None:
         """Nothing is remembered."""
+
+    def resume_from(self, other: Any) -> None:
+        """Nothing is remembered that a fork would have to know."""
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         """Check the policies whose present generation was not checked yet."""

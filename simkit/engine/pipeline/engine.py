@@ -56,8 +56,10 @@ class EngineConfig:
     metrics: Metrics = field(default_factory=Metrics)
     audit: Auditor | None = None
     allocation: ServiceAllocation | None = None
-    allow_privileged: bool = False
     """Gives out addresses of Services; None: the default ranges."""
+    registered: APIServices | None = None
+    """The APIServices of the store; None: they are read when they are needed."""
+    allow_privileged: bool = False
     remote: Aggregator | None = None
     """Asks the servers behind registered group versions; None: there are none."""
     hooked: Callable[[Request], bool] | None = None
@@ -81,13 +83,13 @@ class Engine:
         self.authorizer, self.guard = parts.authorizer, parts.guard
         self.admission = parts.admission
         self.gates = parts.gates or parse_feature_gates({}, parts.catalogue.release).values
-        self._fields = FieldGates(parts.catalogue.release, self.gates)
+        self._fields = FieldGates.shared(parts.catalogue.release, self.gates)
         self.registry = Registry(
             parts.store, parts.clock, parts.chance, parts.allocation, allow_privileged=parts.allow_privileged
         )
         self.watch_cache = WatchCache(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
-        self.registered = APIServices(parts.store)
+        self.registered = parts.registered or APIServices(parts.store)
         self._serving: tuple[Catalogue, dict[GroupVersionResource, RequestScope]] = (parts.catalogue, {})
         self.started, self.stopping = True, False
         """Whether what a start has to do is done, and whether the server is about to end: what health checks tell."""

@@ -8,7 +8,7 @@ whatever removes a Service, its addresses are free again. What a write under way
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
@@ -84,22 +84,25 @@ class ServiceAllocation:
         ranges: Sequence[str] = (DEFAULT_RANGE,),
         ports: tuple[int, int] = DEFAULT_PORTS,
     ) -> None:
-        self._store, self._chance, self._ranges, self._port_range = store, chance, tuple(ranges), ports
-        self._lock = threading.RLock()
-        self._pools = {family(text.partition("/")[0]): _address_pool(text) for text in ranges}
-        self._ports = BitmapAllocator(ports[0], ports[1], first_shown=ports[0], what=f"ports is {ports[0]}-{ports[1]}")
-        self._known = False
-        store.listen(self._follow)
+        pools = {family(text.partition("/")[0]): _address_pool(text) for text in ranges}
+        span = BitmapAllocator(ports[0], ports[1], first_shown=ports[0], what=f"ports is {ports[0]}-{ports[1]}")
+        self._start(store, chance, pools, span)
 
     def fork(self, store: ListWatcher, chance: NameSource) -> ServiceAllocation:
         """The same over a fork of the store, in constant time."""
-        other = ServiceAllocation(store, chance, self._ranges, self._port_range)
+        other = ServiceAllocation.__new__(ServiceAllocation)
         with self._lock:
+            other._start(store, chance, {name: pool.fork() for name, pool in self._pools.items()}, self._ports.fork())
             other._known = self._known
-            other._ports.used = self._ports.used
-            for name, pool in self._pools.items():
-                other._pools[name].used = pool.used
         return other
+
+    def _start(
+        self, store: ListWatcher, chance: NameSource, pools: Mapping[str, BitmapAllocator], ports: BitmapAllocator
+    ) -> None:
+        self._store, self._chance, self._pools, self._ports = store, chance, pools, ports
+        self._lock = threading.RLock()
+        self._known = False
+        store.listen(self._follow)
 
     def first_address(self) -> str:
         """The first address of the default range: the server's own."""

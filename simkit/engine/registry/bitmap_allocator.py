@@ -38,6 +38,13 @@ class BitmapAllocator:
         self.first_shown = first_shown or first
         self.used = self.pending = 0
 
+    def fork(self) -> BitmapAllocator:
+        """An independent allocator in which the same numbers are used, and none is pending."""
+        other = BitmapAllocator.__new__(BitmapAllocator)
+        other.first, other._count, other._static, other._what = self.first, self._count, self._static, self._what
+        other.first_shown, other.used, other.pending = self.first_shown, self.used, 0
+        return other
+
     def check(self, number: int) -> None:
         """Raises NotAvailable for a number outside."""
         if not 0 <= number - self.first < self._count:

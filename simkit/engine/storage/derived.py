@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from simkit.engine.seams import Change, ChangeLog
-from simkit.meta.names import GroupResource
+from simkit.engine.seams import Change, ListWatcher
+from simkit.meta.names import GroupResource, Revision
 
 Made = TypeVar("Made")
 
@@ -24,6 +24,8 @@ class Derived(Generic[Made]):
         Whose changes make it out of date.
     make
         Reads the store.
+    known
+        The value as of now, where it is known, as in a fork of a store whose value was made.
 
     Examples
     --------
@@ -37,10 +39,16 @@ class Derived(Generic[Made]):
     1
     """
 
-    def __init__(self, store: ChangeLog, resources: Sequence[GroupResource], make: Callable[[], Made]) -> None:
-        self._resources, self._make = frozenset(resources), make
+    def __init__(
+        self,
+        store: ListWatcher,
+        resources: Sequence[GroupResource],
+        make: Callable[[], Made],
+        known: Made | None = None,
+    ) -> None:
+        self._store, self._resources, self._make = store, frozenset(resources), make
         self._changes = 0
-        self._made: tuple[int, Made] | None = None
+        self._made: tuple[int, Made] | None = None if known is None else (0, known)
         store.listen(self._follow)
 
     def _follow(self, changes: Sequence[Change]) -> None:
@@ -53,3 +61,8 @@ class Derived(Generic[Made]):
         if made is None or made[0] != changes:  # what is made while somebody writes is made again next time
             self._made = made = changes, self._make()
         return made[1]
+
+    def at(self, revision: Revision) -> Made | None:
+        """The value, if the store is still at this revision; what a fork of the store starts with."""
+        made = self.now()
+        return made if self._store.revision == revision else None

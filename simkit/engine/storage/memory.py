@@ -221,7 +221,8 @@ class MemoryStore:
 
     def fork(self, *, clock: Clock | None = None) -> MemoryStore:
         """An independent store that starts with this one's present state, in constant time; its past starts empty."""
-        return MemoryStore(clock or self._clock, self._history, state=self._state)
+        with self._lock:  # the listeners have heard of all that is in the state
+            return MemoryStore(clock or self._clock, self._history, state=self._state)
 
 
 def _verb(old: Entry | None) -> ChangeType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -131,6 +132,9 @@ class Failing:
 
     def reset_backoff(self) -> None:
         """Nothing is remembered."""
+
+    def resume_from(self, other: Any) -> None:
+        """Nothing is remembered that a fork would have to know."""
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         self.given.append(changes)
