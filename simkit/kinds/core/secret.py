@@ -13,6 +13,7 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import without_empty
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.config_keys import LARGEST, validate_key
+from simkit.kinds.parts.validation.key_pair import key_pair_fault
 from simkit.kinds.strategy import Strategy
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long
@@ -105,6 +106,16 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
         yield forbidden_field("data", FIXED)
 
 
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    """What is wrong with the key pair of a TLS secret, which is stored all the same."""
+    if obj.get("type") != _TLS:
+        return ()
+    data: Mapping[str, str] = obj.get("data") or {}
+    certificates, key = (base64.b64decode(data.get(name) or "") for name in ("tls.crt", "tls.key"))
+    fault = key_pair_fault(certificates, key)
+    return (fault,) if fault else ()
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), obj.get("type") or "", len(obj.get("data") or {}), created(obj, now)]
 
@@ -113,4 +124,6 @@ def _fields(obj: Object) -> dict[str, str]:
     return {"type": obj.get("type") or ""}
 
 
-STRATEGY = Strategy(default=_default, prepare=_prepare, validate=_validate, row=_row, fields=_fields)
+STRATEGY = Strategy(
+    default=_default, prepare=_prepare, validate=_validate, row=_row, fields=_fields, warnings=_warnings
+)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from simkit.meta.fielderror import Shown
@@ -25,6 +26,17 @@ def octets(encoded: str | None) -> Shown:
     if encoded is None:
         return Shown("[]byte(nil)")
     return Shown(f"[]byte{{{', '.join(hex(one) for one in base64.b64decode(encoded))}}}")
+
+
+def blocks(content: bytes) -> Iterator[tuple[str, bytes]]:
+    """Each block of a PEM text: its type, and its bytes. What is no block is passed over, and so are headers."""
+    for block in _BLOCK.finditer(content):
+        body = block[2]
+        if b":" in body:
+            body = b"\n".join(line for line in body.splitlines() if b":" not in line)
+        der = _decoded(body)
+        if der is not None:
+            yield block[1].decode("utf-8", "replace"), der
 
 
 def request_fault(encoded: str | None) -> str:
