@@ -42,7 +42,7 @@ def comment(rows: Sequence[Row]) -> str:
 
     Examples
     --------
-    >>> who = {"subject_kind": "User", "subject": "ann", "subject_namespace": "", "scope": "dev"}
+    >>> who = {"subject": "user:ann", "scope": "dev"}
     >>> what = {"verb": "get", "api_group": "", "resource": "secrets", "name": "", "url": ""}
     >>> print(comment([{"change": "gained", **who, **what, "bindings": ("RoleBinding dev/b",)}]))
     ### Access: 1 subject gains, nobody loses
@@ -60,7 +60,7 @@ def comment(rows: Sequence[Row]) -> str:
 
 
 def _headline(rows: Sequence[Row]) -> str:
-    counts = {change: len({_subject(row) for row in rows if row["change"] == change}) for change in ("gained", "lost")}
+    counts = {change: len({row["subject"] for row in rows if row["change"] == change}) for change in ("gained", "lost")}
     if not any(counts.values()):
         return "Access: nothing changes"
     told = [f"{_number(counts[change])} {word}{_s(counts[change])}" for change, word in _WORDS.items()]
@@ -79,7 +79,7 @@ def _lines(rows: Iterable[Row]) -> Iterator[Line]:
     """Resources with the same verbs in the same place, by the same bindings, in one line."""
     verbs: dict[tuple[Any, ...], dict[str, None]] = {}
     for row in rows:
-        place = (row["change"], _subject(row), row["scope"], _resource(row), tuple(row["bindings"]))
+        place = (row["change"], row["subject"], row["scope"], _resource(row), tuple(row["bindings"]))
         verbs.setdefault(place, {})[row["verb"]] = None
     resources: dict[tuple[Any, ...], list[str]] = {}
     for (change, subject, scope, resource, bindings), found in verbs.items():
@@ -97,12 +97,6 @@ def _weight(verbs: Sequence[str], resource: str, scope: str) -> int:
     grave = bool(_GRAVE & set(verbs)) or "*" in verbs or (plural in _GRANTING and bool(writes))
     weight = (2 if grave else 0) + (1 if plural in _TELLING else 0)
     return weight + (1 if weight and scope == "*" else 0)
-
-
-def _subject(row: Row) -> str:
-    if row["subject_kind"] == "ServiceAccount":
-        return f"sa:{row['subject_namespace']}/{row['subject']}"
-    return f"{row['subject_kind'].lower()}:{row['subject']}"
 
 
 def _resource(row: Row) -> str:

@@ -19,7 +19,7 @@ examples:
 
 Exit code: 0 when nobody has more than they use, 1 when somebody has, 2 for wrong use or unreadable input.
 """
-UNUSED = ("verdict", "subject", "subject_namespace", "scope", "binding", "role", "rule", "unused")
+UNUSED = ("verdict", "subject", "scope", "binding", "role", "rule", "unused")
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:

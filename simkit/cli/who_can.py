@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     from simkit.analysis.access.who_can import COLUMNS, who_can
     from simkit.analysis.rbac.index import MASTERS_GROUP
+    from simkit.analysis.rbac.subject import text_of
 
     if args.any_name and args.name:
         raise SimkitError(f"--any-name asks about every name, {args.name!r} about one; give one of them")
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         args.resource,
         subresource=args.subresource,
         name=None if args.any_name else args.name,
-        namespace="" if args.all_namespaces else args.namespace,
+        namespace="*" if args.all_namespaces else args.namespace,
         url=args.url,
         api_group=args.api_group,
         expand_groups=args.expand_groups or bool(args.members),
@@ -73,17 +74,13 @@ def run(args: argparse.Namespace) -> int:
         write_rows(COLUMNS, rows, args.output)
     else:
         write_rows(SHOWN, map(_short, rows), args.output)
-    return 0 if any(row["subject"] != MASTERS_GROUP.name for row in rows) else 1
+    return 0 if any(row["subject"] != text_of(MASTERS_GROUP) for row in rows) else 1
 
 
 def _short(row: Any) -> dict[str, Any]:
     """A row as a terminal shows it: kind, namespace and name of a thing in one column."""
-    from simkit.analysis.rbac.subject import text_of
-    from simkit.logic.rbac.binding import Subject
-
-    subject = text_of(Subject(row["subject_kind"], row["subject"], row["subject_namespace"]))
     return {
-        "subject": subject + (f" (in {row['via_group']})" if row["via_group"] else ""),
+        "subject": row["subject"] + (f" (in {row['via_group']})" if row["via_group"] else ""),
         "scope": row["scope"],
         "binding": f"{row['binding_kind']} {row['binding']}".strip(),
         "role": f"{row['role_kind']} {row['role']}".strip(),

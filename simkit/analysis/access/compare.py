@@ -9,8 +9,8 @@ import pandas as pd
 
 from simkit.analysis.access.grant_table import EVERYWHERE
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.objects import display_name, subject_columns
-from simkit.analysis.rbac.subject import normalize_subject
+from simkit.analysis.rbac.objects import display_name
+from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import covers, uncovered
@@ -20,9 +20,7 @@ from simkit.snapshot.protocol import Snapshot
 
 COLUMNS: Final = (
     "change",
-    "subject_kind",
     "subject",
-    "subject_namespace",
     "scope",
     "verb",
     "api_group",
@@ -45,8 +43,7 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per change (``gained`` or ``lost``), subject and single permission: change, subject_kind, subject,
-        subject_namespace, scope (a namespace, or ``*``), verb, api_group, resource, name (empty: all), url; bindings,
+        One row per change (``gained`` or ``lost``), subject and single permission: change, subject, scope (a namespace, or ``*``), verb, api_group, resource, name (empty: all), url; bindings,
         by which it has or had it, as a tuple of texts (``RoleBinding dev/readers``).
 
     Notes
@@ -82,7 +79,7 @@ def _beyond(subject: Subject, less: GrantsByNamespace, more: GrantsByNamespace) 
             by = tuple(
                 dict.fromkeys(display_name(grant.binding) for grant in more[scope] if covers(grant.rules, [piece]))
             )
-            yield (*subject_columns(subject), scope or EVERYWHERE, piece.verbs[0], group, resource, name, url, by)
+            yield (text_of(subject), scope or EVERYWHERE, piece.verbs[0], group, resource, name, url, by)
 
 
 def _rules(grants: Iterable[Grant], *, local: bool = False) -> tuple[Rule, ...]:

@@ -232,9 +232,8 @@ def _others(snapshot: Snapshot, access: ExclusiveAccess) -> Iterator[str]:
             snapshot, verb, access.resource, name=access.name or None, namespace=access.namespace, url=access.url
         )
         for row in rows.to_dict("records"):
-            subject = Subject(row["subject_kind"], row["subject"], row["subject_namespace"])
-            who = text_of(subject)
-            if subject == MASTERS_GROUP or (who, verb) in seen:
+            who = row["subject"]
+            if who == text_of(MASTERS_GROUP) or (who, verb) in seen:
                 continue
             if not any(fnmatchcase(who, pattern) for pattern in access.exceptions):
                 seen.add((who, verb))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import MASTERS_GROUP, index_of
-from simkit.analysis.rbac.objects import kind_of, subject_columns
-from simkit.analysis.rbac.subject import normalize_subject
+from simkit.analysis.rbac.objects import kind_of
+from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant
 from simkit.logic.rbac.index import AccessIndex
@@ -23,14 +23,14 @@ from simkit.snapshot.protocol import Snapshot
 EVERYWHERE: Final = "*"
 """The scope of a grant that holds in the whole cluster."""
 GRANT_COLUMNS: Final = (
-    *("subject_kind", "subject", "subject_namespace", "via_group", "scope"),
+    *("subject", "via_group", "scope"),
     *("binding_kind", "binding", "role_kind", "role"),
 )
 """The columns of an answer that do not depend on the question."""
 
 NO_BINDING: Final = "(no binding)"
 """Stands for the binding of those whom the server allows everything without one."""
-_MASTERS_ROW: Final = (*subject_columns(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDING, "", "")
+_MASTERS_ROW: Final = (text_of(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDING, "", "")
 RuleMatch = tuple[int, tuple[str, ...]]
 """The rule that allows what is asked, and the only names it holds for (empty: all)."""
 Numbers = NDArray[np.int64]
@@ -129,11 +129,10 @@ def grant_table(snapshot: Snapshot) -> GrantTable:
 def _row(grant: Grant) -> tuple[str, ...]:
     binding, role = grant.binding, grant.role
     where = grant.namespace or EVERYWHERE
-    subject = subject_columns(normalize_subject(grant.subject))
-    return (*subject, "", where, kind_of(binding), binding.name, kind_of(role), role.name)
+    return (text_of(normalize_subject(grant.subject)), "", where, kind_of(binding), binding.name, kind_of(role), role.name)
 
 
 def _order(grant: Grant) -> tuple[Any, ...]:
     """Cluster-wide grants first, then by namespace; groups, service accounts, users; by name."""
-    kind, name, namespace = subject_columns(normalize_subject(grant.subject))
+    kind, name, namespace = normalize_subject(grant.subject)
     return (bool(grant.namespace), grant.namespace, kind, namespace, name, grant.binding.name)

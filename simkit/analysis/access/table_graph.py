@@ -10,14 +10,11 @@ import pandas as pd
 
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import text_of
-from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 
 if TYPE_CHECKING:
     from simkit.analysis.findings.check import Finding
-
-_SUBJECT = ("subject_kind", "subject", "subject_namespace")
 
 
 def table_graph(rows: pd.DataFrame) -> nx.MultiDiGraph[Any]:
@@ -46,9 +43,9 @@ def table_graph(rows: pd.DataFrame) -> nx.MultiDiGraph[Any]:
     columns = set(rows.columns)
     graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph()
     for row in rows.to_dict("records"):
-        if {"binding_kind", "role_kind", *_SUBJECT} <= columns:
+        if {"subject", "binding_kind", "role_kind"} <= columns:
             _add_answer(graph, row)
-        elif {"change", "bindings", *_SUBJECT} <= columns:
+        elif {"subject", "change", "bindings"} <= columns:
             _add_change(graph, row)
         elif {"namespace", "resource", "bindings"} <= columns:
             _add_field(graph, row, columns)
@@ -85,7 +82,7 @@ def _named(finding: Finding) -> Iterator[tuple[str, str, str]]:
 
 
 def _add_answer(graph: nx.MultiDiGraph[Any], row: Mapping[Any, Any]) -> None:
-    subject = text_of(Subject(*(row[name] for name in _SUBJECT)))
+    subject = row["subject"]
     local = f"{row['scope']}/" if row["binding_kind"] == "RoleBinding" else ""
     binding = f"{row['binding_kind']} {local}{row['binding']}".strip()
     graph.add_node(subject, layer="subject")
@@ -100,7 +97,7 @@ def _add_answer(graph: nx.MultiDiGraph[Any], row: Mapping[Any, Any]) -> None:
 
 
 def _add_change(graph: nx.MultiDiGraph[Any], row: Mapping[Any, Any]) -> None:
-    subject = text_of(Subject(*(row[name] for name in _SUBJECT)))
+    subject = row["subject"]
     what = row["url"] or str(GroupResource(row["api_group"], row["resource"]))
     graph.add_node(subject, layer="subject")
     graph.add_node(what, layer="resource")

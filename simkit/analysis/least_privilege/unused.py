@@ -11,8 +11,8 @@ import pandas as pd
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.least_privilege.usage import Usage, default_bindings, granting, question_of
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.objects import kind_of, subject_columns
-from simkit.analysis.rbac.subject import normalize_subject
+from simkit.analysis.rbac.objects import kind_of
+from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import breakdown
@@ -23,9 +23,7 @@ from simkit.snapshot.protocol import Snapshot
 
 COLUMNS: Final = (
     "verdict",
-    "subject_kind",
     "subject",
-    "subject_namespace",
     "scope",
     "binding_kind",
     "binding",
@@ -47,7 +45,7 @@ def unused_grants(snapshot: Snapshot, used: Usage) -> pd.DataFrame:
     DataFrame
         One row per subject, binding and rule that is not used in full: verdict (``unused grant``: nothing of the
         binding; ``unused rule``; ``unused part``; ``wildcard``: used, but by a few of the things that a ``*`` stands
-        for); subject_kind, subject, subject_namespace; scope; binding_kind, binding, role_kind, role, rule; granted,
+        for); subject; scope; binding_kind, binding, role_kind, role, rule; granted,
         used, unused, as ``verb resource.group`` each. The server's default bindings are not listed.
     """
     marks = _marked(snapshot, used.allowed)
@@ -56,7 +54,7 @@ def unused_grants(snapshot: Snapshot, used: Usage) -> pd.DataFrame:
     for grant in index_of(snapshot).all_grants():
         if grant.binding not in kept and not grant.missing:
             rows += _rows(grant, marks)
-    return table(sorted(rows, key=lambda row: row[:10]), COLUMNS)
+    return table(sorted(rows, key=lambda row: row[:8]), COLUMNS)
 
 
 def _marked(snapshot: Snapshot, allowed: Iterable[tuple[Identity, Action]]) -> Marks:
@@ -81,7 +79,7 @@ def _rows(grant: Grant, marks: Marks) -> Iterator[tuple[Any, ...]]:
         if unused or wild:
             scope = grant.namespace or "*"
             where = (kind_of(grant.binding), grant.binding.name, kind_of(grant.role), grant.role.name, number)
-            yield (verdict, *subject_columns(subject), scope, *where, granted, used, unused)
+            yield (verdict, text_of(subject), scope, *where, granted, used, unused)
 
 
 def _shown(rule: Rule) -> tuple[str, ...]:

@@ -52,16 +52,12 @@ def access_drift(changes: pd.DataFrame, *, top: int = 30) -> Figure:
 
 def _counts(changes: pd.DataFrame) -> pd.DataFrame:
     """Gained and lost per subject, and whether it was everything: those first, then the most changed."""
-    names = [
-        f"sa:{namespace}/{name}" if kind == "ServiceAccount" else f"{str(kind).lower()}:{name}"
-        for kind, namespace, name in zip(changes["subject_kind"], changes["subject_namespace"], changes["subject"])
-    ]
     everything = (changes["verb"] == "*") & (changes["resource"] == "*") & (changes["api_group"] == "*")
     columns: dict[str, Any] = {}
     for change in ("gained", "lost"):
         meant = changes["change"] == change
         columns[change], columns[f"{change}_all"] = meant.astype(int), meant & everything
-    summed = pd.DataFrame(columns).groupby(pd.Series(names, index=changes.index, dtype=object)).sum()
+    summed = pd.DataFrame(columns).groupby(changes["subject"].astype(object)).sum()
     summed = summed.astype({"gained_all": bool, "lost_all": bool})
     keys = pd.DataFrame({"all": summed["gained_all"] | summed["lost_all"], "sum": summed["gained"] + summed["lost"]})
     return summed.loc[keys.sort_values(["all", "sum"], ascending=False, kind="stable").index]

@@ -11,7 +11,6 @@ from simkit.logic.rbac.binding import (
     ROLE_BINDINGS,
     ROLES,
     Binding,
-    Subject,
     key_of,
 )
 from simkit.meta.errors import IncompleteSnapshot
@@ -67,8 +66,3 @@ def display_name(key: Key) -> str:
     'RoleBinding dev/readers'
     """
     return f"{kind_of(key)} {key.namespace}/{key.name}" if key.namespace else f"{kind_of(key)} {key.name}"
-
-
-def subject_columns(subject: Subject) -> tuple[str, str, str]:
-    """The subject as three columns of a table: kind, name, namespace."""
-    return subject.kind, subject.name, subject.namespace

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS, all_bindings, all_roles, kind_of, subject_columns
+from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS, all_bindings, all_roles, kind_of
+from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta.domain import label
@@ -16,7 +17,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import labels_of, name_of, namespace_of
 from simkit.snapshot.protocol import Snapshot
 
-SUBJECT_COLUMNS: Final = ("subject_kind", "subject", "subject_namespace", "exists", "bindings", "cluster_wide")
+SUBJECT_COLUMNS: Final = ("subject", "exists", "bindings", "cluster_wide")
 BINDING_COLUMNS: Final = (
     "binding_kind",
     "namespace",
@@ -24,9 +25,7 @@ BINDING_COLUMNS: Final = (
     "role_kind",
     "role",
     "role_exists",
-    "subject_kind",
     "subject",
-    "subject_namespace",
 )
 ROLE_COLUMNS: Final = ("role_kind", "namespace", "role", "rules", "aggregated", "bootstrap", "bindings")
 RULE_COLUMNS: Final = (
@@ -55,7 +54,7 @@ def subjects(snapshot: Snapshot) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per subject: subject_kind, subject, subject_namespace; exists (False for a service account that
+        One row per subject: subject (``sa:ns/name``); exists (False for a service account that
         bindings name and nobody made; None for users and groups, which the cluster does not keep, and for service
         accounts when they were not captured); bindings and cluster_wide, the number of bindings and of cluster-wide
         ones that name the subject itself.
@@ -74,7 +73,7 @@ def subjects(snapshot: Snapshot) -> pd.DataFrame:
     rows = []
     for subject in sorted(accounts | wide.keys() | local.keys()):
         exists = subject in accounts if captured and subject.kind == SERVICE_ACCOUNT else None
-        rows.append((*subject_columns(subject), exists, wide[subject] + local[subject], wide[subject]))
+        rows.append((text_of(subject), exists, wide[subject] + local[subject], wide[subject]))
     return table(rows, SUBJECT_COLUMNS)
 
 
@@ -89,16 +88,15 @@ def bindings(snapshot: Snapshot) -> pd.DataFrame:
     -------
     DataFrame
         One row per binding and subject: binding_kind, namespace (empty: cluster-wide), binding, role_kind, role,
-        role_exists, subject_kind, subject, subject_namespace. A binding without subjects has one row whose subject
-        columns are empty.
+        role_exists, subject. A binding without subjects has one row whose subject is empty.
     """
     known = {key for key, _ in all_roles(snapshot)}
     rows = []
     for binding in all_bindings(snapshot):
         key, role = binding.key, binding.role
         start = (kind_of(key), key.namespace, key.name, kind_of(role), role.name, role in known)
-        named = [subject_columns(subject) for subject in binding.subjects] or [("", "", "")]
-        rows += [(*start, *columns) for columns in named]
+        named = [text_of(subject) for subject in binding.subjects] or [""]
+        rows += [(*start, subject) for subject in named]
     return table(rows, BINDING_COLUMNS)
 
 
