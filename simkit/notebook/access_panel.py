@@ -40,7 +40,7 @@ class Panel(widgets.VBox):  # type: ignore[misc]
     >>> shown.resource.value = "secrets"
     >>> shown.ask.click()
     >>> shown.answer.rows["subject"].tolist()[0]
-    'system:masters'
+    'group:system:masters'
     >>> shown.binding.value = "ClusterRoleBinding cluster-admin"
     >>> shown.remove.click()
     >>> shown.answer.rows[["change", "binding"]].values.tolist()[0]

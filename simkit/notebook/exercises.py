@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from simkit.analysis.access.compare import compare
-from simkit.analysis.rbac.subject import parse_subject, text_of
+from simkit.analysis.rbac.subject import parse_subject
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.names import GroupResource
@@ -127,12 +127,12 @@ class Exercise:
         named = {parse_subject(attempt.subject) for attempt in self.attempts}
         extra = []
         for row in compare(self.cluster.snapshot(), trial.snapshot()).itertuples(index=False):
-            change, kind, name, namespace, scope, verb, group, resource, only, url = map(str, row[:10])
-            subject = Subject(kind, name, namespace)
+            change, who, scope, verb, group, resource, only, url = map(str, row[:8])
+            subject = parse_subject(who)
             if change == "gained" and subject in named and (subject, scope, verb, group, resource, only) not in wanted:
                 what = url or str(GroupResource(group, resource))
                 words = [verb, what, *([only] if only else []), "everywhere" if scope == "*" else f"in {scope}"]
-                extra.append(f"{text_of(subject)} also gained: {' '.join(words)}")
+                extra.append(f"{who} also gained: {' '.join(words)}")
         if not extra:
             return Note(True, "nobody gained more than was asked for")
         return Note(False, "more was given than was asked for", tuple(extra))

@@ -14,7 +14,7 @@ from simkit.analysis.access.matrix import access_matrix
 from simkit.analysis.access.near_misses import Difference
 from simkit.analysis.access.permissions import permissions
 from simkit.analysis.access.who_can import who_can
-from simkit.logic.rbac.binding import Subject
+from simkit.analysis.rbac.subject import parse_subject
 from simkit.meta.attributes import Verdict
 from simkit.meta.identity import Identity
 from simkit.snapshot.memory import MemorySnapshot
@@ -155,7 +155,7 @@ def agreeing(questions: Iterable[Question]) -> int:
         more["api_group"] = asked.get("group", "")
         assert can(snapshot, who, *words, **more).allowed is record["status"]["allowed"], spec
         rows = who_can(snapshot, *words, **more)
-        named = {Subject(*row).principal for row in rows[list(rows.columns[:3])].itertuples(index=False, name=None)}
+        named = {parse_subject(text).principal for text in rows["subject"]}
         mine = {("User", who.user), *(("Group", group) for group in who.groups)}
         assert bool(named & mine) is record["status"]["allowed"], spec
         compared += 1
@@ -170,8 +170,8 @@ def test_bind_is_asked_where_the_binding_is() -> None:
     assert can(snapshot, "ann", "bind", "clusterroles", namespace="dev")
     assert not can(snapshot, "ann", "bind", "clusterroles", namespace="ops")
     assert not can(snapshot, "ann", "get", "nodes", namespace="dev")
-    assert "ann" in set(who_can(snapshot, "bind", "clusterroles")["subject"])
-    assert "ann" not in set(who_can(snapshot, "get", "nodes", namespace="dev")["subject"])
+    assert "user:ann" in set(who_can(snapshot, "bind", "clusterroles")["subject"])
+    assert "user:ann" not in set(who_can(snapshot, "get", "nodes", namespace="dev")["subject"])
     assert can(snapshot, "ann", "get", "nodes", api_group="", namespace="dev"), "asked as it is written, as reviews are"
     assert list(permissions(snapshot, "ann")["effective"]) == [True, False]
     assert access_matrix(snapshot, "ann", resources=["clusterroles"], verbs=["bind"])["namespace"].tolist() == ["dev"]

@@ -163,7 +163,7 @@ def test_commands_take_members(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["can-i", "--list", "--as", "ann", *asked, "--members", str(table)]) == 0
     capsys.readouterr()
     assert main(["who-can", "get", "pods", *asked, "--members", str(table)]) == 0
-    assert "user:ann (in devs)" in capsys.readouterr().out
+    assert "user:ann (in group:devs)" in capsys.readouterr().out
     assert main(["audit", str(dump), "--complete", "*", "--members", str(table)]) == 0
 
 

@@ -14,7 +14,6 @@ from simkit.analysis.access.resolve import resolve_permission
 from simkit.analysis.access.who_can import COLUMNS, who_can
 from simkit.analysis.rbac.index import known_subjects
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
-from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.errors import IncompleteSnapshot, SimkitError, UnknownResource
 from simkit.snapshot.memory import MemorySnapshot
@@ -82,7 +81,11 @@ def test_names() -> None:
     assert named(who_can(snapshot, "get", "secrets", name="web")) == ["user:all"]
     assert named(who_can(snapshot, "create", "secrets")) == []
     found = who_can(snapshot, "get", "secrets", name=None)
-    assert dict(zip(found["subject"], found["names"])) == {"system:masters": (), "all": (), "one": ("db",)}
+    assert dict(zip(found["subject"], found["names"])) == {
+        "group:system:masters": (),
+        "user:all": (),
+        "user:one": ("db",),
+    }
 
 
 def test_namespaces() -> None:
@@ -96,13 +99,13 @@ def test_namespaces() -> None:
     found = who_can(snapshot, "get", "pods")
     assert named(found) == ["user:dev", "user:ops", "user:wide"]
     assert dict(zip(found["subject"], found["scope"])) == {
-        "system:masters": "*",
-        "wide": "*",
-        "dev": "dev",
-        "ops": "ops",
+        "group:system:masters": "*",
+        "user:wide": "*",
+        "user:dev": "dev",
+        "user:ops": "ops",
     }
     assert named(who_can(snapshot, "get", "pods", namespace="dev")) == ["user:dev", "user:wide"]
-    assert named(who_can(snapshot, "get", "pods", namespace="")) == ["user:wide"]
+    assert named(who_can(snapshot, "get", "pods", namespace="*")) == ["user:wide"]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +154,7 @@ def test_a_custom_resource_called_groups_does_not_hide_the_groups() -> None:
 def test_system_masters_need_no_binding() -> None:
     """The group is in every answer, marked by having no binding."""
     first = who_can(world(), "delete", "nodes").iloc[0]
-    assert (first["subject"], first["binding"], first["rule"]) == ("system:masters", "(no binding)", -1)
+    assert (first["subject"], first["binding"], first["rule"]) == ("group:system:masters", "(no binding)", -1)
 
 
 def test_groups_are_expanded_on_demand() -> None:
@@ -244,7 +247,7 @@ def test_everybody_in_the_answer_is_allowed_and_nobody_else(
 def test_a_path_is_asked_for_as_it_is() -> None:
     """What begins with a slash is no resource."""
     snapshot = world(role("r", rule("get", urls="/metrics")), binding("b", "r", "user:ann"))
-    assert list(who_can(snapshot, "get", "/metrics")["subject"]) == ["system:masters", "ann"]
+    assert list(who_can(snapshot, "get", "/metrics")["subject"]) == ["group:system:masters", "user:ann"]
 
 
 def test_several_names_are_asked_for_one_by_one() -> None:

@@ -52,7 +52,7 @@ def test_outputs(dump: str, form: str, capsys: pytest.CaptureFixture[str]) -> No
     out = capsys.readouterr().out
     if form == "json":
         rows = orjson.loads(out)
-        assert [row["subject"] for row in rows] == ["system:masters", "app", "bob"]
+        assert [row["subject"] for row in rows] == ["group:system:masters", "sa:dev/app", "user:bob"]
         assert rows[2]["names"] == ["db"]
     else:
         assert "bob" in out

@@ -63,7 +63,7 @@ def test_the_past_is_compared() -> None:
     then = cluster.at(cluster.engine.store.revision)
     cluster.create(binding("eve", "view", "user:eve"))
     rows = compare(then, cluster.snapshot())
-    assert set(rows["subject"]) == {"eve"}
+    assert set(rows["subject"]) == {"user:eve"}
     assert set(rows["change"]) == {"gained"}
     forked = cluster.fork()
     forked.delete("clusterrolebinding", "eve")

@@ -83,7 +83,7 @@ def test_an_index_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster.apply(binding("ann", "view", "user:ann"))
     cluster.snapshot()
     cluster.apply(binding("bob", "edit", "user:bob"))
-    assert "bob" in set(cluster.who_can("get", "secrets")["subject"])
+    assert "user:bob" in set(cluster.who_can("get", "secrets")["subject"])
     with cluster.what_if() as trial:
         trial.delete("clusterrolebinding", "bob")
         assert set(trial.compare()["change"]) == {"lost"}

@@ -69,12 +69,12 @@ def test_who_can_is_asked(shown: Panel) -> None:
         shown.resource.value = word
         shown.ask.click()
         assert shown.told.value == ""
-        assert set(shown.answer.rows["subject"]) == {"ann", "system:masters"}
+        assert set(shown.answer.rows["subject"]) == {"user:ann", "group:system:masters"}
     assert shown.binding.options == ("ClusterRoleBinding b",)
     assert shown.namespace.options == ("dev",)
     shown.resource.value = "/metrics"
     shown.ask.click()
-    assert set(shown.answer.rows["subject"]) == {"system:masters"}
+    assert set(shown.answer.rows["subject"]) == {"group:system:masters"}
 
 
 def test_changes_are_tried_on_forks(cluster: simkit.Cluster, shown: Panel) -> None:
@@ -84,14 +84,14 @@ def test_changes_are_tried_on_forks(cluster: simkit.Cluster, shown: Panel) -> No
     shown.ask.click()
     shown.manifests.value = EVE
     shown.attempt.click()
-    assert shown.answer.rows[["change", "subject"]].values.tolist()[0] == ["new", "eve"]
+    assert shown.answer.rows[["change", "subject"]].values.tolist()[0] == ["new", "user:eve"]
     assert "2 permissions gained, 0 lost" in shown.told.value
     shown.binding.value = shown.binding.options[-1]
     shown.remove.click()
     assert dict(zip(shown.answer.rows["subject"], shown.answer.rows["change"])) == {
-        "ann": "gone",
-        "eve": "new",
-        "system:masters": "",
+        "user:ann": "gone",
+        "user:eve": "new",
+        "group:system:masters": "",
     }
     assert set(shown.effect.rows["change"]) == {"gained", "lost"}
     assert "without ClusterRoleBinding b" in shown.steps.value

@@ -11,6 +11,7 @@ import pytest
 
 from simkit.analysis.access.who_can import who_can
 from simkit.analysis.findings import audit
+from simkit.analysis.rbac.tables import subject_parts
 from simkit.cli import main
 from simkit.cli.source import demo_path
 from simkit.snapshot.load import load
@@ -138,7 +139,9 @@ def test_answers_are_the_same() -> None:
     assert audit(before).counts() == audit(after).counts()
     old = who_can(before, "get", "secrets", name="db", namespace="payments")
     new = who_can(after, "get", "secrets", name=pseudonyms.text("db"), namespace=pseudonyms.text("payments"))
-    assert sorted(map(pseudonyms.text, old["subject"])) == sorted(new["subject"])
+    assert sorted(map(pseudonyms.text, subject_parts(old)["subject_name"])) == sorted(
+        subject_parts(new)["subject_name"]
+    )
 
 
 def test_a_whole_cluster_keeps_its_findings() -> None:

@@ -43,8 +43,9 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per change (``gained`` or ``lost``), subject and single permission: change, subject, scope (a namespace, or ``*``), verb, api_group, resource, name (empty: all), url; bindings,
-        by which it has or had it, as a tuple of texts (``RoleBinding dev/readers``).
+        One row per change (``gained`` or ``lost``), subject and single permission: change, subject, scope
+        (a namespace, or ``*``), verb, api_group, resource, name (empty: all), url; bindings, by which it has or had
+        it, as a tuple of texts (``RoleBinding dev/readers``).
 
     Notes
     -----

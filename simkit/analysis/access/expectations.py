@@ -19,7 +19,6 @@ from simkit.analysis.rbac.index import MASTERS_GROUP
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
-from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.protocol import Snapshot
 

@@ -129,7 +129,15 @@ def grant_table(snapshot: Snapshot) -> GrantTable:
 def _row(grant: Grant) -> tuple[str, ...]:
     binding, role = grant.binding, grant.role
     where = grant.namespace or EVERYWHERE
-    return (text_of(normalize_subject(grant.subject)), "", where, kind_of(binding), binding.name, kind_of(role), role.name)
+    return (
+        text_of(normalize_subject(grant.subject)),
+        "",
+        where,
+        kind_of(binding),
+        binding.name,
+        kind_of(role),
+        role.name,
+    )
 
 
 def _order(grant: Grant) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES, NAMESPACED_V
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.index import MASTERS_GROUP, NO_MEMBERS, index_of, principals_of
 from simkit.analysis.rbac.objects import kind_of
-from simkit.analysis.rbac.subject import Members, parse_subject
+from simkit.analysis.rbac.subject import Members, parse_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import GROUP, Grant, Subject
 from simkit.logic.rbac.rule import ALL, Rule
@@ -51,8 +51,9 @@ def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members 
     DataFrame
         One row per grant and rule: scope (a namespace, or ``*`` for everywhere); verbs, api_groups, resources,
         resource_names, urls as tuples; effective, False for a rule that does nothing where it is bound (URLs and
-        resources without a namespace in a RoleBinding); via_group, empty where a binding names the subject itself;
-        binding_kind, binding, role_kind, role, rule. A binding whose role is missing has one row with rule -1.
+        resources without a namespace in a RoleBinding); via_group, the group (``group:devs``) that has it, empty where
+        a binding names the subject itself; binding_kind, binding, role_kind, role, rule. A binding whose role is
+        missing has one row with rule -1.
         Members of ``system:masters`` have a row for that.
 
     Notes
@@ -62,7 +63,7 @@ def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members 
     index, who, catalogue = index_of(snapshot), parse_subject(subject), catalogue_of(snapshot)
     rows: list[tuple[Any, ...]] = []
     for principal in principals_of(who, members):
-        via = principal.name if principal.kind == GROUP and principal != who else ""
+        via = text_of(principal) if principal.kind == GROUP and principal != who else ""
         if principal == MASTERS_GROUP:
             rows.append((EVERYWHERE, *[(ALL,)] * 3, (), (ALL,), True, via, "", NO_BINDING, "", "", -1))
         for grant in index.grants_of_subject(principal):

@@ -11,8 +11,7 @@ from simkit.analysis.access.grant_table import GRANT_COLUMNS, GrantTable, RuleMa
 from simkit.analysis.access.question import limits, question_of, verbs_of
 from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of, members_of
-from simkit.analysis.rbac.objects import subject_columns
-from simkit.analysis.rbac.subject import Members
+from simkit.analysis.rbac.subject import Members, parse_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import GROUP
 from simkit.logic.rbac.index import AccessIndex
@@ -69,7 +68,7 @@ def who_can(
     Returns
     -------
     DataFrame
-        One row per subject and grant: subject_kind, subject, subject_namespace; via_group, the group by which an
+        One row per subject and grant: subject (``sa:ns/name``); via_group, the group (``group:devs``) by which an
         expanded row has it; scope (a namespace, or ``*`` for everywhere); binding_kind, binding; role_kind, role;
         rule, the index of the rule in the role; names, the only objects it holds for (empty: all). Members of
         ``system:masters`` come first: no binding lets them, no binding can stop them. With ``max_hops`` also hops (0
@@ -92,8 +91,8 @@ def who_can(
     Examples
     --------
     >>> from simkit.snapshot.memory import MemorySnapshot
-    >>> who_can(MemorySnapshot([], captured=["*"]), "get", "po")[["subject_kind", "subject", "binding"]].values.tolist()
-    [['Group', 'system:masters', '(no binding)']]
+    >>> who_can(MemorySnapshot([], captured=["*"]), "get", "po")[["subject", "binding"]].values.tolist()
+    [['group:system:masters', '(no binding)']]
     """
     index = index_of(snapshot)
     asked = resolve_permission(
@@ -119,12 +118,14 @@ def _with_escalations(
     from simkit.analysis.escalation.find.goal import question_goal
     from simkit.analysis.escalation.find.queries import escalations  # the larger part of this floor, rarely asked for
 
-    at_once = {tuple(row) for row in found[["subject_kind", "subject", "subject_namespace"]].itertuples(index=False)}
+    at_once = set(found["subject"])
     rows = [(*row, 0, ()) for row in found.itertuples(index=False, name=None)]
-    for path in escalations(snapshot, goal=question_goal(str(asked), question), max_hops=hops, members=members):
-        subject = path.start.subject
-        if subject is not None and subject_columns(subject) not in at_once:
-            rows.append((*subject_columns(subject), "", "", "", "", "", "", -1, (), path.hops, path.primitives))
+    ways = escalations(snapshot, goal=question_goal(str(asked), question), max_hops=hops, members=members)
+    rows += [
+        (path.subject, "", "", "", "", "", "", -1, (), path.hops, path.primitives)
+        for path in ways
+        if path.start.subject is not None and path.subject not in at_once
+    ]
     return table(rows, (*COLUMNS, "hops", "path"))
 
 
@@ -139,7 +140,7 @@ def _answered(grants: GrantTable, index: AccessIndex, question: Question, asked:
 
 
 def _expanded(snapshot: Snapshot, row: tuple[Any, ...], members: Members) -> Iterator[tuple[Any, ...]]:
-    kind, name = row[:2]
-    if kind == GROUP:
-        for subject in members_of(snapshot, name, members):
-            yield (*subject_columns(subject), name, *row[4:])
+    holder = parse_subject(row[0])
+    if holder.kind == GROUP:
+        for subject in members_of(snapshot, holder.name, members):
+            yield (text_of(subject), row[0], *row[2:])

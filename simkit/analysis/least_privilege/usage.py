@@ -13,8 +13,7 @@ from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.least_privilege.audit_events import read_access_requests
 from simkit.analysis.least_privilege.recorded_access import AccessRequest, Action
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.objects import subject_columns
-from simkit.analysis.rbac.subject import normalize_subject
+from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE, table
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, GROUP, ROLE_BINDINGS, Grant, Subject, key_of
 from simkit.logic.rbac.question import Question
@@ -24,7 +23,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import labels_of
 from simkit.snapshot.protocol import Snapshot
 
-COLUMNS: Final = ("subject_kind", "subject", "subject_namespace", "action", "namespace", "times")
+COLUMNS: Final = ("subject", "action", "namespace", "times")
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,9 @@ class Usage:
     ungranted: Mapping[tuple[Identity, Action], int] = field(default_factory=dict)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per subject and action: subject_kind, subject, subject_namespace, action, namespace, times."""
+        """One row per subject and action: subject, action, namespace, times."""
         rows = [
-            (*subject_columns(subject), str(action._replace(namespace="")), action.namespace, times)
+            (text_of(subject), str(action._replace(namespace="")), action.namespace, times)
             for subject, actions in sorted(self.by_subject.items())
             for action, times in sorted(actions.items())
         ]

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 
 from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS, all_bindings, all_roles, kind_of
-from simkit.analysis.rbac.subject import text_of
+from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta.domain import label
@@ -17,6 +17,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import labels_of, name_of, namespace_of
 from simkit.snapshot.protocol import Snapshot
 
+PART_COLUMNS: Final = ("subject_kind", "subject_namespace", "subject_name")
 SUBJECT_COLUMNS: Final = ("subject", "exists", "bindings", "cluster_wide")
 BINDING_COLUMNS: Final = (
     "binding_kind",
@@ -48,6 +49,38 @@ def table(rows: Iterable[tuple[Any, ...]], columns: tuple[str, ...]) -> pd.DataF
     return pd.DataFrame(list(rows), columns=list(columns))
 
 
+def subject_parts(rows: pd.DataFrame, *, column: str = "subject") -> pd.DataFrame:
+    """The subjects of a table taken apart.
+
+    Parameters
+    ----------
+    rows
+        Any table with subjects as texts (``user:alice``, ``group:devs``, ``sa:ns/name``).
+    column
+        The column that holds them.
+
+    Returns
+    -------
+    DataFrame
+        With the index of the table, so that ``rows.join(subject_parts(rows))`` works: subject_kind (``User``,
+        ``Group``, ``ServiceAccount``), subject_namespace (empty but for service accounts), subject_name. Where there is
+        no subject all are empty.
+
+    Raises
+    ------
+    SimkitError
+        For a text that is no subject.
+
+    Examples
+    --------
+    >>> subject_parts(pd.DataFrame({"subject": ["sa:ci/runner", "group:devs"]})).values.tolist()
+    [['ServiceAccount', 'ci', 'runner'], ['Group', '', 'devs']]
+    """
+    named = [parse_subject(text) if text else Subject("", "") for text in rows[column]]
+    parts = [(one.kind, one.namespace, one.name) for one in named]
+    return pd.DataFrame(parts, index=rows.index, columns=list(PART_COLUMNS), dtype=object)
+
+
 def subjects(snapshot: Snapshot) -> pd.DataFrame:
     """Everybody the snapshot knows of: service accounts, and whoever a binding names.
 
@@ -67,7 +100,7 @@ def subjects(snapshot: Snapshot) -> pd.DataFrame:
     wide: Counter[Subject] = Counter()
     local: Counter[Subject] = Counter()
     for binding in all_bindings(snapshot):
-        (local if binding.namespace else wide).update(set(binding.subjects))
+        (local if binding.namespace else wide).update(set(map(normalize_subject, binding.subjects)))
     captured = SERVICE_ACCOUNTS in snapshot.captured()
     accounts = {Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj)) for obj in _accounts(snapshot)}
     rows = []
@@ -95,7 +128,7 @@ def bindings(snapshot: Snapshot) -> pd.DataFrame:
     for binding in all_bindings(snapshot):
         key, role = binding.key, binding.role
         start = (kind_of(key), key.namespace, key.name, kind_of(role), role.name, role in known)
-        named = [text_of(subject) for subject in binding.subjects] or [""]
+        named = [text_of(normalize_subject(subject)) for subject in binding.subjects] or [""]
         rows += [(*start, subject) for subject in named]
     return table(rows, BINDING_COLUMNS)
 

@@ -106,10 +106,10 @@ def test_what_a_log_shows_in_use_stays() -> None:
     """The other end of the path is taken, or its holder is left with what it used."""
     objects = scene(TOKENS, place="ops")
     log = [event("dev/attacker", "create", "serviceaccounts/token", "ops", "admin")]
-    made = of(*objects, log=log)
+    made = of(*objects, audit_log=log)
     assert changes(made) == ["take sa:ops/admin out of ClusterRoleBinding ops-admin"]
     both = [*log, event("ops/admin", "list", "pods", "dev")]
-    made = of(*objects, log=both)
+    made = of(*objects, audit_log=both)
     assert changes(made) == ["leave sa:ops/admin of ClusterRoleBinding ops-admin what it used"]
     new = [obj for obj in made.manifests() if obj["kind"] == "Role"]
     assert [(obj["metadata"]["namespace"], obj["rules"]) for obj in new] == [
@@ -129,7 +129,7 @@ def test_members_who_use_a_groups_access_keep_it() -> None:
         event("ops/admin", "get", "nodes", "", "node-1"),
         event("ops/admin", "create", "clusterrolebindings", "", apiGroup=RBAC),
     ]
-    made = of(*scene(), *grants, log=log, sources=[ATTACKER])
+    made = of(*scene(), *grants, audit_log=log, sources=[ATTACKER])
     assert not escalations(made.after(), ATTACKER, goal="cluster-admin")
     assert not made.left
 
@@ -198,7 +198,7 @@ def test_logs_may_be_files(tmp_path: Any) -> None:
     """A path is read as ``least_privilege`` reads it."""
     path = tmp_path / "audit.jsonl"
     path.write_bytes(orjson.dumps(event("dev/attacker", "create", "serviceaccounts/token", "ops", "admin")))
-    assert changes(of(*scene(TOKENS, place="ops"), log=str(path))) == [
+    assert changes(of(*scene(TOKENS, place="ops"), audit_log=str(path))) == [
         "take sa:ops/admin out of ClusterRoleBinding ops-admin"
     ]
 

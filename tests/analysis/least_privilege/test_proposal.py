@@ -184,12 +184,12 @@ def test_what_is_unused() -> None:
     )
     table = unused_grants(snapshot, usage(snapshot, LOG))
     verdicts = {(row["binding"], row["subject"], row["rule"]): row["verdict"] for row in table.to_dict("records")}
-    assert verdicts["wide", "robot", 0] == "wildcard"
-    assert verdicts["wide", "robot", 1] == "unused part"
-    assert verdicts["never", "robot", 0] == "unused grant"
-    assert verdicts["never", "ann", 1] == "unused grant"
-    assert verdicts["h", "robot", 0] == "unused part"
-    assert verdicts["h", "robot", 1] == "unused rule"
+    assert verdicts["wide", "sa:dev/robot", 0] == "wildcard"
+    assert verdicts["wide", "sa:dev/robot", 1] == "unused part"
+    assert verdicts["never", "sa:dev/robot", 0] == "unused grant"
+    assert verdicts["never", "user:ann", 1] == "unused grant"
+    assert verdicts["h", "sa:dev/robot", 0] == "unused part"
+    assert verdicts["h", "sa:dev/robot", 1] == "unused rule"
     [half] = [row for row in table.to_dict("records") if (row["binding"], row["rule"]) == ("h", 0)]
     assert half["unused"] == ("watch pods",)
 
