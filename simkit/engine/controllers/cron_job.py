@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
-from zoneinfo import ZoneInfoNotFoundError
 
 from simkit.engine.controllers.client_requests import create, keys_of, remove, replace_status
 from simkit.engine.controllers.controller_manager import Client
@@ -22,10 +21,11 @@ from simkit.engine.seams import Change
 from simkit.kinds.parts.job.cron import BadSchedule
 from simkit.logic.workloads.jobs import finished_at, is_finished
 from simkit.logic.workloads.pods import by_age, owner_reference
-from simkit.logic.workloads.schedule import Firing
+from simkit.logic.workloads.schedule import Firing, is_zone
 from simkit.logic.workloads.status_conditions import is_true
 from simkit.meta.clock import Clock, moment, timestamp
-from simkit.meta.domain import label
+from simkit.meta.domain import LABEL_DOMAIN, label
+from simkit.meta.fielderror import quoted
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, metadata, name_of
 
@@ -33,6 +33,13 @@ _SCHEDULED: Final = label("cronjob-scheduled-timestamp", "batch")
 _MANY: Final = 100
 """How many times may be missed before that is told."""
 _TOO_MANY: Final = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+
+_NEVER: Final = "time difference between two schedules is less than 1 second"
+"""What the controller finds of a schedule whose next time is always the zero time."""
+_OLD_ZONE: Final = (
+    "CRON_TZ or TZ used in schedule {} is not officially supported, see "
+    f"https://{LABEL_DOMAIN}/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+)
 
 
 class CronJobController(ResourceWatcher):
@@ -63,7 +70,7 @@ class CronJobController(ResourceWatcher):
         self._announce_ends(client, owner, made)
         self._clean(client, owner, made)
         again: float | None = None
-        if not is_terminating(owner) and not at(owner, "spec", "suspend"):
+        if not is_terminating(owner) and self._knows_zone(client, owner) and not at(owner, "spec", "suspend"):
             again = self._fire(client, owner, made, status)
         replace_status(client, CRON_JOBS, owner, status)
         return again
@@ -75,7 +82,7 @@ class CronJobController(ResourceWatcher):
         for each in made:
             if uid_of(each) not in active and not is_finished(each):
                 text = f"Saw a job that the controller did not create or forgot: {name_of(each)}"
-                self._events.event(client, owner, "UnexpectedJob", text, warning=True)
+                self._warn(client, owner, "UnexpectedJob", text)
         for entry in at(owner, "status", "active") or ():
             job = known.get(entry.get("uid") or "")
             if job is None:
@@ -89,20 +96,46 @@ class CronJobController(ResourceWatcher):
 
     def _fire(self, client: Client, owner: Object, made: Sequence[Object], status: dict[str, Any]) -> float | None:
         """Make the job that is due, and note it; gives back when the next one is."""
-        try:
-            firing = Firing(at(owner, "spec", "schedule") or "", at(owner, "spec", "timeZone") or "")
-        except (BadSchedule, ZoneInfoNotFoundError, ValueError):
-            return None  # the schedule was good once; a later change brings us back here
+        firing = self._firing(client, owner)
+        if firing is None:
+            return None  # a later change of the schedule brings us back here
         now = self._clock.now()
         since = moment(status.get("lastScheduleTime") or metadata(owner)["creationTimestamp"])
         deadline = at(owner, "spec", "startingDeadlineSeconds")
         earliest = max(since, now - deadline) if deadline is not None else since
         due = firing.last_until(now, earliest)
         if due is not None and firing.missed(now, earliest) > _MANY:
-            self._events.event(client, owner, "TooManyMissedTimes", _TOO_MANY, warning=True)
+            self._warn(client, owner, "TooManyMissedTimes", _TOO_MANY)
         if due is not None and self._may_start(client, owner, made, status):
             self._start(client, owner, firing, due, status)
         return firing.next_after(now)
+
+    def _firing(self, client: Client, owner: Object) -> Firing | None:
+        """The schedule; a warning is told of one that cannot be read, or that never fires."""
+        schedule = at(owner, "spec", "schedule") or ""
+        zone = "" if "TZ" in schedule else at(owner, "spec", "timeZone") or ""
+        if "TZ" in schedule:
+            self._warn(client, owner, "UnsupportedSchedule", _OLD_ZONE.format(quoted(schedule)))
+        try:
+            firing = Firing(schedule, zone)
+        except BadSchedule as error:
+            self._warn(client, owner, "UnparseableSchedule", f"unparseable schedule: {quoted(schedule)} : {error}")
+            return None
+        if firing.next_after(self._clock.now()) is None:
+            self._warn(client, owner, "InvalidSchedule", f"invalid schedule: {schedule} : {_NEVER}")
+            return None
+        return firing
+
+    def _knows_zone(self, client: Client, owner: Object) -> bool:
+        """Whether the time zone is known; a warning is told of one that is not."""
+        zone = at(owner, "spec", "timeZone")
+        if not zone or is_zone(zone):
+            return True
+        self._warn(client, owner, "UnknownTimeZone", f"invalid timeZone: {quoted(zone)}: unknown time zone {zone}")
+        return False
+
+    def _warn(self, client: Client, owner: Object, reason: str, text: str) -> None:
+        self._events.event(client, owner, reason, text, warning=True)
 
     def _may_start(self, client: Client, owner: Object, made: Sequence[Object], status: dict[str, Any]) -> bool:
         """Whether another job may run now; with the policy Replace the running ones are removed."""
@@ -127,7 +160,7 @@ class CronJobController(ResourceWatcher):
             return
         if not response.succeeded:
             message = str(response.object.get("message"))
-            self._events.event(client, owner, "FailedCreate", f"Error creating job: {message}", warning=True)
+            self._warn(client, owner, "FailedCreate", f"Error creating job: {message}")
             raise RequeueError(message)
         job = response.object
         self._events.event(client, owner, "SuccessfulCreate", f"Created job {name_of(job)}")

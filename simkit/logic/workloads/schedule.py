@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from simkit.kinds.parts.job.cron import Schedule, parse
+from simkit.kinds.parts.job.cron import BadSchedule, Schedule, parse
 
 _YEARS: Final = 5 * 366
 """Days after which a schedule is said to fire never."""
@@ -19,8 +19,21 @@ _UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs"
 _PREFIX: Final = re.compile(r"(?:CRON_)?TZ=(\S+)\s+")
 
 
+def is_zone(name: str) -> bool:
+    """Whether a time zone of that name is known. ``Local`` is that of the controller, which is UTC."""
+    try:
+        return name == "Local" or bool(ZoneInfo(name))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+
+
 class Firing:
     """A schedule in a time zone.
+
+    Raises
+    ------
+    BadSchedule
+        For a text that is none, or names a time zone that is not known.
 
     Examples
     --------
@@ -32,7 +45,9 @@ class Firing:
     def __init__(self, text: str, zone: str = "") -> None:
         given = _PREFIX.match(text)
         name = given[1] if given else zone
-        self.zone: tzinfo = ZoneInfo(name) if name else UTC
+        if given and not is_zone(name):
+            raise BadSchedule(f"provided bad location {name}: unknown time zone {name}")
+        self.zone: tzinfo = ZoneInfo(name) if name and name != "Local" else UTC
         self._schedule: Schedule = parse(text)
 
     def next_after(self, moment: float) -> float | None:

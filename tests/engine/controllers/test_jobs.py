@@ -7,6 +7,7 @@ import pytest
 import simkit
 from simkit.logic.workloads.jobs import is_finished
 from simkit.meta.message import Request
+from simkit.meta.names import GroupResource, Key
 from tests.engine.controllers.worlds import POD_SPEC, job, names, obj, patch, say, told
 
 
@@ -204,6 +205,55 @@ def test_jobs_of_others_and_missed_times_are_told(cluster: simkit.Cluster, clock
     clock.advance(minutes=101)
     cluster.settle()
     assert "TooManyMissedTimes" in [reason for _, reason, _, _ in told(cluster, "c")]
+
+
+OLD_ZONE = "TZ=Europe/Rome * * * * *"
+OLD_ZONE_WARNING = (
+    f'CRON_TZ or TZ used in schedule "{OLD_ZONE}" is not officially supported, see '
+    "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "text"),
+    [
+        (
+            {"schedule": "59 23 31 2 *"},
+            "InvalidSchedule",
+            "invalid schedule: 59 23 31 2 * : time difference between two schedules is less than 1 second",
+        ),
+        (
+            {"schedule": "* * *"},
+            "UnparseableSchedule",
+            'unparseable schedule: "* * *" : expected exactly 5 fields, found 3: [* * *]',
+        ),
+        (
+            {"schedule": "* * * * *", "timeZone": "Nowhere/Else"},
+            "UnknownTimeZone",
+            'invalid timeZone: "Nowhere/Else": unknown time zone Nowhere/Else',
+        ),
+        (
+            {"schedule": "TZ=Nowhere/Else * * * * *"},
+            "UnparseableSchedule",
+            'unparseable schedule: "TZ=Nowhere/Else * * * * *" : '
+            "provided bad location Nowhere/Else: unknown time zone Nowhere/Else",
+        ),
+        ({"schedule": OLD_ZONE}, "UnsupportedSchedule", OLD_ZONE_WARNING),
+    ],
+)
+def test_schedules_that_are_none_are_told(
+    cluster: simkit.Cluster, clock: simkit.SimulatedClock, spec: dict[str, str], reason: str, text: str
+) -> None:
+    """A schedule that never fires, and those that were stored before they were refused: a warning, and no job."""
+    cluster.create(cron("c", "0 0 1 1 *"))
+    store = cluster.engine.store
+    entry = store.get(Key(GroupResource("batch", "cronjobs"), "default", "c"))
+    assert entry is not None
+    store.put(entry.key, {**entry.object, "spec": {**entry.object["spec"], **spec}}, expect=entry.revision)
+    clock.advance(minutes=2)
+    cluster.settle()
+    assert ("Warning", reason, text) in [each[:3] for each in told(cluster, "c")]
+    assert len(names(cluster, "jobs")) == (1 if reason == "UnsupportedSchedule" else 0)
 
 
 def test_finished_jobs_are_kept_for_a_while(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
