@@ -146,7 +146,7 @@ def least_privilege(
     Parameters
     ----------
     audit_log
-        See ``read_uses``.
+        See ``read_access_requests``.
     subjects
         For whom; None for all whose access was used, without the server's own users and groups.
     names
