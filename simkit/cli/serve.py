@@ -18,7 +18,7 @@ from simkit.cli.source import standard_input
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
-    from simkit.cluster.assembly import Assembled
+    from simkit.cluster.control_plane import ControlPlane
     from simkit.cluster.options import Options
     from simkit.engine.http.server import Server, ServingOptions
 
@@ -151,10 +151,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _made(args: argparse.Namespace) -> tuple[Server, Assembled]:
+def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     """The server, yet to be run, and what it serves."""
-    from simkit.cluster.assembly import live
     from simkit.cluster.bootstrap import publish
+    from simkit.cluster.control_plane import object_getter
     from simkit.engine.authn.options import build
     from simkit.engine.http.apiserver import APIServerHandler
     from simkit.engine.http.cors import CORSHandler, compile_origins
@@ -167,15 +167,15 @@ def _made(args: argparse.Namespace) -> tuple[Server, Assembled]:
     _tell_limits(args.release)
     made = _assembled(replace(_options(args), **_signing(args, serving)), args.load)
     settings = access_flags.settings(args, serving, anonymous_auth=made.options.anonymous_auth)
-    authentication = build(settings, live(made.store), clock, made.engine.metrics)
+    authentication = build(settings, object_getter(made.store), clock, made.engine.metrics)
     made.engine.authenticate_with(authentication)
     if args.load is None:
         publish(made.engine)
     compress = made.engine.gate("APIResponseCompression")
-    road = APIServerHandler(made.engine)
+    handler = APIServerHandler(made.engine)
     allowed = compile_origins(args.cors_allowed_origins) if args.cors_allowed_origins else []
-    served = CORSHandler(road, allowed) if allowed else road
-    return Server(served, serving, clock=clock, compress=compress, shutdown_target=road, upkeep=made.runner), made
+    served = CORSHandler(handler, allowed) if allowed else handler
+    return Server(served, serving, clock=clock, compress=compress, shutdown_target=handler, upkeep=made.runner), made
 
 
 def _tell_limits(release: str) -> None:
@@ -259,7 +259,7 @@ def _signing(args: argparse.Namespace, serving: ServingOptions) -> dict[str, Any
     }
 
 
-def _assembled(options: Options, dump: Path | None) -> Assembled:
+def _assembled(options: Options, dump: Path | None) -> ControlPlane:
     from simkit.cluster import assembly
 
     if dump is None:

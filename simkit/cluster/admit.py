@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Final
 
-from simkit.cluster.assembly import Assembled
+from simkit.cluster.control_plane import ControlPlane
 from simkit.engine.admission.chain import Plugin
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.request_object import default
@@ -86,7 +86,7 @@ def _said(step: Step) -> str:
     return str(step).partition("\n")[2] or step.refusal
 
 
-def admit(made: Assembled, obj: Object, identity: Identity) -> Admitted:
+def admit(made: ControlPlane, obj: Object, identity: Identity) -> Admitted:
     """What each plugin changes in an object and says to it, as if this identity wrote it now.
 
     An object that is there already is updated, else created. All plugins are asked, also after one has refused.
@@ -108,7 +108,7 @@ def admit(made: Assembled, obj: Object, identity: Identity) -> Admitted:
     return Admitted(review.object or {}, review.operation, tuple(steps))
 
 
-def _served(made: Assembled, obj: Object) -> RequestScope:
+def _served(made: ControlPlane, obj: Object) -> RequestScope:
     return made.engine.request_scope(made.engine.catalogue.resource_of(obj))
 
 
@@ -124,7 +124,7 @@ def _decoded(scope: RequestScope, obj: Object) -> Draft:
     return draft
 
 
-def _review(made: Assembled, scope: RequestScope, wanted: Draft, identity: Identity) -> Review:
+def _review(made: ControlPlane, scope: RequestScope, wanted: Draft, identity: Identity) -> Review:
     key = scope.registry_scope.key(namespace_of(wanted), name_of(wanted))
     live = made.store.get(key) if name_of(wanted) else None
     old = live.object if live is not None else None
@@ -148,7 +148,7 @@ def _review(made: Assembled, scope: RequestScope, wanted: Draft, identity: Ident
     )
 
 
-def _parts(made: Assembled, review: Review) -> tuple[Sequence[Plugin], Sequence[Plugin]]:
+def _parts(made: ControlPlane, review: Review) -> tuple[Sequence[Plugin], Sequence[Plugin]]:
     plugins = made.engine.admission.concerned(review.operation, review.resource)
     mutators = [plugin for plugin in plugins if isinstance(plugin, Mutator)]
     return mutators, [plugin for plugin in plugins if isinstance(plugin, Validator)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from simkit.cluster import assembly
+from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.manifests import manifests
 from simkit.cluster.options import Options
 from simkit.cluster.questions import Questions
@@ -63,7 +64,7 @@ class Cluster(Questions):
         """Where the objects came from, for a cluster that was loaded."""
 
     @classmethod
-    def _of(cls, made: assembly.Assembled, dump: Dump | None = None) -> Self:
+    def _of(cls, made: ControlPlane, dump: Dump | None = None) -> Self:
         cluster = cls.__new__(cls)
         cluster._made, cluster.dump = made, dump
         return cluster

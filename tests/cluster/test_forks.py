@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import simkit
+from simkit.cluster.control_plane import PARTS, Part
 from simkit.engine.admission import webhook_index
 from simkit.engine.pipeline import api_services
 from simkit.schema.disabled_fields import FieldGates
@@ -63,3 +66,25 @@ def test_forks_share_the_trees_of_disabled_fields(cluster: simkit.Cluster) -> No
     values = cluster.engine.gates
     assert FieldGates.shared("1.30", values) is FieldGates.shared("1.30", dict(values))
     assert FieldGates.shared("1.29", values) is not FieldGates.shared("1.30", values)
+
+
+def test_a_part_without_fork_cannot_be_added() -> None:
+    """Whoever adds a part has to say what becomes of it in a fork."""
+    make: Any = lambda server: object()  # noqa: E731
+    with pytest.raises(TypeError, match="fork"):
+        Part("forgotten", make)  # type: ignore[call-arg]
+
+
+def test_a_control_plane_holds_nothing_but_its_settings_and_parts(cluster: simkit.Cluster) -> None:
+    """What is not in the list of parts would not be forked."""
+    settings = {"options", "store", "captured", "rested", "calls", "forked", "clock"}
+    assert vars(cluster._made).keys() == settings | {part.name for part in PARTS}
+    assert vars(cluster.fork()._made).keys() == vars(cluster._made).keys()
+
+
+def test_a_fork_shares_no_part_but_what_never_changes(cluster: simkit.Cluster) -> None:
+    """The signing key, the catalogue and the snapshot of the moment are the only parts that both have."""
+    cluster.snapshot()
+    fork = cluster.fork()
+    same = {part.name for part in PARTS if getattr(fork._made, part.name) is getattr(cluster._made, part.name)}
+    assert same == {"base", "token_key", "latest"}

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from simkit.cluster.assembly import Assembled, fresh, live
+from simkit.cluster.assembly import fresh
 from simkit.cluster.bootstrap import publish
+from simkit.cluster.control_plane import ControlPlane, object_getter
 from simkit.cluster.options import Options
 from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.options import AuthenticationOptions, build
@@ -82,7 +83,7 @@ class HurriedLoop(asyncio.SelectorEventLoop):
 class InProcess:
     """A server that is called through its ASGI application."""
 
-    def __init__(self, made: Assembled, clock: SimulatedClock) -> None:
+    def __init__(self, made: ControlPlane, clock: SimulatedClock) -> None:
         self._made, self._clock = made, clock
         self._application = Application(
             APIServerHandler(made.engine), compress=made.engine.gate("APIResponseCompression")
@@ -172,7 +173,7 @@ def serving(folder: Path, bundle: str, area: str) -> Iterator[InProcess]:
         service_account_signing_key_file=identities.token_key,
     )
     made = fresh(options)
-    made.engine.authenticate_with(build(settings, live(made.store), clock, made.engine.metrics))
+    made.engine.authenticate_with(build(settings, object_getter(made.store), clock, made.engine.metrics))
     publish(made.engine)
     server = InProcess(made, clock)
     try:

@@ -38,7 +38,7 @@ FUTURE_WAIT = 3.0
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """The parts of an engine; ``cluster.assembly`` alone makes it."""
+    """The parts of an engine; ``cluster.control_plane`` alone makes it."""
 
     store: Store
     catalogue: Catalogue
