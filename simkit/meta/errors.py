@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from simkit.meta.fielderror import FieldError
+from simkit.meta.fielderror import FieldError, quoted
 from simkit.meta.names import GroupKind, GroupResource
 
 
@@ -93,14 +93,14 @@ def forbidden(resource: GroupResource, name: str, why: str, *, causes: Sequence[
     """403. Without a resource (a non-resource path) the details stay empty."""
     if not resource.resource:
         return StatusError(403, "Forbidden", f"forbidden: {why}", details={})
-    what = f'{resource} "{name}"' if name else str(resource)
+    what = f"{resource} {quoted(name)}" if name else str(resource)
     return StatusError(
         403, "Forbidden", f"{what} is forbidden: {why}", details=_details(resource, name, causes=list(causes))
     )
 
 
 def not_found(resource: GroupResource, name: str) -> StatusError:
-    return StatusError(404, "NotFound", f'{resource} "{name}" not found', details=_details(resource, name))
+    return StatusError(404, "NotFound", f"{resource} {quoted(name)} not found", details=_details(resource, name))
 
 
 def no_route() -> StatusError:
@@ -120,7 +120,7 @@ def method_not_allowed() -> StatusError:
 
 def already_exists(resource: GroupResource, name: str, *, generated: bool = False) -> StatusError:
     """409; for an object with a ``generateName`` the client is told to try again."""
-    message = f'{resource} "{name}" already exists'
+    message = f"{resource} {quoted(name)} already exists"
     if not generated:
         return StatusError(409, "AlreadyExists", message, details=_details(resource, name))
     message += ", the server was not able to generate a unique name for the object"
@@ -132,7 +132,7 @@ STALE = "the object has been modified; please apply your changes to the latest v
 
 
 def conflict(resource: GroupResource | GroupKind, name: str, why: str = STALE) -> StatusError:
-    message = f'Operation cannot be fulfilled on {resource} "{name}": {why}'
+    message = f"Operation cannot be fulfilled on {resource} {quoted(name)}: {why}"
     return StatusError(409, "Conflict", message, details=_details(resource, name))
 
 
@@ -145,7 +145,7 @@ def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> StatusE
     """422 with a cause for every field error; repeated texts stand once in the message."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    message = f'{kind} "{name}" is invalid' + (f": {summary}" if texts else "")
+    message = f"{kind} {quoted(name)} is invalid" + (f": {summary}" if texts else "")
     causes = [error.cause() for error in errors]
     return StatusError(422, "Invalid", message, details=_details(kind, name, causes=causes))
 

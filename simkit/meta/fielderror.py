@@ -5,10 +5,11 @@ Follows ``k8s.io/apimachinery/pkg/util/validation/field/errors.go``, release 1.3
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+from simkit.meta import go_json
 
 _WORDS: Final = {
     "FieldValueNotFound": "Not found",
@@ -40,9 +41,33 @@ OMITTED: Final = Shown("")
 """The value of an error that shows none."""
 
 
-def quoted(text: str) -> str:
-    """The text in double quotes, with the escapes of Go's ``%q``."""
-    return json.dumps(text, ensure_ascii=False).replace("\\u007f", "\\x7f")
+_ESCAPES: Final = dict(zip('\\"\a\b\f\n\r\t\v', '\\"abfnrtv', strict=True))
+
+
+def quoted(text: object) -> str:
+    r"""The text in double quotes, with the escapes of Go's ``%q`` (``strconv.Quote``).
+
+    Examples
+    --------
+    >>> print(quoted("a\x05b"), quoted("a\u008ab"), quoted('say "hö"'))
+    "a\x05b" "a\u008ab" "say \"hö\""
+    """
+    shown = str(text)
+    if shown.isprintable() and '"' not in shown and "\\" not in shown:
+        return f'"{shown}"'
+    return f'"{"".join(map(_escaped, shown))}"'
+
+
+def _escaped(letter: str) -> str:
+    """One character as it stands between quotes."""
+    if letter in _ESCAPES:
+        return f"\\{_ESCAPES[letter]}"
+    if letter.isprintable():
+        return letter
+    code = ord(letter)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def show(value: Any) -> str:
@@ -52,7 +77,7 @@ def show(value: Any) -> str:
     if isinstance(value, str) or value is None:
         return quoted("null" if value is None else value)
     if isinstance(value, Mapping | Sequence | bool):
-        return json.dumps(value, separators=(",", ":"))
+        return go_json.encode(value).decode()
     return str(value)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from simkit.meta.fielderror import quoted
+
 MOST_PROBLEMS: Final = 100
 """As many unknown or repeated fields are told of one object, no more."""
 
@@ -50,10 +52,10 @@ class DecodePass:
         self.error: str | None = None
 
     def unknown(self, name: str) -> None:
-        self._problem(f'unknown field "{self._at(name)}"')
+        self._problem(f"unknown field {quoted(self._at(name))}")
 
     def repeated(self, name: str) -> None:
-        self._problem(f'duplicate field "{self._at(name)}"')
+        self._problem(f"duplicate field {quoted(self._at(name))}")
 
     def mistyped(self, place: GoField, item: Any) -> None:
         """A value of another type than the field's."""

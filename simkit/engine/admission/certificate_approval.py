@@ -10,6 +10,7 @@ from typing import Final
 from simkit.engine.admission.plugin_attributes import SIGNING_REQUESTS, admission_forbidden, written
 from simkit.engine.admission.signer_authorization import is_authorized_for_signer
 from simkit.engine.seams import Authorizer, Operation, Review
+from simkit.meta.fielderror import quoted
 from simkit.meta.objects import at
 
 
@@ -32,4 +33,6 @@ class CertificateApproval:
             return
         signer = at(written(review), "spec", "signerName") or ""
         if not is_authorized_for_signer(self._authorizer, review.identity, "approve", signer):
-            raise admission_forbidden(review, f'user not permitted to approve requests with signerName "{signer}"')
+            raise admission_forbidden(
+                review, f"user not permitted to approve requests with signerName {quoted(signer)}"
+            )

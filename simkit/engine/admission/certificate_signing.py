@@ -10,6 +10,7 @@ from typing import Final
 from simkit.engine.admission.plugin_attributes import SIGNING_REQUESTS, admission_forbidden, written
 from simkit.engine.admission.signer_authorization import is_authorized_for_signer
 from simkit.engine.seams import Authorizer, Operation, Review
+from simkit.meta.fielderror import quoted
 from simkit.meta.objects import at
 
 
@@ -34,4 +35,4 @@ class CertificateSigning:
             return
         signer = at(old, "spec", "signerName") or ""
         if not is_authorized_for_signer(self._authorizer, review.identity, "sign", signer):
-            raise admission_forbidden(review, f'user not permitted to sign requests with signerName "{signer}"')
+            raise admission_forbidden(review, f"user not permitted to sign requests with signerName {quoted(signer)}")

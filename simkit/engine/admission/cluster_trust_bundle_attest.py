@@ -10,6 +10,7 @@ from typing import Final
 from simkit.engine.admission.plugin_attributes import TRUST_BUNDLES, WRITES, admission_forbidden, written
 from simkit.engine.admission.signer_authorization import is_authorized_for_signer
 from simkit.engine.seams import Authorizer, Operation, Review
+from simkit.meta.fielderror import quoted
 from simkit.meta.objects import at
 
 
@@ -30,4 +31,4 @@ class ClusterTrustBundleAttest:
         """Raises 403 for somebody who may not attest."""
         signer = at(written(review), "spec", "signerName") or ""
         if signer and not is_authorized_for_signer(self._authorizer, review.identity, "attest", signer):
-            raise admission_forbidden(review, f'user not permitted to attest for signerName "{signer}"')
+            raise admission_forbidden(review, f"user not permitted to attest for signerName {quoted(signer)}")

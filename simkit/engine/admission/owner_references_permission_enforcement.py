@@ -11,6 +11,7 @@ from typing import Any, Final
 from simkit.engine.admission.plugin_attributes import PODS, WRITES, Resources, admission_forbidden, written
 from simkit.engine.seams import Authorizer, Operation, Review
 from simkit.meta.attributes import Attributes
+from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, metadata
 from simkit.schema.catalogue import Catalogue
@@ -62,7 +63,9 @@ class OwnerReferencesPermissionEnforcement:
         found = self._catalogue().kind(GroupVersionKind(group, version, owner.get("kind", "")))
         if found is None:
             where = f"APIVersion {owner.get('apiVersion', '')} Kind {owner.get('kind', '')}"
-            shown = f'no matches for kind "{owner.get("kind", "")}" in version "{owner.get("apiVersion", "")}"'
+            shown = (
+                f"no matches for kind {quoted(owner.get('kind', ''))} in version {quoted(owner.get('apiVersion', ''))}"
+            )
             why = f"cannot set blockOwnerDeletion in this case because cannot find RESTMapping for {where}"
             raise admission_forbidden(review, f"{why}: {shown}")
         namespace = review.namespace if found.namespaced else ""

@@ -11,6 +11,7 @@ from simkit.engine.admission.plugin_attributes import PODS, RUNTIME_CLASSES, adm
 from simkit.engine.admission.tolerations import merged
 from simkit.engine.seams import Operation, Reader, Review
 from simkit.logic.quota.amounts import amounts_of
+from simkit.meta.fielderror import quoted
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
 
@@ -37,7 +38,7 @@ class RuntimeClass:
             return None
         found = self._store.get(Key(RUNTIME_CLASSES, "", name))
         if found is None:
-            raise admission_forbidden(review, f'pod rejected: RuntimeClass "{name}" not found')
+            raise admission_forbidden(review, f"pod rejected: RuntimeClass {quoted(name)} not found")
         return found.object
 
     def mutate(self, review: Review) -> Object:

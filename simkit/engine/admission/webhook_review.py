@@ -18,6 +18,7 @@ from simkit.engine.egress.webhook import ResponseFields
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError
+from simkit.meta.fielderror import quoted
 from simkit.schema.catalogue import Resource
 
 _GROUP: Final = api_group("admission")
@@ -98,7 +99,7 @@ def answer_of(review: Mapping[str, Any], uid: str, version: str, *, mutating: bo
 
 def _check(review: Mapping[str, Any], response: Mapping[str, Any], uid: str, *, mutating: bool) -> None:
     if response.get("uid") != uid:
-        raise BadAnswer(f'expected response.uid="{uid}", got "{response.get("uid") or ""}"')
+        raise BadAnswer(f"expected response.uid={quoted(uid)}, got {quoted(response.get('uid') or '')}")
     group, _, version = str(review.get("apiVersion", "")).rpartition("/")
     if (group, version, review.get("kind")) != (_GROUP, "v1", _KIND):
         got = f"{group}/{version}, Kind={review.get('kind', '')}"
@@ -113,7 +114,7 @@ def _check(review: Mapping[str, Any], response: Mapping[str, Any], uid: str, *, 
     elif kind is not None and not patch:
         raise BadAnswer("webhook returned response.patchType but not response.patch")
     elif kind is not None and kind != _JSON_PATCH:
-        raise BadAnswer(f'webhook returned invalid response.patchType of "{kind}"')
+        raise BadAnswer(f"webhook returned invalid response.patchType of {quoted(kind)}")
 
 
 def _patch(given: Any) -> Sequence[Any]:
@@ -131,7 +132,7 @@ def _patch(given: Any) -> Sequence[Any]:
 def rejection(name: str, status: Mapping[str, Any] | None) -> StatusError:
     """The refusal of a webhook as the client gets it: never a success, never below 400."""
     given = status or {}
-    by = f'admission webhook "{name}" denied the request'
+    by = f"admission webhook {quoted(name)} denied the request"
     message, reason = given.get("message"), given.get("reason")
     text = f"{by}: {message or reason}" if message or reason else f"{by} without explanation"
     code = given.get("code")

@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import parse_qs
 
-import orjson
-
+from simkit.meta import go_json
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
 
@@ -63,7 +62,7 @@ def parse_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, Sequence[str]
 
 def error_response(error: StatusError) -> Response:
     """A Status as the answer to a request that does not reach the engine."""
-    return Response(error.code, orjson.dumps(error.status()), headers=list(error.headers))
+    return Response(error.code, go_json.encode(error.status()), headers=list(error.headers))
 
 
 def too_late() -> StatusError:

@@ -24,6 +24,7 @@ from simkit.engine.pipeline.verbs import delete, patch, read, watch, write
 from simkit.engine.pipeline.virtual_resources import access_reviews, component_statuses, token_reviews
 from simkit.meta.domain import API_DOMAIN, AUTHENTICATION_GROUP
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
+from simkit.meta.fielderror import quoted
 from simkit.meta.message import Response
 from simkit.meta.name_validation import path_segment
 from simkit.meta.names import GroupResource
@@ -165,7 +166,7 @@ def _check_route(info: RequestInfo, resource: Resource) -> None:
     on_item = _has_name(info)
     wrong = path_segment(info.name) if on_item and info.verb != "create" else ()
     if wrong:
-        raise bad_request(f'Name parameter invalid: "{info.name}": {", ".join(wrong)}')
+        raise bad_request(f"Name parameter invalid: {quoted(info.name)}: {', '.join(wrong)}")
     if on_item and not (resource.stored or info.subresource or "get" in resource.verbs):
         raise no_route()
     if resource.namespaced and not info.namespace and "list" not in resource.verbs:

@@ -31,9 +31,11 @@ from simkit.engine.pipeline.representation.negotiation import JSON, Accepted, ne
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
+from simkit.meta import go_json
 from simkit.meta.attributes import Verdict
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, too_large, unauthorized
+from simkit.meta.fielderror import quoted
 from simkit.meta.identity import Identity
 from simkit.meta.message import BODY_LIMIT, Request, Response
 
@@ -105,7 +107,7 @@ def authorize(engine: Engine, context: RequestContext) -> None:
     if decision.error:
         engine.metrics.count("authorization_attempts_total", "error")
         notes[REASON] = "internal error"
-        raise PlainError(500, f'Internal Server Error: "{sanitized(context.request.uri)}": {decision.error}\n')
+        raise PlainError(500, f"Internal Server Error: {quoted(sanitized(context.request.uri))}: {decision.error}\n")
     denied = decision.verdict is Verdict.DENY
     engine.metrics.count("authorization_attempts_total", "denied" if denied else "no-opinion")
     notes[DECISION], notes[REASON] = "forbid", decision.reason
@@ -249,7 +251,7 @@ def _finished(context: RequestContext, response: Response) -> Response:
     for text in dict.fromkeys(told):
         response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
     if response.content_type == JSON and response.body and responses.wants_pretty(context.request, context.wanted):
-        response.body = orjson.dumps(orjson.loads(response.body), option=orjson.OPT_INDENT_2) + b"\n"
+        response.body = go_json.encode_indented(orjson.loads(response.body))
     return response
 
 

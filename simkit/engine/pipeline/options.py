@@ -75,7 +75,7 @@ class ListOptions:
 
 def _dry_run_errors(values: Sequence[str]) -> list[FieldError]:
     if any(value != "All" for value in values):
-        shown = Shown("[]string{" + ", ".join(f'"{value}"' for value in values) + "}")
+        shown = Shown("[]string{" + ", ".join(f"{quoted(value)}" for value in values) + "}")
         return [unsupported("dryRun", shown, ("All",))]
     return []
 

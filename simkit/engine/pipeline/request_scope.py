@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
-
-import orjson
 
 from simkit.engine.registry.write import RegistryScope
 from simkit.engine.seams import Entry
@@ -15,15 +13,20 @@ from simkit.kinds.conversions.convert import kept_in
 from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Form
 from simkit.kinds.strategies import strategy_of
 from simkit.kinds.strategy import DEFAULT_STRATEGY, Strategy
+from simkit.meta import go_json
 from simkit.meta.errors import bad_request
+from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupKind
-from simkit.meta.objects import METADATA_FIELDS, Draft, Object, copied
+from simkit.meta.objects import Draft, Object, copied
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.decoding import normalise
 from simkit.schema.disabled_fields import DisabledFields, FieldGates
 from simkit.schema.field_labels import FieldLabels, field_labels
+from simkit.schema.field_order import Fields
 from simkit.schema.lifecycle import lifecycle_of
 from simkit.schema.structural import Schema
+
+_METADATA: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
 def _custom_version(catalogue: Catalogue, resource: Resource, conversion: Conversion) -> CustomVersion | None:
@@ -55,12 +58,10 @@ class RequestScope:
         self.registry_scope = RegistryScope(
             resource.storage, stored, resource.namespaced, self.rules, resource.has_status, self._withhold
         )
-        header = orjson.dumps({"kind": resource.kind, "apiVersion": resource.api_version})
-        self.head = header[:-1] + b","
-        """The start of an object's JSON: kind and apiVersion."""
-        list_header = orjson.dumps({"kind": resource.list_gvk.kind, "apiVersion": resource.api_version})
-        self.list_head = list_header[:-1] + b',"metadata":'
-        self.item_head = self.head if resource.custom else b"{"
+        header = go_json.encode({"kind": resource.kind, "apiVersion": resource.api_version})
+        self.head = b"{" if resource.custom else header[:-1] + b","
+        """The start of an object's JSON: kind and apiVersion; of custom kinds these stand among the other keys."""
+        self.item_head = b"{"
         """The start of an object inside a list: built-in kinds leave kind and apiVersion out there."""
         self.is_storage_version = resource.gvk == resource.storage_gvk
         self.encoding = resource.api_version if self.custom is None else self.custom.encoding
@@ -137,7 +138,7 @@ class RequestScope:
             self.form.to_hub(draft)
         except ConversionError as error:
             kind, version = self.resource.kind, self.resource.version
-            raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {error}') from None
+            raise bad_request(f"{kind} in version {quoted(version)} cannot be handled as a {kind}: {error}") from None
         if self.is_storage_version:
             return draft
         gvk = self.resource.storage_gvk
@@ -182,27 +183,58 @@ class RequestScope:
         return [self.from_storage(entry.object) for entry in entries]
 
     def kept_tail(self, entry: Entry) -> bytes:
-        """The JSON of an entry in this version from after ``kind`` and ``apiVersion`` on. Made once per entry."""
+        """The JSON of an entry in this version from behind the head on. Made once per entry."""
         made = entry.encodings.get(self.encoding)
         if made is None:
-            made = entry.encodings[self.encoding] = encode_tail(self.from_storage(entry.object))
+            made = entry.encodings[self.encoding] = self.encode_tail(self.from_storage(entry.object))
         return made
+
+    def encode_tail(self, obj: Object) -> bytes:
+        """The JSON of an object from behind the head on, as ``ordered`` has it."""
+        if self.resource.custom:
+            return go_json.encode(obj, sort_keys=True)[1:]
+        ordered = self.ordered(obj)
+        ordered.pop("kind", None)
+        ordered.pop("apiVersion", None)
+        return go_json.encode(ordered)[1:]
+
+    def encode_list(self, tails: list[bytes], metadata: Mapping[str, Any]) -> bytes:
+        """The JSON of a list, of the tails of its items."""
+        resource = self.resource
+        head = go_json.encode({"kind": resource.list_gvk.kind, "apiVersion": resource.api_version})
+        about = go_json.encode(metadata)
+        opening, closing = head[:-1] + b',"metadata":' + about + b',"items":[', b"]}\n"
+        if resource.custom:
+            kind, _, version = head[1:-1].partition(b",")
+            opening, closing = b"{" + version + b',"items":[', b"]," + kind + b',"metadata":' + about + b"}\n"
+        if not tails:
+            return opening + closing
+        tails[0] = opening + self.item_head + tails[0]
+        tails[-1] += closing
+        return (b"," + self.item_head).join(tails)  # in one go: a long list is copied once
+
+    def ordered(self, obj: Object) -> Draft:
+        """An object of this version in the order in which it is written; keys of custom kinds are sorted."""
+        made: Draft = go_json.sorted_keys(obj) if self.resource.custom else self._order(obj)
+        return made
+
+    def ordered_metadata(self, obj: Object) -> Draft:
+        """An object's metadata in the order of its type, which custom kinds share."""
+        made: Draft = self._metadata_order(obj["metadata"])
+        return made
+
+    @cached_property
+    def _order(self) -> Fields:
+        return Fields(self.schema)
+
+    @cached_property
+    def _metadata_order(self) -> Fields:
+        return Fields(self.catalogue.definition(_METADATA))
 
     def tails(self, entries: Sequence[Entry]) -> list[bytes]:
         """The same of several entries; a webhook that converts some of them is asked anew, one after the other."""
         asked = [entry for entry in entries if self._asks(entry)] if self.calls_out else []
         if not asked:
             return list(map(self.kept_tail, entries))
-        made = map(encode_tail, self.all_from_storage(asked))
+        made = map(self.encode_tail, self.all_from_storage(asked))
         return [next(made) if self._asks(entry) else self.kept_tail(entry) for entry in entries]
-
-
-_HEAD: Final = ("kind", "apiVersion", "metadata")
-
-
-def encode_tail(obj: Object) -> bytes:
-    """The JSON of an object without its kind and apiVersion, and without the opening brace; metadata comes first."""
-    metadata = obj.get("metadata") or {}
-    ordered: dict[str, Any] = {"metadata": {name: metadata[name] for name in METADATA_FIELDS if name in metadata}}
-    ordered.update({name: value for name, value in obj.items() if name not in _HEAD})
-    return orjson.dumps(ordered)[1:]

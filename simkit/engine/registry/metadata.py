@@ -9,7 +9,7 @@ from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN, valida
 from simkit.kinds.strategy import NameRule
 from simkit.meta.clock import NameSource, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required
 from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Draft, Object
 
@@ -119,7 +119,7 @@ def _change_errors(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> li
     if stored.get("deletionTimestamp"):
         new = [name for name in metadata.get("finalizers") or () if name not in (stored.get("finalizers") or ())]
         if new:
-            listed = "[]string{" + ", ".join(f'"{name}"' for name in new) + "}"
+            listed = "[]string{" + ", ".join(f"{quoted(name)}" for name in new) + "}"
             detail = "no new finalizers can be added if the object is being deleted, found new finalizers " + listed
             errors.append(forbidden_field("metadata.finalizers", detail))
     return errors + [

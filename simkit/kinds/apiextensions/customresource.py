@@ -14,7 +14,7 @@ from simkit.kinds.apiextensions.embedded_metadata import embedded
 from simkit.kinds.apiextensions.printer_columns import cell
 from simkit.kinds.apiextensions.scale import validate_scale
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
-from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.fielderror import FieldError, invalid_value, quoted
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
 from simkit.schema.custom.defaulting import fill, write_whole
@@ -178,7 +178,7 @@ def _finalizer_warnings(obj: Object, old: Object | None) -> list[str]:
             texts.append(
                 "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
             )
-        found += [f'metadata.finalizers: "{name}": {text}' for text in texts]
+        found += [f"metadata.finalizers: {quoted(name)}: {text}" for text in texts]
     return found
 
 

@@ -17,7 +17,7 @@ from simkit.kinds.parts.validation.signer_name import validate_signer_name
 from simkit.kinds.strategy import Strategy, Subresource, WriteContext
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, label
-from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, quoted, required, unsupported
 from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -169,13 +169,13 @@ def _validate_change(obj: Object, old: Object, *, decides: bool) -> Iterator[Fie
     for kind in _FINAL:
         now, was = _of_type(obj, kind), _of_type(old, kind)
         if len(now) < len(was):
-            yield forbidden_field(path, f'updates may not remove a condition of type "{kind}"')
+            yield forbidden_field(path, f"updates may not remove a condition of type {quoted(kind)}")
         elif decides or kind not in _DECISIONS or now == was:
             continue
         elif len(now) > len(was):
-            yield forbidden_field(path, f'updates may not add a condition of type "{kind}"')
+            yield forbidden_field(path, f"updates may not add a condition of type {quoted(kind)}")
         else:
-            text = f'updates may not modify a condition of type "{kind}"'
+            text = f"updates may not modify a condition of type {quoted(kind)}"
             yield forbidden_field(path, f"{text}\n{difference(_CONDITIONS, was, now)}")
     before = at(old, "status", "certificate")
     if before and at(obj, "status", "certificate") != before:

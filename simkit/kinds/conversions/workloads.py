@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Form, Step
 from simkit.kinds.conversions.field_edits import annotate, default, entries, peek, section, take_annotation
+from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Draft, annotations_of, copied
 
 ROLLBACK: Final = "deprecated.deployment.rollback.to"
@@ -65,7 +66,7 @@ def _number(draft: Draft, key: str) -> int | None:
     try:
         return int(text)
     except ValueError:
-        why = f'strconv.ParseInt: parsing "{text}": invalid syntax'
+        why = f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax"
         raise ConversionError(f"failed to parse annotation[{key}]={text} as int64: {why}") from None
 
 

@@ -28,7 +28,7 @@ from simkit.kinds.parts.pod.validation.update import validate_change
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.workload.template_owner import name_warnings
 from simkit.kinds.strategy import Deletion, Strategy, Subresource
-from simkit.meta.fielderror import FieldError, forbidden_field
+from simkit.meta.fielderror import FieldError, forbidden_field, quoted
 from simkit.meta.objects import Draft, Object, annotations_of, at
 
 _ENDED: Final = ("Succeeded", "Failed")
@@ -132,9 +132,9 @@ def _validate_ephemeral(obj: Object, old: Object | None) -> Sequence[FieldError]
     for before in at(live, _SPEC, _EPHEMERAL) or ():
         name = before.get("name")
         if name not in present:
-            errors.append(forbidden_field(path, f'existing ephemeral containers "{name}" may not be removed\n'))
+            errors.append(forbidden_field(path, f"existing ephemeral containers {quoted(name)} may not be removed\n"))
         elif present[name] != before:
-            text = f'existing ephemeral containers "{name}" may not be changed\n'
+            text = f"existing ephemeral containers {quoted(name)} may not be changed\n"
             errors.append(forbidden_field(path, text + difference(_EPHEMERAL_KIND, before, present[name])))
     return errors
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from google.protobuf.message import DecodeError as WireError
 
 from simkit.meta.domain import API_DOMAIN
+from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema.binary.codec import Unfit, fill, read
 from simkit.schema.binary.messages import knows, message_class
@@ -80,7 +81,7 @@ def decode(body: bytes, default: GroupVersionKind | None = None) -> dict[str, An
         kind = _text(unknown.typeMeta.kind) or (default.kind if default else "")
         name = message_name(GroupVersionKind(*GroupVersion.parse(version), kind))
         if name is None:
-            raise Unfit(f'no kind "{kind}" is registered for version "{version}"')
+            raise Unfit(f"no kind {quoted(kind)} is registered for version {quoted(version)}")
         message = message_class(name)()
         message.ParseFromString(unknown.raw)
         return {"kind": kind, "apiVersion": version, **read(message, name)}

@@ -19,6 +19,7 @@ from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.user_info import user_info
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import PlainError
+from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request, Response
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -85,7 +86,7 @@ class Auditor:
                 refused = refused or sink.strict
         if refused and event["stage"] == STAGES[0]:
             path = sanitized(event["requestURI"].partition("?")[0])
-            raise PlainError(500, f'Internal Server Error: "{path}": failed to store audit event\n')
+            raise PlainError(500, f"Internal Server Error: {quoted(path)}: failed to store audit event\n")
 
     def now(self) -> str:
         """The moment, as events write it: with microseconds."""

@@ -11,6 +11,7 @@ from simkit.engine.pipeline.representation.negotiation import JSON, MEDIA, YAML
 from simkit.language.yaml.decode import BrokenText, Repeat, decode_body
 from simkit.meta import go_json
 from simkit.meta.errors import StatusError, bad_request, unsupported_media_type
+from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersion
 from simkit.schema import strict_json
@@ -68,7 +69,7 @@ def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
 
 def repeat_faults(repeats: Sequence[Repeat]) -> list[str]:
     """What strict validation says of repeated keys in YAML."""
-    return [f'line {repeat.line}: key "{repeat.key}" already set in map' for repeat in repeats]
+    return [f"line {repeat.line}: key {quoted(repeat.key)} already set in map" for repeat in repeats]
 
 
 def preview(body: bytes) -> str:
@@ -122,5 +123,5 @@ def check_kind(value: Any, body: bytes, group_version: GroupVersion, kind: str, 
         package = internal_package(group_version.group)
         why = f"converting ({given.version}.{named}) to ({package}.{kind}): unknown conversion"
     else:
-        why = f'no kind "{named}" is registered for version "{given}" in scheme "pkg/runtime/scheme.go:100"'
-    raise bad_request(f'{named} in version "{given.version}" cannot be handled as a {kind}: {why}')
+        why = f'no kind {quoted(named)} is registered for version {quoted(given)} in scheme "pkg/runtime/scheme.go:100"'
+    raise bad_request(f"{named} in version {quoted(given.version)} cannot be handled as a {kind}: {why}")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import orjson
 import yaml
 
 from simkit.engine.pipeline.representation import protobuf, table
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, Accepted
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Entry
+from simkit.meta import go_json
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, not_acceptable
+from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object
 from simkit.schema.go_types import internal_package
@@ -70,7 +71,7 @@ def document_response(obj: Mapping[str, Any], wanted: Accepted, *, status: int =
         return Response(status, as_yaml(obj), YAML)
     if wanted.media == PROTOBUF:
         return Response(status, protobuf.encode(obj), PROTOBUF)
-    return Response(status, orjson.dumps(obj) + b"\n")
+    return Response(status, go_json.encode(obj) + b"\n")
 
 
 def object_response(
@@ -89,7 +90,7 @@ def single_object(scope: RequestScope, entry: Entry, wanted: Accepted, now: floa
         version = entry.object["metadata"].get("resourceVersion", "")
         return as_table(scope, [obj], wanted, {"resourceVersion": version}, now)
     if wanted.transform == "PartialObjectMetadata":
-        return partial(obj, wanted.version)
+        return partial(scope, obj, wanted.version)
     if wanted.transform:
         raise _unfit(scope, wanted, f"{scope.resource.kind}", "not a list")
     return obj
@@ -115,7 +116,7 @@ def check_include(wanted: Accepted) -> None:
     """Raise the 400 of a Table whose rows are to carry what they cannot."""
     if wanted.include not in ("", "Metadata", "Object", "None"):
         raise bad_request(
-            f'Unable to convert to Table as requested: includeObject: Invalid value: "{wanted.include}": '
+            f"Unable to convert to Table as requested: includeObject: Invalid value: {quoted(wanted.include)}: "
             "must be 'Metadata', 'Object', 'None', or empty"
         )
 
@@ -132,9 +133,10 @@ def _unfit(scope: RequestScope, wanted: Accepted, kind: str, what: str) -> Statu
     return not_acceptable(f"you requested {wanted.transform}, but the requested object is {what} ({shown})")
 
 
-def partial(obj: Object, version: str) -> dict[str, Any]:
+def partial(scope: RequestScope, obj: Object, version: str) -> dict[str, Any]:
     """The object's metadata alone, in a version of that form."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": f"{META_GROUP}/{version}", "metadata": obj["metadata"]}
+    metadata = scope.ordered_metadata(obj)
+    return {"kind": "PartialObjectMetadata", "apiVersion": f"{META_GROUP}/{version}", "metadata": metadata}
 
 
 def list_response(
@@ -149,12 +151,12 @@ def list_response(
     if scope.custom is not None and not wanted.transform:
         metadata = {"continue": "", **metadata}
     if not wanted.transform and wanted.media == JSON:
-        return Response(200, join_items(scope, entries, metadata))
+        return Response(200, scope.encode_list(scope.tails(entries), metadata))
     objects = scope.all_from_storage(entries)
     if wanted.transform == "Table":
         return document_response(as_table(scope, objects, wanted, metadata, now), wanted)
     if wanted.transform == "PartialObjectMetadataList":
-        items = [partial(obj, wanted.version) for obj in objects]
+        items = [partial(scope, obj, wanted.version) for obj in objects]
         head = {"kind": "PartialObjectMetadataList", "apiVersion": f"{META_GROUP}/{wanted.version}"}
         return document_response({**head, "metadata": metadata, "items": items}, wanted)
     if wanted.transform:
@@ -168,15 +170,3 @@ def list_response(
 
 def without_kind(obj: Object) -> dict[str, Any]:
     return {name: value for name, value in obj.items() if name not in ("kind", "apiVersion")}
-
-
-def join_items(scope: RequestScope, entries: Sequence[Entry], metadata: Mapping[str, Any]) -> bytes:
-    """The JSON of a list, joined from what is kept encoded."""
-    head = scope.item_head
-    opening = scope.list_head + orjson.dumps(metadata) + b',"items":['
-    tails = scope.tails(entries)
-    if not tails:
-        return opening + b"]}\n"
-    tails[0] = opening + head + tails[0]
-    tails[-1] += b"]}\n"
-    return (b"," + head).join(tails)  # in one go: a long list is copied once

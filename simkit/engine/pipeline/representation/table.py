@@ -38,7 +38,7 @@ def of(
         objects = sorted(objects, key=scope.rules.row_order)
     conditions = scope.rules.row_conditions
     rows = [
-        {"cells": list(cells(told, now)), **_conditions(conditions(told)), **_carried(obj, api_version, include)}
+        {"cells": list(cells(told, now)), **_conditions(conditions(told)), **_carried(scope, obj, api_version, include)}
         for obj, told in zip(objects, map(scope.as_stored, objects), strict=True)
     ]
     return {
@@ -73,9 +73,10 @@ def _conditions(conditions: Sequence[Object]) -> dict[str, Any]:
     return {"conditions": list(conditions)} if conditions else {}
 
 
-def _carried(obj: Object, api_version: str, include: str) -> dict[str, Any]:
+def _carried(scope: RequestScope, obj: Object, api_version: str, include: str) -> dict[str, Any]:
     if include == "None":
         return {"object": None}
     if include == "Object":
-        return {"object": obj}
-    return {"object": {"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": obj["metadata"]}}
+        return {"object": scope.ordered(obj)}
+    metadata = scope.ordered_metadata(obj)
+    return {"object": {"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": metadata}}

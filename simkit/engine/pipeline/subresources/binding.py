@@ -17,6 +17,7 @@ from simkit.engine.seams import Entry, Stale
 from simkit.kinds.strategies import strategy_of
 from simkit.meta.clock import timestamp
 from simkit.meta.errors import bad_request, conflict, not_found, unexplained
+from simkit.meta.fielderror import quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, name_of
@@ -82,7 +83,7 @@ def _objection(pod: Object, given: Object, name: str) -> str:
         return f"pod {name} is being deleted, cannot be assigned to a host"
     node = at(pod, "spec", "nodeName")
     if node:
-        return f'pod {name} is already assigned to node "{node}"'
+        return f"pod {name} is already assigned to node {quoted(node)}"
     return f"pod {name} has non-empty .spec.schedulingGates" if at(pod, "spec", "schedulingGates") else ""
 
 

@@ -27,6 +27,7 @@ from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import API_SERVER
 from simkit.meta.errors import StatusError, bad_request, conflict, forbidden, not_found, unexplained
+from simkit.meta.fielderror import quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -154,7 +155,7 @@ def _take_from(eviction: _Eviction, name: str) -> None:
         status = _after(eviction, entry.object)
         if eviction.options.dry_run or _store_status(engine, entry, status):
             return
-    raise StatusError(504, "Timeout", f'Timeout: couldn\'t update PodDisruptionBudget "{name}" due to conflicts')
+    raise StatusError(504, "Timeout", f"Timeout: couldn't update PodDisruptionBudget {quoted(name)} due to conflicts")
 
 
 def _after(eviction: _Eviction, budget: Object) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from simkit.meta.fielderror import invalid_value, quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Draft, Object, at, group_version_of, metadata, name_of
+from simkit.schema.field_order import Fields
 
 ISSUED: Final = label("issued-credential-id", "authentication")
 """The audit annotation that tells which token was issued."""
@@ -66,7 +67,8 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     status = _issued(engine, context, account, draft["spec"])
     now = timestamp(engine.clock.now())
     head = {"name": name, "namespace": context.info.namespace, "creationTimestamp": now, "managedFields": owned}
-    return responses.document_response({**draft, "metadata": head, "status": status}, context.wanted, status=201)
+    made = Fields(engine.catalogue.schema(gvk))({**draft, "metadata": head, "status": status})
+    return responses.document_response(made, context.wanted, status=201)
 
 
 def _owned(engine: Engine, draft: Draft, gvk: GroupVersionKind, options: WriteOptions) -> list[Any]:

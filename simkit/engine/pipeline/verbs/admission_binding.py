@@ -22,6 +22,7 @@ from simkit.meta.attributes import Verdict
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP
 from simkit.meta.errors import bad_request, forbidden
+from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupResource, GroupVersion
 from simkit.meta.objects import Draft, Object, name_of
 from simkit.schema.decoding import DecodeError
@@ -131,7 +132,7 @@ def converter(scope: RequestScope) -> Converter | None:
             return other.from_storage(scope.to_storage(_filled(obj))), other.schema
         except DecodeError as error:  # an intent is not read as the kind before its owners are settled
             kind, own = scope.resource.kind, scope.resource.gvk.version
-            raise bad_request(f'{kind} in version "{own}" cannot be handled as a {kind}: {error}') from None
+            raise bad_request(f"{kind} in version {quoted(own)} cannot be handled as a {kind}: {error}") from None
 
     return convert
 

@@ -16,12 +16,15 @@ from simkit.engine.pipeline.verbs.read import Page
 from simkit.engine.pipeline.verbs.selection import selection
 from simkit.engine.registry.write import Deletion, Outcome
 from simkit.engine.seams import Entry
+from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, unexplained
+from simkit.meta.fielderror import quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupVersion, GroupVersionKind, Key
 from simkit.schema.decoding import DecodeError, decode
 
 _OPTIONS: Final = GroupVersionKind("", "v1", "DeleteOptions")
+_META_VERSION: Final = f"{META_GROUP}/v1"
 _PAGE: Final = 2**63 - 1
 """The limit of a collection's deletion that asks for none. kube-apiserver lists in chunks here as well, so that a
 resourceVersion means exactly that one."""
@@ -58,10 +61,10 @@ def _checked(engine: Engine, value: Any) -> dict[str, Any]:
     if fault:
         raise unexplained(fault)
     value = value or {}
-    kind, version = value.get("kind") or "DeleteOptions", GroupVersion.parse(value.get("apiVersion") or "v1")
+    kind, version = value.get("kind") or "DeleteOptions", GroupVersion.parse(value.get("apiVersion") or _META_VERSION)
     if kind != "DeleteOptions":
         raise unexplained(
-            f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:100"'
+            f'no kind {quoted(kind)} is registered for version {quoted(version)} in scheme "pkg/runtime/scheme.go:100"'
         )
     schema = engine.catalogue.definition("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions")
     try:

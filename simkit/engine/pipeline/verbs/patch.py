@@ -113,12 +113,12 @@ def _operations(body: Any, validation: str) -> tuple[Sequence[jsonpatch.Operatio
     if validation == "Ignore":
         return jsonpatch.loosely_checked(body), []
     operations = jsonpatch.checked_json_patch(body)
-    unknown = [f'json patch unknown field "{path}"' for path in jsonpatch.unknown_fields(operations)]
+    unknown = [f"json patch unknown field {quoted(path)}" for path in jsonpatch.unknown_fields(operations)]
     return operations, unknown + [f"json patch {fault}" for fault in _repeated(body)]
 
 
 def _repeated(body: Any) -> list[str]:
-    return [f'duplicate field "{path}"' for path in repeated_fields(body)]
+    return [f"duplicate field {quoted(path)}" for path in repeated_fields(body)]
 
 
 def _parsed(context: RequestContext, media: str, validation: str) -> Any:

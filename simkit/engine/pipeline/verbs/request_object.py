@@ -13,6 +13,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.language.yaml.decode import Repeat
 from simkit.meta.errors import bad_request
+from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, at
 from simkit.schema.catalogue import Catalogue
@@ -84,7 +85,7 @@ def fit(
     try:
         decoded = decode(value or {}, schema, converted=converted)
     except DecodeError as error:
-        raise bad_request(f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {error}') from None
+        raise bad_request(f"{_unfit(gvk)}: {error}") from None
     report(context, gvk, validation, [*repeated, *decoded.problems])
     draft: Draft = {"kind": gvk.kind, "apiVersion": gvk.api_version}
     if not schema.name and not keep_nulls:
@@ -97,6 +98,10 @@ def fit(
     return draft
 
 
+def _unfit(gvk: GroupVersionKind) -> str:
+    return f"{gvk.kind} in version {quoted(gvk.version)} cannot be handled as a {gvk.kind}"
+
+
 def report(context: RequestContext, gvk: GroupVersionKind, validation: str, faults: Sequence[str]) -> None:
     """Tell of unknown and duplicate fields, or refuse because of them."""
     if not faults or validation == "Ignore":
@@ -105,10 +110,7 @@ def report(context: RequestContext, gvk: GroupVersionKind, validation: str, faul
         repeated = [fault for fault in faults if fault.startswith("line ")]  # one error of the YAML reader
         told = ["yaml: unmarshal errors:\n  " + "\n  ".join(repeated)] if repeated else []
         listed = ", ".join(told + [fault for fault in faults if not fault.startswith("line ")])
-        text = (
-            f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: strict decoding error: {listed}'
-        )
-        raise bad_request(text)
+        raise bad_request(f"{_unfit(gvk)}: strict decoding error: {listed}")
     context.warnings += faults
 
 

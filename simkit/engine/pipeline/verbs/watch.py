@@ -12,8 +12,6 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-import orjson
-
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.metrics.counters import route
@@ -25,6 +23,7 @@ from simkit.engine.pipeline.verbs.read import Reach
 from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry
 from simkit.engine.watch.watcher import Watcher
+from simkit.meta import go_json
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, expired, not_acceptable
 from simkit.meta.message import Response
@@ -80,7 +79,7 @@ class Shape:
     def _made(self, obj: Object) -> Any:
         wanted = self._wanted
         if wanted.transform != "Table":
-            return responses.partial(obj, wanted.version) if wanted.transform else obj
+            return responses.partial(self._scope, obj, wanted.version) if wanted.transform else self._scope.ordered(obj)
         columns, self._columns = self._columns, False
         version = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
         return responses.as_table(self._scope, [obj], wanted, version, self._engine.clock.now(), columns=columns)
@@ -89,7 +88,7 @@ class Shape:
 def _frame(wanted: Accepted, kind: str, obj: Any) -> bytes:
     if wanted.media == PROTOBUF:
         return protobuf.event(kind, obj)
-    return orjson.dumps({"type": kind, "object": obj}) + b"\n"
+    return go_json.encode({"type": kind, "object": obj}) + b"\n"
 
 
 class WatchStream:

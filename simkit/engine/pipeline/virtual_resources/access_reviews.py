@@ -44,7 +44,7 @@ def access_review(engine: Engine, context: RequestContext, scope: RequestScope) 
     identity = Identity(
         spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), spec.get("extra") or {}
     )
-    return _answered(engine, context, draft, identity, spec)
+    return _answered(engine, context, scope, draft, identity, spec)
 
 
 def self_access_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -53,7 +53,7 @@ def self_access_review(engine: Engine, context: RequestContext, scope: RequestSc
     spec = draft.get("spec") or {}
     _refuse(draft, [*_attribute_errors(spec), *_metadata_errors(draft, "must be empty")])
     engine.admission.validate(review)
-    return _answered(engine, context, draft, context.actor(), spec)
+    return _answered(engine, context, scope, draft, context.actor(), spec)
 
 
 def _metadata_errors(draft: Draft, detail: str) -> list[FieldError]:
@@ -113,7 +113,12 @@ def question(spec: Mapping[str, Any], identity: Identity) -> Attributes:
 
 
 def _answered(
-    engine: Engine, context: RequestContext, draft: Draft, identity: Identity, spec: Mapping[str, Any]
+    engine: Engine,
+    context: RequestContext,
+    scope: RequestScope,
+    draft: Draft,
+    identity: Identity,
+    spec: Mapping[str, Any],
 ) -> Response:
     decision = engine.authorizer.authorize(question(spec, identity))
     status: dict[str, Any] = {"allowed": decision.allowed}
@@ -123,7 +128,7 @@ def _answered(
         status["reason"] = decision.reason
     if decision.error:
         status["evaluationError"] = decision.error
-    return review_response(context, {**draft, "status": status})
+    return review_response(context, scope, {**draft, "status": status})
 
 
 def rules_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -142,7 +147,7 @@ def rules_review(engine: Engine, context: RequestContext, scope: RequestScope) -
     if rules.error:
         status["evaluationError"] = rules.error
     head = {"kind": draft["kind"], "apiVersion": draft["apiVersion"]}
-    return review_response(context, {**head, "metadata": {}, "spec": {}, "status": status})
+    return review_response(context, scope, {**head, "metadata": {}, "spec": {}, "status": status})
 
 
 def self_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -152,7 +157,8 @@ def self_review(engine: Engine, context: RequestContext, scope: RequestScope) ->
     status = {"userInfo": user_info(context.actor())}
     metadata = {"creationTimestamp": timestamp(engine.clock.now())}
     head = {"kind": draft["kind"], "apiVersion": draft["apiVersion"]}
-    return responses.document_response({**head, "metadata": metadata, "status": status}, context.wanted, status=201)
+    made = scope.ordered({**head, "metadata": metadata, "status": status})
+    return responses.document_response(made, context.wanted, status=201)
 
 
 HANDLERS: Final[Mapping[GroupResource, Handler]] = {

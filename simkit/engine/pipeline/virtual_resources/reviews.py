@@ -39,7 +39,7 @@ def receive_review(engine: Engine, context: RequestContext, scope: RequestScope)
     return ReceivedReview(draft, replace(review, object=draft))
 
 
-def review_response(context: RequestContext, draft: Draft) -> Response:
+def review_response(context: RequestContext, scope: RequestScope, draft: Draft) -> Response:
     """The review with its status as the answer to a create."""
     metadata = {"creationTimestamp": None, **draft["metadata"]}
-    return responses.document_response({**draft, "metadata": metadata}, context.wanted, status=201)
+    return responses.document_response(scope.ordered({**draft, "metadata": metadata}), context.wanted, status=201)

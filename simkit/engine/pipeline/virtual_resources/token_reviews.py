@@ -33,4 +33,4 @@ def token_review(engine: Engine, context: RequestContext, scope: RequestScope) -
         status = {"authenticated": True, "user": user, **({"audiences": named} if named else {})}
     elif verdict.error:
         status["error"] = verdict.error
-    return review_response(context, {**draft, "status": status})
+    return review_response(context, scope, {**draft, "status": status})

@@ -13,6 +13,7 @@ from simkit.kinds.parts.pod.validation.operating_system import every_container
 from simkit.kinds.parts.pod.validation.scheduling import PREFERRED, REQUIRED
 from simkit.kinds.parts.validation.deprecated_node_labels import deprecation, expression_warnings
 from simkit.meta.domain import label
+from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object, annotations_of, at
 from simkit.meta.quantity import NANO, canonical, parse
 
@@ -93,13 +94,13 @@ def _volume_warnings(path: str, volumes: Sequence[Object]) -> Iterator[str]:
         claim = at(volume, "ephemeral", "volumeClaimTemplate", "spec", "resources", "requests", "storage")
         if claim is not None and parse(claim).nano % NANO:
             where = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]"
-            yield f'{where}: fractional byte value "{canonical(claim)}" is invalid, must be an integer'
+            yield f"{where}: fractional byte value {quoted(canonical(claim))} is invalid, must be an integer"
     tokens = {path for path, _, _ in _projected(volumes, "serviceAccountToken")}
     for name, shown in (("configMap", "configMap"), ("secret", "secrets"), ("downwardAPI", "downwardAPI")):
         for file, index, number in _projected(volumes, name):
             if file in tokens:
                 where = f"{path}[{index}].projected.sources.{shown}[{number}]"
-                yield f'{where}: has duplicated path with ServiceAccountToken "{file}"'
+                yield f"{where}: has duplicated path with ServiceAccountToken {quoted(file)}"
 
 
 def _projected(volumes: Sequence[Object], name: str) -> Iterator[tuple[str, int, int]]:
@@ -121,7 +122,7 @@ def _repeated(path: str, spec: Object) -> Iterator[str]:
         for index, item in enumerate(spec.get(name) or ()):
             value = item.get(key) or ""
             if value in seen:
-                yield f'{path}.{name}[{index}].{key}: duplicate {key} "{value}"'
+                yield f"{path}.{name}[{index}].{key}: duplicate {key} {quoted(value)}"
             seen.add(value)
     for index, item in enumerate(spec.get("imagePullSecrets") or ()):
         if not item.get("name"):
@@ -131,7 +132,8 @@ def _repeated(path: str, spec: Object) -> Iterator[str]:
 def _fractions(path: str, amounts: Object) -> Iterator[str]:
     for name in _BYTES:
         if name in amounts and parse(amounts[name]).nano % NANO:
-            yield f'{path}[{name}]: fractional byte value "{canonical(amounts[name])}" is invalid, must be an integer'
+            amount = quoted(canonical(amounts[name]))
+            yield f"{path}[{name}]: fractional byte value {amount} is invalid, must be an integer"
 
 
 def _profile_warnings(path: str, notes: Any, spec: Object, container: Object, *, template: bool) -> Iterator[str]:
@@ -159,7 +161,7 @@ def _container_warnings(path: str, container: Object) -> Iterator[str]:
         if name not in seen:
             seen.add(name)
         elif variable.get("valueFrom") is not None or value == reference or reference not in value:
-            text = f'hides previous definition of "{name}", which may be dropped when using apply'
+            text = f"hides previous definition of {quoted(name)}, which may be dropped when using apply"
             yield f"{path}.env[{index}]: {text}"
 
 

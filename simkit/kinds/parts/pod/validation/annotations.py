@@ -11,7 +11,7 @@ from typing import Final
 from simkit.kinds.parts.pod.validation.operating_system import every_container
 from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted
 from simkit.meta.objects import Draft, Object, annotations_of, at
 
 APP_ARMOR: Final = label("", "container.apparmor.security.beta")
@@ -69,7 +69,7 @@ def _validate_app_armor(path: str, annotations: Mapping[str, str], spec: Object)
         if container not in names:
             yield invalid_value(f"{path}[{key}]", container, "container not found")
         if profile and profile not in ("runtime/default", "unconfined") and not profile.startswith(_LOCAL):
-            yield invalid_value(f"{path}[{key}]", profile, f'invalid AppArmor profile name: "{profile}"')
+            yield invalid_value(f"{path}[{key}]", profile, f"invalid AppArmor profile name: {quoted(profile)}")
 
 
 def validate_annotation_change(path: str, pod: Object, old: Object) -> Iterator[FieldError]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from simkit.kinds.parts.pod.validation.volume_sources import CHECKED_AT, REFUSED_AT, SOURCES
 from simkit.kinds.parts.volume.claim_template import validate_claim_template
-from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required
+from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, quoted, required
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Object, name_of
 
@@ -92,4 +92,6 @@ def _validate_ephemeral(path: str, volume: Object, source: Object, pod: Object |
     name = volume.get("name") or ""
     if pod is not None and name_of(pod) and name:
         claim = f"{name_of(pod)}-{name}"
-        yield from (invalid_value(f"{path}.name", name, f'PVC name "{claim}": {text}') for text in dns_subdomain(claim))
+        yield from (
+            invalid_value(f"{path}.name", name, f"PVC name {quoted(claim)}: {text}") for text in dns_subdomain(claim)
+        )

@@ -1,0 +1,101 @@
+"""Objects of built-in kinds in the order in which Go's encoder writes them: fields as declared, keys of maps sorted.
+
+References
+----------
+Go's encoding/json, ``Marshal``; the order of fields is that of the types of k8s.io/api and its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from simkit.meta import datasets
+from simkit.schema.structural import Schema
+
+Ordering = Callable[[Any], Any]
+"""From a value to the same value in order; the given one is left as it is."""
+
+_LAST: Final = 1 << 20
+
+
+@cache
+def _declared() -> Mapping[str, Mapping[str, list[str]]]:
+    found: Mapping[str, Mapping[str, list[str]]] = datasets.load("api/field-order.json.gz")
+    return found
+
+
+class _Ranks(dict[str, int]):
+    """The position of each field; what is not known comes last."""
+
+    def __missing__(self, name: str) -> int:
+        return _LAST
+
+
+class Fields:
+    """Puts the fields of one type in order, and what they hold."""
+
+    __slots__ = ("_inner", "_node", "_rank")
+
+    def __init__(self, node: Schema) -> None:
+        package, _, name = node.name.rpartition(".")
+        declared = _declared().get(package, {}).get(name, ())
+        names = [field for field in ("kind", "apiVersion") if field not in declared] + list(declared)
+        self._rank = _Ranks({field: number for number, field in enumerate(names)}).__getitem__
+        self._node = node
+        self._inner: dict[str, Ordering | None] = {}
+
+    def __call__(self, value: Any) -> Any:
+        if value.__class__ is not dict:
+            return value
+        inner, out = self._inner, {}
+        for name in sorted(value, key=self._rank):
+            if name not in inner:
+                node = self._node.field(name)
+                inner[name] = ordering(node) if node is not None else None
+            order, item = inner[name], value[name]
+            out[name] = order(item) if order is not None else item
+        return out
+
+
+def ordering(node: Schema) -> Ordering | None:
+    """What puts values of a schema node in order; None where there is nothing to put in order.
+
+    What a field of any type holds stays as it was written.
+
+    Examples
+    --------
+    >>> from simkit.schema.catalogue import Catalogue
+    >>> order = ordering(Catalogue.for_release("1.30").definition("io.k8s.api.core.v1.ConfigMap"))
+    >>> order({"data": {"b": "2", "a": "1"}, "immutable": True})
+    {'immutable': True, 'data': {'a': '1', 'b': '2'}}
+    """
+    if node.preserve_unknown:
+        return None
+    if node.row.get("fields"):
+        return Fields(node)
+    if node.values is not None:
+        return _of_map(node.values)
+    items = ordering(node.items) if node.items is not None else None
+    return _of_list(items) if items is not None else None
+
+
+def _of_list(inner: Ordering) -> Ordering:
+    def order(value: Any) -> Any:
+        return [inner(item) for item in value] if value.__class__ is list else value
+
+    return order
+
+
+def _of_map(values: Schema) -> Ordering:
+    inner = ordering(values)
+
+    def order(value: Any) -> Any:
+        if value.__class__ is not dict:
+            return value
+        if inner is None:
+            return {key: value[key] for key in sorted(value)}
+        return {key: inner(value[key]) for key in sorted(value)}
+
+    return order
