@@ -175,7 +175,9 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     handler = APIServerHandler(made.engine)
     allowed = compile_origins(args.cors_allowed_origins) if args.cors_allowed_origins else []
     served = CORSHandler(handler, allowed) if allowed else handler
-    return Server(served, serving, clock=clock, compress=compress, shutdown_target=handler, upkeep=made.runner), made
+    return Server(
+        served, serving, clock=clock, compress=compress, shutdown_target=handler, controllers=made.runner
+    ), made
 
 
 def _tell_limits(release: str) -> None:

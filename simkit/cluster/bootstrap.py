@@ -45,7 +45,7 @@ _NAMESPACES: Final = (SYSTEM_NAMESPACE, PUBLIC_NAMESPACE, NODE_LEASE_NAMESPACE, 
 
 
 def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
-    """Create what is missing, through the road. Safe to repeat."""
+    """Create the default objects that are missing, through the handler chain. Safe to repeat."""
     for name in _NAMESPACES:
         _send(engine, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     for name, (value, description) in _PRIORITIES.items():

@@ -104,7 +104,7 @@ class Cluster(Questions):
     # The server, request by request
 
     def perform(self, request: Request, *, identity: Identity | None = None) -> Response:
-        """The answer to a request, through the whole road; by an administrator unless told otherwise."""
+        """The answer to a request, through the whole handler chain; by an administrator unless told otherwise."""
         return serve_request(self._made.engine, request, identity or administrator())
 
     def snapshot(self) -> Snapshot:

@@ -311,7 +311,7 @@ def _runner(server: ControlPlane) -> ControllerManager:
     return ControllerManager(
         server.store,
         [
-            *server.extensions.upkeep(lambda: server.engine.catalogue, server.clock),
+            *server.extensions.server_controllers(lambda: server.engine.catalogue, server.clock),
             *controllers(means, options.controllers),
             *_expiry(server),
         ],

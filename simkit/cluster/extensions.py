@@ -115,7 +115,7 @@ class Extensions:
         resource = GroupVersionResource(target.group, target.version, target.resource)
         return target.is_resource and self.hooks.concerns(reader, resource, target.subresource)
 
-    def upkeep(self, catalogue: Callable[[], Catalogue], clock: Clock) -> list[Controller]:
+    def server_controllers(self, catalogue: Callable[[], Catalogue], clock: Clock) -> list[Controller]:
         """The controllers that belong to the server itself: no flag turns them off."""
         egress = self.egress
         availability = AvailableConditionController(

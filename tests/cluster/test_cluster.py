@@ -87,7 +87,7 @@ def test_forks_are_apart(cluster: simkit.Cluster) -> None:
 
 
 def test_access_follows_bindings(cluster: simkit.Cluster) -> None:
-    """A role and a binding made through the road change the next decision."""
+    """A role and a binding made through the handler chain change the next decision."""
     ann = Identity("ann", ("system:authenticated",))
     ask = Request.of("GET", "/api/v1/namespaces/default/configmaps")
     refused = cluster.perform(ask, identity=ann)

@@ -122,9 +122,9 @@ class Server:
         On which client certificates are judged.
     compress
         Whether large answers are compressed for clients that take it.
-    departing
+    shutdown_target
         Told when the server is about to end; None: it ends without a farewell.
-    upkeep
+    controllers
         Started and stopped with the server: the controllers.
 
     Notes
@@ -141,11 +141,11 @@ class Server:
         clock: Clock | None = None,
         compress: bool = True,
         shutdown_target: ShutdownTarget | None = None,
-        upkeep: ControllerRunner | None = None,
+        controllers: ControllerRunner | None = None,
     ) -> None:
         self.serving = serving or ServingOptions()
         self._engine, self._clock, self._compress = engine, clock, compress
-        self._departing, self._upkeep = shutdown_target, upkeep
+        self._shutdown_target, self._controllers = shutdown_target, controllers
         self._thread: threading.Thread | None = None
         self._running: ServingLoop | None = None
         self._ports: dict[str, int] = {}
@@ -210,8 +210,10 @@ class Server:
         allow_many_connections()
         running = self._prepare(ready)
         leave = running.stop
-        if self._departing is not None:
-            leave = GracefulShutdown(self.serving.shutdown, self._departing, running.end_streams, running.stop).begin
+        if self._shutdown_target is not None:
+            leave = GracefulShutdown(
+                self.serving.shutdown, self._shutdown_target, running.end_streams, running.stop
+            ).begin
         previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         for number in previous:
             signal.signal(number, lambda *_: leave())
@@ -289,15 +291,15 @@ class Server:
         from simkit.engine.http.serving import new_loop
 
         loop = new_loop()
-        if self._upkeep is not None:
-            self._upkeep.start()
+        if self._controllers is not None:
+            self._controllers.start()
         try:
             loop.run_until_complete(running.serve())
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             loop.close()
-            if self._upkeep is not None:
-                self._upkeep.stop()
+            if self._controllers is not None:
+                self._controllers.stop()
             self._release(self._listeners)
             self._ready.set()
 
@@ -343,6 +345,6 @@ def serve(
     if not isinstance(known, Union):
         raise SimkitError(f"cannot add client certificates to {known!r}; assemble the cluster with a Union")
     trusted = serving.trusted_clients(serving.identities(engine.clock))
-    server = Server(APIServerHandler(engine), serving, clock=engine.clock, upkeep=made.runner)
+    server = Server(APIServerHandler(engine), serving, clock=engine.clock, controllers=made.runner)
     engine.authenticator = known.preceded_by(ClientCertificates(trusted, engine.clock))
     return server.start()

@@ -329,7 +329,7 @@ def test_writes_that_may_call_out_leave_the_event_loop() -> None:
     from simkit.engine.http.apiserver import APIServerHandler
     from simkit.meta.message import Request
 
-    road = APIServerHandler(made(configuration(hook())).engine)
-    assert road.blocking(Request.of("POST", "/api/v1/namespaces/default/configmaps", {}))
-    assert not road.blocking(Request.of("POST", "/api/v1/namespaces/default/secrets", {}))
-    assert not road.blocking(Request.of("GET", "/api/v1/namespaces/default/configmaps"))
+    handler = APIServerHandler(made(configuration(hook())).engine)
+    assert handler.blocking(Request.of("POST", "/api/v1/namespaces/default/configmaps", {}))
+    assert not handler.blocking(Request.of("POST", "/api/v1/namespaces/default/secrets", {}))
+    assert not handler.blocking(Request.of("GET", "/api/v1/namespaces/default/configmaps"))

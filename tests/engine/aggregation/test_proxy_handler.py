@@ -196,11 +196,11 @@ def test_a_fork_opens_no_connection(pair: Pair) -> None:
 
 def test_requests_for_others_leave_the_event_loop(pair: Pair) -> None:
     """The HTTP floor is told which requests may wait for another server."""
-    road = APIServerHandler(pair.front.engine)
-    assert not road.blocking(Request.of("GET", THINGS))
+    handler = APIServerHandler(pair.front.engine)
+    assert not handler.blocking(Request.of("GET", THINGS))
     pair.register()
-    assert road.blocking(Request.of("GET", THINGS))
-    assert not road.blocking(Request.of("GET", "/api/v1/pods"))
+    assert handler.blocking(Request.of("GET", THINGS))
+    assert not handler.blocking(Request.of("GET", "/api/v1/pods"))
 
 
 def test_a_served_front_streams_too(pair: Pair, tmp_path: Path) -> None:

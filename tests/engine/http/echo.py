@@ -1,4 +1,4 @@
-"""A small engine of its own kind, so that the HTTP floor is tested apart from the road, and clients for it."""
+"""A small engine of its own kind, so that the HTTP floor is tested apart from the handler chain, and clients for it."""
 
 from __future__ import annotations
 

@@ -67,11 +67,11 @@ def test_controllers_work_as_long_as_a_cluster_is_served(tmp_path: Path) -> None
 def test_which_requests_may_block() -> None:
     """Only a read of a revision that has not come yet waits."""
     cluster = Cluster(seed=1)
-    road = APIServerHandler(cluster.engine)
+    handler = APIServerHandler(cluster.engine)
     now = int(cluster.engine.store.revision)
     asked = {
-        version: road.blocking(Request.of("GET", f"/api/v1/pods?resourceVersion={version}"))
+        version: handler.blocking(Request.of("GET", f"/api/v1/pods?resourceVersion={version}"))
         for version in ("", "0", str(now), str(now + 1), "nonsense", "²")
     }
     assert [version for version, blocks in asked.items() if blocks] == [str(now + 1)]
-    assert not road.blocking(Request.of("GET", "/api/v1/pods"))
+    assert not handler.blocking(Request.of("GET", "/api/v1/pods"))

@@ -81,26 +81,26 @@ def test_told_twice() -> None:
 
 def test_a_refusing_engine() -> None:
     """New requests are told to come again, before anybody looks at who asks; health checks are answered."""
-    road = APIServerHandler(Cluster(seed=1).engine)
-    road.prepare()
-    road.refuse()
-    answer = road.answer(Request.of("GET", "/api/v1/secrets"))
+    handler = APIServerHandler(Cluster(seed=1).engine)
+    handler.prepare()
+    handler.refuse()
+    answer = handler.answer(Request.of("GET", "/api/v1/secrets"))
     assert isinstance(answer, Response)
     assert (answer.status, answer.body) == (429, b"The apiserver is shutting down, please try again later.\n")
     assert {("Retry-After", "5"), ("Connection", "close")} <= set(answer.headers)
-    health = road.answer(Request.of("GET", "/livez"))
+    health = handler.answer(Request.of("GET", "/livez"))
     assert isinstance(health, Response)
     assert health.status == 200
 
 
 def test_busy() -> None:
     """An engine is busy as long as a request is under way."""
-    road = APIServerHandler(engine := Cluster(seed=1).engine)
+    handler = APIServerHandler(engine := Cluster(seed=1).engine)
     held = RequestContext(Request.of("GET", "/version"), parse_request_info("GET", "/version", {}), Identity("ann"))
     engine.limits.enter(held)
-    assert road.busy
+    assert handler.busy
     engine.limits.leave(held)
-    assert not road.busy
+    assert not handler.busy
 
 
 def test_a_process_with_a_delay(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Applies over the whole road whose bodies are of odd shapes."""
+"""Applies through the whole handler chain whose bodies are of odd shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patches over the whole road: what is told of them, and what is refused."""
+"""Patches through the whole handler chain: what is told of them, and what is refused."""
 
 from __future__ import annotations
 
