@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 
 from simkit.cluster import bootstrap
 from simkit.cluster.access import Access, apply_authorization
-from simkit.cluster.controllers import Means, controllers
+from simkit.cluster.controllers import ControllerContext, controllers
 from simkit.cluster.extensions import Extensions, performing
 from simkit.cluster.options import Options
 from simkit.cluster.plugin_settings import read_settings
@@ -307,7 +307,7 @@ def _runner(server: ControlPlane) -> ControllerManager:
         issuer = server.engine.authentication.issuer or server.token_key
         return issuer.issue(claims)
 
-    means = Means(server.clock, lambda: server.engine.catalogue, server.authority, issue, server.captured)
+    means = ControllerContext(server.clock, lambda: server.engine.catalogue, server.authority, issue, server.captured)
     return ControllerManager(
         server.store,
         [

@@ -50,7 +50,7 @@ _JOB: Final = GroupVersionKind("batch", "v1", "Job")
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class ControllerContext:
     """What controllers are made from."""
 
     clock: Clock
@@ -63,14 +63,14 @@ class Means:
     """What is known completely, in a server over a dump; None: everything."""
 
 
-Maker = Callable[[Means], Reconciler]
+Maker = Callable[[ControllerContext], Reconciler]
 
 
-def _account_tokens(means: Means) -> Reconciler:
+def _account_tokens(means: ControllerContext) -> Reconciler:
     return TokensController(means.issue, lambda: means.authority.bundle)
 
 
-def _jobs(means: Means) -> Reconciler:
+def _jobs(means: ControllerContext) -> Reconciler:
     status = means.catalogue().schema(_JOB).fields["status"]
     return JobController(means.clock, tracked="uncountedTerminatedPods" in status.fields)
 
@@ -118,7 +118,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
 }
 """The controllers that look at one object at a time: whether they are on by default, and how they are made."""
 
-_WHOLE: Final[Mapping[str, Callable[[Means], Controller]]] = {
+_WHOLE: Final[Mapping[str, Callable[[ControllerContext], Controller]]] = {
     "clusterrole-aggregation-controller": lambda _: ClusterRoleAggregationController(),
     "validatingadmissionpolicy-status-controller": lambda means: PolicyStatusController(means.catalogue),
     "garbage-collector-controller": lambda means: GarbageCollector(means.catalogue, means.clock.now, means.captured),
@@ -173,7 +173,7 @@ ALIASES: Final = {
 _MORE: Final = ("resourceclaim-controller", "service-cidr-controller")
 
 
-def controllers(means: Means, flags: Sequence[str]) -> list[Controller]:
+def controllers(means: ControllerContext, flags: Sequence[str]) -> list[Controller]:
     """The controllers that are asked for, in the order in which they run. Raises SimkitError for an unknown name.
 
     Over a dump, those are left out that would have to know objects of which the dump did not hold all.
