@@ -15,7 +15,7 @@ from simkit.cluster.controllers import ControllerContext, controllers
 from simkit.cluster.extensions import Extensions, performing
 from simkit.cluster.options import Options
 from simkit.cluster.plugin_settings import read_settings
-from simkit.cluster.plugins import Needs, plugins
+from simkit.cluster.plugins import PluginInitializer, plugins
 from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import catalogue_of, migrate
 from simkit.cluster.view import StoreSnapshot
@@ -248,7 +248,7 @@ def _engine(server: ControlPlane) -> Engine:
 
 def _plugins(server: ControlPlane) -> list[Plugin]:
     options, settings = server.options, server.options.admission_control_config_file
-    needs = Needs(
+    needs = PluginInitializer(
         server.store,
         server.authorizer,
         server.clock,

@@ -57,7 +57,7 @@ from simkit.schema.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class PluginInitializer:
     """What plugins are made from."""
 
     store: Store
@@ -90,32 +90,32 @@ class Needs:
         return LiveClusterReader(self.store, self.authorizer, self.catalogue, self.convert)
 
 
-Maker = Callable[[Needs], Plugin]
+Maker = Callable[[PluginInitializer], Plugin]
 
 
-def _pod_toleration_restriction(needs: Needs) -> Plugin:
+def _pod_toleration_restriction(needs: PluginInitializer) -> Plugin:
     settings = needs.of("PodTolerationRestriction")
     return PodTolerationRestriction(needs.store, settings.get("default") or (), settings.get("whitelist") or ())
 
 
-def _pod_node_selector(needs: Needs) -> Plugin:
+def _pod_node_selector(needs: PluginInitializer) -> Plugin:
     return PodNodeSelector(needs.store, needs.of("PodNodeSelector").get("podNodeSelectorPluginConfig"))
 
 
-def _resource_quota(needs: Needs) -> Plugin:
+def _resource_quota(needs: PluginInitializer) -> Plugin:
     return ResourceQuota(needs.store, needs.clock, needs.charge, read.limited(needs.of("ResourceQuota")))
 
 
-def _owner_references(needs: Needs) -> Plugin:
+def _owner_references(needs: PluginInitializer) -> Plugin:
     return OwnerReferencesPermissionEnforcement(needs.authorizer, needs.catalogue)
 
 
-def _mutating_webhooks(needs: Needs) -> Plugin:
+def _mutating_webhooks(needs: PluginInitializer) -> Plugin:
     caller = WebhookClient(needs.extensions.egress, needs.reader)
     return MutatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.chance, needs.restore)
 
 
-def _validating_webhooks(needs: Needs) -> Plugin:
+def _validating_webhooks(needs: PluginInitializer) -> Plugin:
     caller = WebhookClient(needs.extensions.egress, needs.reader)
     return ValidatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.chance)
 
@@ -132,7 +132,7 @@ class _Behind:
         return self._caller.post(body)
 
 
-def _image_policy(needs: Needs) -> Plugin:
+def _image_policy(needs: PluginInitializer) -> Plugin:
     endpoint, policy = read.image_policy(needs.of("ImagePolicyWebhook"), needs.folder)
     return ImagePolicyWebhook(_Behind(needs.extensions.egress, EndpointCaller(endpoint)), policy, needs.clock)
 
@@ -179,7 +179,11 @@ PLUGINS: Final[Mapping[str, Maker]] = {
 
 
 def plugins(
-    needs: Needs, release: str, gates: Mapping[str, bool], enable: Sequence[str] = (), disable: Sequence[str] = ()
+    needs: PluginInitializer,
+    release: str,
+    gates: Mapping[str, bool],
+    enable: Sequence[str] = (),
+    disable: Sequence[str] = (),
 ) -> list[Plugin]:
     """The plugins that are on at a release, in order.
 
