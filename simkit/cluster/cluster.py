@@ -97,7 +97,7 @@ class Cluster(Questions):
         return f"<Cluster release {self.release}, {stored} objects at revision {self._made.store.revision}>"
 
     def _repr_html_(self) -> str:
-        from simkit.cluster.shown import cluster_html
+        from simkit.cluster.html_summary import cluster_html
 
         return cluster_html(self)
 
