@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simkit.notebook.access_checks import must, must_not
     from simkit.notebook.access_panel import Panel, panel
-    from simkit.notebook.attempts import must, must_not
     from simkit.notebook.exercises import Exercise, Guess, Verdict
 
 __all__ = ["Exercise", "Guess", "Panel", "Verdict", "must", "must_not", "panel"]
@@ -19,8 +19,8 @@ _HOMES = {
     "Exercise": "simkit.notebook.exercises",
     "Guess": "simkit.notebook.exercises",
     "Verdict": "simkit.notebook.exercises",
-    "must": "simkit.notebook.attempts",
-    "must_not": "simkit.notebook.attempts",
+    "must": "simkit.notebook.access_checks",
+    "must_not": "simkit.notebook.access_checks",
     "Panel": "simkit.notebook.access_panel",
     "panel": "simkit.notebook.access_panel",
 }

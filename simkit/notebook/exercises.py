@@ -12,7 +12,7 @@ from simkit.analysis.rbac.subject import parse_subject
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.names import GroupResource
-from simkit.notebook.attempts import Attempt, must, must_not
+from simkit.notebook.access_checks import Attempt, must, must_not
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
