@@ -29,7 +29,7 @@ _FORBIDDEN: Final = 403
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class AccessCheck:
     """A request of a subject, and whether the server must let it pass. Make one with ``must`` or ``must_not``."""
 
     subject: str
@@ -93,7 +93,7 @@ class Attempt:
 class Tried:
     """How an attempt went: the request, the server's answer, and, where it should have been another, why."""
 
-    attempt: Attempt
+    attempt: AccessCheck
     request: str
     status: int
     passed: bool
@@ -109,11 +109,11 @@ class Tried:
         return f"{asked} must be refused, and passed"
 
 
-def must(subject: str, verb: str, resource: str, **more: Any) -> Attempt:
+def must(subject: str, verb: str, resource: str, **more: Any) -> AccessCheck:
     """A request that must pass: ``must("user:ann", "get", "pods", namespace="shop", hint="...")``."""
-    return Attempt(subject, verb, resource, **more)
+    return AccessCheck(subject, verb, resource, **more)
 
 
-def must_not(subject: str, verb: str, resource: str, **more: Any) -> Attempt:
+def must_not(subject: str, verb: str, resource: str, **more: Any) -> AccessCheck:
     """A request that must be refused, as for ``must``."""
-    return Attempt(subject, verb, resource, allowed=False, **more)
+    return AccessCheck(subject, verb, resource, allowed=False, **more)

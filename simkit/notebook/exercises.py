@@ -12,7 +12,7 @@ from simkit.analysis.rbac.subject import parse_subject
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.names import GroupResource
-from simkit.notebook.access_checks import Attempt, must, must_not
+from simkit.notebook.access_checks import AccessCheck, must, must_not
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
@@ -105,7 +105,7 @@ class Exercise:
 
     cluster: Cluster = field(repr=False)
     task: str
-    attempts: Sequence[Attempt] = field(repr=False)
+    attempts: Sequence[AccessCheck] = field(repr=False)
     exact: bool = field(default=False, repr=False)
 
     def check(self, answer: Answer) -> Verdict:
@@ -150,14 +150,14 @@ def _carry_out(answer: Answer, trial: Cluster) -> None:
         trial.apply(answer)
 
 
-def _tried(attempt: Attempt, trial: Cluster) -> Note:
+def _tried(attempt: AccessCheck, trial: Cluster) -> Note:
     tried = attempt.tried(trial)
     if tried.passed:
         return Note(True, str(tried))
     return Note(False, str(tried), (*tried.why, *([attempt.hint] if attempt.hint else [])))
 
 
-def _permission(attempt: Attempt, trial: Cluster) -> tuple[Subject, str, str, str, str, str]:
+def _permission(attempt: AccessCheck, trial: Cluster) -> tuple[Subject, str, str, str, str, str]:
     """The permission of an attempt as a row of ``compare`` has it."""
     word, slash, subresource = attempt.resource.partition("/")
     known = trial.engine.catalogue.lookup(word)
