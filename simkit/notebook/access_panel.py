@@ -12,8 +12,8 @@ import pandas as pd
 from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS
 from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.names import GroupResource
+from simkit.notebook.change_stack import Trying
 from simkit.notebook.pages import PAGE, Pages
-from simkit.notebook.trying import Trying
 from simkit.snapshot.protocol import Snapshot
 
 if TYPE_CHECKING:
