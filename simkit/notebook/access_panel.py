@@ -12,7 +12,7 @@ import pandas as pd
 from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS
 from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.names import GroupResource
-from simkit.notebook.change_stack import Trying
+from simkit.notebook.change_stack import ChangeStack
 from simkit.notebook.pages import PAGE, Pages
 from simkit.snapshot.protocol import Snapshot
 
@@ -48,7 +48,7 @@ class Panel(widgets.VBox):  # type: ignore[misc]
     """
 
     def __init__(self, cluster: Cluster, *, page: int = PAGE) -> None:
-        self.trying = Trying(cluster)
+        self.trying = ChangeStack(cluster)
         self.told = widgets.HTML()
         self.answer = Pages(page=page, empty="No question asked yet.")
         self.effect = Pages(page=page, empty="No change of access.")

@@ -19,13 +19,13 @@ GONE: Final = "gone"
 _BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
 
 
-class Trying:
+class ChangeStack:
     """A cluster and the changes tried on it. The cluster itself stays as it is.
 
     Examples
     --------
     >>> import simkit
-    >>> trying = Trying(simkit.Cluster(seed=1))
+    >>> trying = ChangeStack(simkit.Cluster(seed=1))
     >>> trying.without("ClusterRoleBinding cluster-admin")
     >>> [str(step) for step in trying.steps]
     ['without ClusterRoleBinding cluster-admin']
