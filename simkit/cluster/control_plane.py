@@ -18,7 +18,7 @@ from simkit.cluster.plugin_settings import read_settings
 from simkit.cluster.plugins import PluginInitializer, plugins
 from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import catalogue_of, migrate
-from simkit.cluster.view import StoreSnapshot
+from simkit.cluster.store_snapshot import StoreSnapshot
 from simkit.engine.admission.chain import Chain, Plugin
 from simkit.engine.admission.review_attributes import LiveClusterReader
 from simkit.engine.authn.generated_key import GeneratedKey

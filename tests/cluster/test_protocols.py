@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import simkit
-from simkit.cluster.view import StoreSnapshot
+from simkit.cluster.store_snapshot import StoreSnapshot
 from simkit.engine.seams import Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.meta.clock import SimulatedClock
