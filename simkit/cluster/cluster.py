@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from simkit.cluster.admit import Admitted
-    from simkit.cluster.history import History
+    from simkit.cluster.object_history import History
     from simkit.cluster.trial import Trial
     from simkit.engine.egress.policy import ConversionFunction, EgressPolicy, WebhookFunction
     from simkit.engine.http.server import Server
@@ -226,13 +226,13 @@ class Cluster(Questions):
 
     def at(self, revision: int | str) -> Snapshot:
         """Everything as it was at a revision, for all analyses: ``compare(cluster.at(7), cluster.snapshot())``."""
-        from simkit.cluster.history import past
+        from simkit.cluster.object_history import past
 
         return past(self._made.store, self._made.catalogue, revision, self._made.captured)
 
     def history(self, what: str | Object, name: str = "", namespace: str = "") -> History:
         """What became of one object, with authors and differences: an object, or a word, a name and a namespace."""
-        from simkit.cluster.history import history
+        from simkit.cluster.object_history import history
 
         if isinstance(what, str):
             resource = self._made.catalogue.lookup(what)

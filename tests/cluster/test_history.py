@@ -8,7 +8,7 @@ import pytest
 
 import simkit
 from simkit.analysis.access.compare import compare
-from simkit.cluster.history import authors
+from simkit.cluster.object_history import authors
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource
