@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from simkit.cluster import assembly
 from simkit.cluster.control_plane import ControlPlane
+from simkit.cluster.disabled_apis import switched_off
 from simkit.cluster.manifests import manifests
 from simkit.cluster.options import Options
 from simkit.cluster.questions import Questions
 from simkit.cluster.releases import at_release
-from simkit.cluster.without import switched_off
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.attributes import Decision
 from simkit.meta.errors import StatusError
