@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from simkit.cluster import assembly
 from simkit.cluster.control_plane import ControlPlane
-from simkit.cluster.disabled_apis import switched_off
+from simkit.cluster.disabled_apis import runtime_config_disabling
 from simkit.cluster.manifests import manifests
 from simkit.cluster.options import Options
 from simkit.cluster.questions import Questions
@@ -119,7 +119,7 @@ class Cluster(Questions):
     def with_apis_disabled(self, *elements: str) -> Self:
         """A fork that no longer serves some versions, groups or resources: ``policy/v1beta1``, ``batch``, ..."""
         options = self._made.options
-        off = switched_off(self._made.engine.catalogue, elements)
+        off = runtime_config_disabling(self._made.engine.catalogue, elements)
         settings = {**options.runtime_config, **off}
         return self._of(self._made.fork(replace(options, runtime_config=settings)), self.dump)
 

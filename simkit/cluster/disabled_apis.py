@@ -9,7 +9,7 @@ from simkit.schema.catalogue import Catalogue
 from simkit.schema.runtimeconfig import parse
 
 
-def switched_off(catalogue: Catalogue, elements: Sequence[str]) -> dict[str, bool]:
+def runtime_config_disabling(catalogue: Catalogue, elements: Sequence[str]) -> dict[str, bool]:
     """The settings of ``--runtime-config`` that take away versions, groups or resources.
 
     Parameters
