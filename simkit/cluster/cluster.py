@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from simkit.cluster import assembly
+from simkit.cluster.analysis_methods import Questions
 from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.disabled_apis import runtime_config_disabling
 from simkit.cluster.manifests import manifests
 from simkit.cluster.options import Options
-from simkit.cluster.questions import Questions
 from simkit.cluster.releases import at_release
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.attributes import Decision
