@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simkit.snapshot.sources import Source
 
 
-class Questions(ABC):
+class AnalysisMethods(ABC):
     """The analyses of a cluster, which are of its snapshot; those that execute something do so on forks of it."""
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from simkit.cluster import assembly
-from simkit.cluster.analysis_methods import Questions
+from simkit.cluster.analysis_methods import AnalysisMethods
 from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.disabled_apis import runtime_config_disabling
 from simkit.cluster.manifests import manifests
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from simkit.snapshot.sources import Source
 
 
-class Cluster(Questions):
+class Cluster(AnalysisMethods):
     """An API server in memory, with the analyses at hand.
 
     Parameters
