@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from simkit.meta.escaping import one_line
+
 
 def html_lines(lines: Iterable[str]) -> str:
     """A headline and its details as a heading and a list.
@@ -16,6 +18,17 @@ def html_lines(lines: Iterable[str]) -> str:
     """
     head, *rest = lines
     return f"<p><b>{escape(head)}</b></p><ul>{''.join(f'<li>{escape(line.strip())}</li>' for line in rest)}</ul>"
+
+
+def text_lines(lines: Iterable[str]) -> str:
+    r"""A headline and its details as text, in which no name begins a line of its own.
+
+    Examples
+    --------
+    >>> text_lines(["no", "  ann\n  and yes"])
+    'no\n  ann\\n  and yes'
+    """
+    return "\n".join(map(one_line, lines))
 
 
 def counted(count: int, word: str) -> str:

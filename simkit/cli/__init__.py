@@ -11,10 +11,12 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Final, NamedTuple, TextIO, cast
 
 from simkit import __version__
 from simkit.cli.notes import complain, note
+from simkit.cli.output import TerminalText
 from simkit.meta.errors import SimkitError, StatusError
 
 FINE: Final = 0
@@ -61,7 +63,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not hasattr(args, "run"):
         parser.print_help()
         return WRONG
-    return _run(args)
+    with redirect_stdout(_terminal(sys.stdout)), redirect_stderr(_terminal(sys.stderr)):
+        return _run(args)
+
+
+def _terminal(stream: TextIO) -> TextIO:
+    return cast("TextIO", TerminalText(stream))
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from simkit.cli import output, reports
 from simkit.cli.output import json_text, write_rows
 from simkit.cli.source import add_members, add_source, opened, paths_of, read_members
 from simkit.meta import datasets
+from simkit.meta.escaping import markdown_cell
 
 if TYPE_CHECKING:
     from simkit.analysis.findings import Audit, Finding
@@ -222,7 +223,7 @@ def _write_tables(found: Audit, args: argparse.Namespace) -> None:
     write_rows(SHOWN, rows, args.output)
     print(f"\n{', '.join(f'{number} {word}' for word, number in found.counts().items())}")
     for one in found.skipped:
-        print(f"skipped {one.check}: {one.reason}")
+        print(f"skipped {one.check}: {markdown_cell(one.reason) if args.output == 'markdown' else one.reason}")
 
 
 def _columns(finding: Finding) -> dict[str, Any]:

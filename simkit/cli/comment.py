@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from simkit.meta.escaping import markdown_cell, markdown_code
+
 SHOWN: Final = 10
 """Lines before the rest is folded away."""
+LONGEST: Final = 253
+"""Letters of a name that are shown: as many as the name of an object may have."""
 VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 _GRAVE: Final = frozenset({"escalate", "bind", "impersonate"})
 _TELLING: Final = frozenset({"secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "nodes/proxy", "*", "*/*"})
@@ -27,14 +31,14 @@ class Line(NamedTuple):
     bindings: tuple[str, ...]
 
     def __str__(self) -> str:
-        where = "**everywhere**" if self.scope == "*" else f"in `{self.scope}`"
-        verbs = "do anything with" if self.verbs == ("*",) else ", ".join(self.verbs)
-        what = ", ".join(f"`{each}`" for each in self.resources[:4])
+        where = "**everywhere**" if self.scope == "*" else f"in {markdown_code(_short(self.scope))}"
+        verbs = "do anything with" if self.verbs == ("*",) else ", ".join(map(_cell, self.verbs))
+        what = ", ".join(markdown_code(_short(each)) for each in self.resources[:4])
         more = f" and {len(self.resources) - 4} more" if len(self.resources) > 4 else ""
         can = "can now" if self.change == "gained" else "can no longer"
         mark = ":warning: " if self.weight and self.change == "gained" else ""
-        by = f" (by {self.bindings[0]})" if self.bindings else ""
-        return f"- {mark}`{self.subject}` {can} {verbs} {what}{more} {where}{by}"
+        by = f" (by {_cell(self.bindings[0])})" if self.bindings else ""
+        return f"- {mark}{markdown_code(_short(self.subject))} {can} {verbs} {what}{more} {where}{by}"
 
 
 def comment(rows: Sequence[Row]) -> str:
@@ -57,6 +61,15 @@ def comment(rows: Sequence[Row]) -> str:
         told += ["", f"<details><summary>{len(lines) - SHOWN} more</summary>", ""]
         told += [*(str(line) for line in lines[SHOWN:]), "", "</details>"]
     return "\n".join([*told, ""])
+
+
+def _short(text: str) -> str:
+    """A name that leaves room for the others: a comment that is too long is refused as a whole."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} letters)"
+
+
+def _cell(text: str) -> str:
+    return markdown_cell(_short(text))
 
 
 def _headline(rows: Sequence[Row]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from simkit.cli.output import add_output, json_text, write_rows
 from simkit.cli.source import add_members, add_source, cluster_of, opened, read_members
 from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import one_line
 
 EXAMPLES = """\
 examples:
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         write_rows(tuple(made.to_frame().columns) if args.output == "csv" else SHOWN, rows, args.output)
     for path in made.left:
-        print(f"left open: {path.subject} by {' '.join(path.primitives)}", file=sys.stderr)
+        print(one_line(f"left open: {path.subject} by {' '.join(path.primitives)}"), file=sys.stderr)
     if args.write:
         args.write.write_text(made.yaml(), encoding="utf-8")
     if args.verify:

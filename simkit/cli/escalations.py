@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from simkit.cli.output import add_output, write_rows
+from simkit.cli.output import add_output, write_rows, write_text
 from simkit.cli.source import add_members, add_source, cluster_of, dump_of, opened, read_members
 from simkit.meta.errors import SimkitError
 
@@ -97,7 +97,8 @@ def _written(
         columns = (*columns, "steps")
     write_rows(columns if args.output in ("json", "csv") else shown, rows, args.output)
     if args.details and args.output != "json":
-        print("\n" + "\n\n".join(texts))
+        print()
+        write_text("\n\n".join(texts), args.output)
 
 
 def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:

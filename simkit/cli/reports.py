@@ -10,6 +10,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from simkit import __version__
+from simkit.meta.escaping import sarif_text, xml_text
 
 FORMS: Final = ("junit", "sarif")
 _LEVELS: Final = {"info": "note", "low": "note", "medium": "warning", "high": "error", "critical": "error"}
@@ -61,10 +62,10 @@ def junit(name: str, cases: Sequence[Case]) -> str:
     counts = {"tests": str(len(cases)), "failures": str(broken), "skipped": str(skipped)}
     suite = ElementTree.Element("testsuite", {"name": name, **counts})
     for case in cases:
-        entry = ElementTree.SubElement(suite, "testcase", classname=name, name=case.name)
+        entry = ElementTree.SubElement(suite, "testcase", classname=name, name=xml_text(case.name))
         if case.skipped:
-            ElementTree.SubElement(entry, "skipped", message=_legal(case.skipped))
-        faults = [_legal(fault.message) for fault in _open(case)]
+            ElementTree.SubElement(entry, "skipped", message=xml_text(case.skipped))
+        faults = [xml_text(fault.message) for fault in _open(case)]
         if faults:
             failure = ElementTree.SubElement(entry, "failure", message=faults[0], type=case.severity)
             failure.text = "\n".join(faults)
@@ -74,11 +75,6 @@ def junit(name: str, cases: Sequence[Case]) -> str:
 
 def _open(case: Case) -> list[Fault]:
     return [fault for fault in case.faults if not fault.suppressed]
-
-
-def _legal(text: str) -> str:
-    """The text without the characters that XML cannot hold."""
-    return "".join(letter for letter in text if letter >= " " or letter in "\t\n\r")
 
 
 def sarif(cases: Sequence[Case], *, name: str = "simkit") -> dict[str, Any]:
@@ -122,7 +118,7 @@ def _result(case: Case, fault: Fault, number: int) -> Mapping[str, Any]:
         "ruleId": case.rule,
         "ruleIndex": number,
         "level": _LEVELS[fault.severity],
-        "message": {"text": fault.message},
+        "message": {"text": sarif_text(fault.message)},
         "locations": [{"physicalLocation": place}],
     }
     if fault.fingerprint:

@@ -16,6 +16,7 @@ from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import NO_MEMBERS, identity_with_members, index_of
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subject, text_of
+from simkit.analysis.rendering import text_lines
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.attributes import ALLOW, Attributes, Decision, Evidence, Verdict
@@ -102,7 +103,7 @@ class AccessDecision:
             yield f"near miss: {miss}"
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return text_lines(self.lines())
 
     __repr__ = __str__
 

@@ -9,6 +9,7 @@ from simkit.analysis.findings.survey import listed
 from simkit.analysis.rbac.objects import kind_of
 from simkit.analysis.rbac.subject import normalize_subject
 from simkit.logic.rbac.binding import Binding, Subject
+from simkit.meta.escaping import kubectl_command
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
 
@@ -27,8 +28,7 @@ def binding_evidence(binding: Binding, *subjects: Subject) -> dict[str, Any]:
 
 def delete_command(key: Key) -> str:
     """The command line that deletes a role or binding."""
-    where = f" --namespace {key.namespace}" if key.namespace else ""
-    return f"kubectl delete {kind_of(key).lower()} {key.name}{where}"
+    return kubectl_command("delete", kind_of(key).lower(), key.name, key.namespace)
 
 
 def account_manifest(namespace: str, name: str) -> Object:

@@ -21,7 +21,7 @@ from simkit.analysis.least_privilege.usage import Usage, default_bindings, quest
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted, html_lines
+from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.logic.rbac.binding import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
@@ -39,6 +39,7 @@ from simkit.logic.rbac.cover import covers
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import kubectl_command
 from simkit.meta.identity import ANONYMOUS, MASTERS
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
@@ -100,7 +101,8 @@ class Proposal:
         import yaml
 
         text = yaml.safe_dump_all(self.manifests(), sort_keys=False)
-        lines = [f"# kubectl delete {key.resource.resource} {key.name}{_flag(key)}" for key in self.deletions()]
+        gone = [kubectl_command("delete", key.resource.resource, key.name, key.namespace) for key in self.deletions()]
+        lines = [f"# {command}" for command in gone]
         return "\n".join(lines) + ("\n---\n" if lines else "") + text
 
     def verify(self, sandbox: Sandbox | None = None) -> Replay:
@@ -116,16 +118,12 @@ class Proposal:
             yield f"{row.subject}: {row.before:,} permissions before, {row.after:,} after"
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return text_lines(self.lines())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return html_lines(self.lines())
-
-
-def _flag(key: Key) -> str:
-    return f" -n {key.namespace}" if key.namespace else ""
 
 
 def _is_role_of(change: Change, subject: Subject) -> bool:

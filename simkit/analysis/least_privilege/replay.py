@@ -15,7 +15,7 @@ from simkit.analysis.least_privilege.usage import Usage
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import identity_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import html_lines
+from simkit.analysis.rendering import html_lines, text_lines
 from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.cover import uncovered
 from simkit.logic.rbac.rule import ALL, Rule
@@ -83,7 +83,7 @@ class Replay:
         yield from (f"lost: {identity.user} {action}" for identity, action in self.broken[:10])
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return text_lines(self.lines())
 
     __repr__ = __str__
 

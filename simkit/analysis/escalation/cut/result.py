@@ -18,8 +18,9 @@ from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted, html_lines
+from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import kubectl_command, shell_command
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
 from simkit.snapshot.protocol import Sandbox, Snapshot
@@ -86,15 +87,16 @@ class Cut:
 
         commands = []
         for change in self.changes:
-            key, where = change.key, f" -n {change.key.namespace}" if change.key.namespace else ""
+            key = change.key
+            named = (key.resource.resource, key.name, key.namespace)
             if change.obj is None:
-                commands.append(f"kubectl delete {key.resource.resource} {key.name}{where}")
+                commands.append(kubectl_command("delete", *named))
             elif self.snapshot.get(key.resource, key.name, key.namespace) is None:
-                commands.append(f"kubectl apply -f - <<< '{orjson.dumps(change.obj).decode()}'")
+                commands.append(f"kubectl apply -f - <<< {shell_command(orjson.dumps(change.obj).decode())}")
             else:
                 content = {name: change.obj[name] for name in ("subjects", "rules") if name in change.obj}
                 text = orjson.dumps(content).decode()
-                commands.append(f"kubectl patch {key.resource.resource} {key.name}{where} --type merge -p '{text}'")
+                commands.append(kubectl_command("patch", *named, "--type", "merge", "-p", text))
         return commands
 
     def after(self) -> Snapshot:
@@ -117,7 +119,7 @@ class Cut:
             yield f"left open: {path.subject} by {' '.join(path.primitives)}"
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return text_lines(self.lines())
 
     __repr__ = __str__
 

@@ -11,7 +11,7 @@ from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.escalation.prove.proof import Proof
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.least_privilege.replay import apply, may
-from simkit.analysis.rendering import html_lines
+from simkit.analysis.rendering import html_lines, text_lines
 from simkit.meta.identity import Identity
 from simkit.snapshot.protocol import Sandbox
 
@@ -43,7 +43,7 @@ class Verified:
         yield f"{len(self.lost)} of {self.asked:,} requests in use are lost"
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return text_lines(self.lines())
 
     __repr__ = __str__
 

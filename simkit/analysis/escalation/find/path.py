@@ -16,7 +16,7 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted, html_lines
+from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.protocol import Sandbox
 
@@ -167,7 +167,7 @@ class Path:
                     )
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return text_lines(self.lines())
 
     __repr__ = __str__
 

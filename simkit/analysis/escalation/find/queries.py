@@ -29,7 +29,7 @@ from simkit.analysis.escalation.find.states import AttackState, subject_state
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, parse_subject
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted, html_lines
+from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
@@ -107,7 +107,7 @@ class Escalations(Sequence[Path]):
             yield f"not in the snapshot, so not looked through: {', '.join(self.unknown)}"
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return text_lines(self.lines())
 
     __repr__ = __str__
 
@@ -303,7 +303,7 @@ class BlastRadius:
             yield f"... and {len(self.reached) - 20} more"
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return text_lines(self.lines())
 
     __repr__ = __str__
 

@@ -15,7 +15,7 @@ from simkit.analysis.escalation.prove.session import NotExecutable, Performed, R
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, groups_in
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted, html_lines
+from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.snapshot.protocol import Sandbox
 
 Verdict = Literal["proven", "refused", "not executed"]
@@ -64,7 +64,7 @@ class Proof:
                 yield f"     assumed: {one.assumption}"
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return text_lines(self.lines())
 
     __repr__ = __str__
 

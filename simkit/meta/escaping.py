@@ -1,0 +1,196 @@
+r"""Text from outside, written so that its reader takes it for text: a terminal, a shell, markdown, CSV, JSON or XML.
+
+Names, labels and annotations are chosen by whoever may write them, and a dump may come from anybody. Each output has
+one function here, and writes no such text without it. HTML is escaped by ``html.escape``, YAML by ``yaml.safe_dump``.
+
+References: what begins a formula in a table is listed by OWASP (CSV injection); markdown is GitHub Flavored Markdown
+0.29; what a build log takes for a command is ``::`` at the start of a line (GitHub) and ``##[`` or ``##vso[`` (Azure).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Final
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}")
+_MORE_FORMULA: Final = ("\N{FULLWIDTH HYPHEN-MINUS}", "\N{FULLWIDTH COMMERCIAL AT}")
+_LOG_COMMAND: Final = re.compile(r"^\s*:(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
+_PLAIN_MARKDOWN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ,.;/'\"()?%-]|:(?=[ /A-Za-z0-9]))*")
+_MARKDOWN_MEANS_MORE: Final = re.compile(r"://|www\.|:[a-z0-9+-]*:|  ")
+_BACKTICKS: Final = re.compile("`+")
+_XML_CANNOT_HOLD: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def one_line(text: str) -> str:
+    r"""The text with line ends and all else that is not shown as it is (control, direction, invisible) written out.
+
+    Examples
+    --------
+    >>> one_line("ann\x1b[2J\nbob")
+    'ann\\x1b[2J\\nbob'
+    """
+    return text if text.isprintable() else "".join(map(_written_out, text))
+
+
+def terminal_text(text: str) -> str:
+    r"""Several lines for a terminal or a build log: nothing moves the cursor, colours, or is a command of the log.
+
+    Examples
+    --------
+    >>> terminal_text("a\tb\n::error::c\x9b31m")
+    'a\tb\n\\x3a:error::c\\x9b31m'
+    """
+    lines = text.split("\n")
+    shown = "\n".join("\t".join(map(one_line, line.split("\t"))) for line in lines)
+    return _LOG_COMMAND.sub(_first_written_out, shown)
+
+
+def shell_command(*words: str) -> str:
+    r"""The words as one line that a shell reads as just these words.
+
+    Control characters, which would end a comment or act on a terminal, are written out as bash, zsh and ksh have it.
+
+    Examples
+    --------
+    >>> print(shell_command("kubectl", "delete", "clusterrolebinding", "x;touch /tmp/y"))
+    kubectl delete clusterrolebinding 'x;touch /tmp/y'
+    >>> print(shell_command("echo", "two\nlines"))
+    echo $'two\nlines'
+    """
+    return " ".join(map(_shell_word, words))
+
+
+def kubectl_command(verb: str, resource: str, name: str, namespace: str = "", *flags: str) -> str:
+    """A ``kubectl`` command on one object, whose name is never taken for a flag.
+
+    Examples
+    --------
+    >>> kubectl_command("delete", "rolebindings", "--all", "dev")
+    'kubectl delete rolebindings --namespace dev -- --all'
+    """
+    flag = (f"--namespace={namespace}",) if namespace.startswith("-") else ("--namespace", namespace)
+    where = flag if namespace else ()
+    if name.startswith("-"):
+        return shell_command("kubectl", verb, resource, *where, *flags, "--", name)
+    return shell_command("kubectl", verb, resource, name, *where, *flags)
+
+
+def markdown_code(text: str) -> str:
+    """A code span that shows the text, whatever it holds.
+
+    Examples
+    --------
+    >>> markdown_code("ann"), markdown_code("a`<b>")
+    ('`ann`', '`` a`<b> ``')
+    """
+    shown = one_line(text)
+    longest = max(map(len, _BACKTICKS.findall(shown)), default=0)
+    if not longest:
+        return f"`{shown}`" if shown.strip() else f"` {shown} `"
+    return f"{'`' * (longest + 1)} {shown} {'`' * (longest + 1)}"
+
+
+def markdown_cell(text: str) -> str:
+    """A cell of a markdown table: plain words as they are, everything else as a code span.
+
+    Examples
+    --------
+    >>> markdown_cell("cluster admins"), markdown_cell("<img src=x>|@everybody")
+    ('cluster admins', '`<img src=x>\\\\|@everybody`')
+    """
+    if not text or (_PLAIN_MARKDOWN.fullmatch(text) and not _MARKDOWN_MEANS_MORE.search(text)):
+        return text
+    return markdown_code(text).replace("|", "\\|")
+
+
+def markdown_block(text: str) -> str:
+    """Several lines as a block that shows them as they are.
+
+    Examples
+    --------
+    >>> markdown_block("a\\n```\\n<b>").splitlines()
+    ['````text', 'a', '```', '<b>', '````']
+    """
+    longest = max(map(len, _BACKTICKS.findall(text)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    return f"{fence}text\n{text}\n{fence}\n"
+
+
+def figure_text(text: str) -> str:
+    r"""A label of a figure, in which no dollar sign begins a formula.
+
+    Examples
+    --------
+    >>> print(figure_text("a$b$c"))
+    a\$b\$c
+    """
+    return one_line(text).replace("$", "\\$")
+
+
+def csv_cell(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula: an apostrophe stands before what would begin one.
+
+    Examples
+    --------
+    >>> csv_cell("=cmd()"), csv_cell("ann")
+    ("'=cmd()", 'ann')
+    """
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA + _MORE_FORMULA) else text
+
+
+def json_for_terminal(text: str) -> str:
+    r"""JSON of the same meaning, in which nothing acts on a terminal.
+
+    Examples
+    --------
+    >>> json_for_terminal('{"a": "\x9b\u202e"}')
+    '{"a": "\\u009b\\u202e"}'
+    """
+    return "\n".join(line if line.isprintable() else "".join(map(_json_escape, line)) for line in text.split("\n"))
+
+
+def xml_text(text: str) -> str:
+    """The text with what XML 1.0 cannot hold written out. Markup is escaped by whoever writes the XML."""
+    return _XML_CANNOT_HOLD.sub(lambda found: _written_out(found[0]), text)
+
+
+def sarif_text(text: str) -> str:
+    """A message of a SARIF log, in which brackets make no link.
+
+    References: SARIF 2.1.0, section 3.11.6 (messages with embedded links).
+    """
+    return re.sub(r"([\\\[\]])", r"\\\1", one_line(text))
+
+
+def _written_out(letter: str) -> str:
+    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+
+
+def _first_written_out(found: re.Match[str]) -> str:
+    *before, first = found[0]
+    return f"{''.join(before)}\\x{ord(first):02x}"
+
+
+def _shell_word(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    quoted = "".join(_ansi_c(letter) for letter in word)
+    return f"$'{quoted}'"
+
+
+def _ansi_c(letter: str) -> str:
+    if letter in "\\'":
+        return f"\\{letter}"
+    if letter.isprintable():
+        return letter
+    if letter == "\n":
+        return "\\n"
+    return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
+
+
+def _json_escape(letter: str) -> str:
+    if letter.isprintable():
+        return letter
+    units = letter.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
