@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TextIO
+from unicodedata import combining, east_asian_width
 
 import orjson
 
@@ -21,6 +22,9 @@ from simkit.meta.escaping import (
 )
 
 FORMATS: Final = ("table", "json", "csv", "markdown")
+
+WIDEST: Final = 120
+"""Letters to which a column is padded: one name of a megabyte shall not make every line that long."""
 
 Row = Mapping[Any, Any]
 
@@ -52,7 +56,7 @@ def write_rows(
     elif form == "table" and not listed:
         note(empty)
     else:
-        out.write(_aligned(columns, listed, "github" if form == "markdown" else "plain"))
+        out.write((_markdown if form == "markdown" else _table)(columns, listed))
 
 
 def json_text(value: Any) -> str:
@@ -88,13 +92,30 @@ def _write_csv(columns: Sequence[str], rows: Sequence[Row], out: TextIO) -> None
     writer.writerows([csv_cell(_plain(row[name])) for name in columns] for row in rows)
 
 
-def _aligned(columns: Sequence[str], rows: Sequence[Row], form: str) -> str:
-    from tabulate import tabulate
+def _markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    lines = [columns, ["---"] * len(columns), *([markdown_cell(_plain(row[name])) for name in columns] for row in rows)]
+    return "".join(f"{line}\n" for line in _aligned(lines, "| ", " | ", " |"))
 
-    head = [name.upper().replace("_", " ") if form == "plain" else name for name in columns]
-    shown = markdown_cell if form == "github" else one_line
-    cells = [[shown(_plain(row[name])) for name in columns] for row in rows]
-    return tabulate(cells, head, tablefmt=form, disable_numparse=True, preserve_whitespace=True) + "\n"
+
+def _table(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    head = [name.upper().replace("_", " ") for name in columns]
+    lines = [head, *([one_line(_plain(row[name])) for name in columns] for row in rows)]
+    return "".join(f"{line.rstrip()}\n" for line in _aligned(lines, "", "  ", ""))
+
+
+def _aligned(lines: Sequence[Sequence[str]], first: str, between: str, last: str) -> Iterator[str]:
+    """The lines with their columns below each other. What is wider than ``WIDEST`` makes its own line alone longer."""
+    widths = [max((width for cell in cells if (width := _width(cell)) <= WIDEST), default=0) for cells in zip(*lines)]
+    for cells in lines:
+        padded = (cell + " " * (width - _width(cell)) for cell, width in zip(cells, widths))
+        yield f"{first}{between.join(padded)}{last}"
+
+
+def _width(text: str) -> int:
+    """The places that a text takes: letters of East Asia take two, marks above other letters none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _plain(value: Any) -> str:

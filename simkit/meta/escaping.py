@@ -16,7 +16,7 @@ from typing import Final
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}")
 _MORE_FORMULA: Final = ("\N{FULLWIDTH HYPHEN-MINUS}", "\N{FULLWIDTH COMMERCIAL AT}")
 _LOG_COMMAND: Final = re.compile(r"^\s*:(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
-_PLAIN_MARKDOWN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ,.;/'\"()?%-]|:(?=[ /A-Za-z0-9]))*")
+_PLAIN_MARKDOWN: Final = re.compile(r"[A-Za-z0-9(](?:[A-Za-z0-9 ,.;/'\"()?%-]|:(?=[ /A-Za-z0-9]))*")
 _MARKDOWN_MEANS_MORE: Final = re.compile(r"://|www\.|:[a-z0-9+-]*:|  ")
 _BACKTICKS: Final = re.compile("`+")
 _XML_CANNOT_HOLD: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -184,8 +184,8 @@ def _ansi_c(letter: str) -> str:
         return f"\\{letter}"
     if letter.isprintable():
         return letter
-    if letter == "\n":
-        return "\\n"
+    if letter in "\n\0":  # no word holds NUL: what is written instead names nothing else
+        return "\\n" if letter == "\n" else "\\\\x00"
     return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
 
 
