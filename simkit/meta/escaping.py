@@ -147,7 +147,8 @@ def json_for_terminal(text: str) -> str:
     >>> json_for_terminal('{"a": "\x9b\u202e"}')
     '{"a": "\\u009b\\u202e"}'
     """
-    return "\n".join(line if line.isprintable() else "".join(map(_json_escape, line)) for line in text.split("\n"))
+    shown = "\n".join(line if line.isprintable() else "".join(map(_json_escape, line)) for line in text.split("\n"))
+    return _LOG_COMMAND.sub(lambda found: f"{found[0][:-1]}\\u{ord(found[0][-1]):04x}", shown)
 
 
 def xml_text(text: str) -> str:

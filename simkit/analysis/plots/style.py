@@ -9,6 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from simkit.meta.escaping import figure_text
+
 BLUE: Final = "#0072B2"
 ORANGE: Final = "#E69F00"
 VERMILION: Final = "#D55E00"
@@ -44,14 +46,14 @@ def title(axes: Axes, text: str) -> None:
 
 
 def shortened(text: str, width: int = 48) -> str:
-    """A label cut in its middle, so that both ends can be read.
+    """A label for a figure, cut in its middle, so that both ends can be read.
 
     Examples
     --------
     >>> shortened("ClusterRole system:controller:generic-garbage-collector", 21)
     'ClusterRol…-collector'
     """
-    if len(text) <= width:
-        return text
-    half = (width - 1) // 2
-    return f"{text[: width - 1 - half]}…{text[-half:]}"
+    if len(text) > width:
+        half = (width - 1) // 2
+        text = f"{text[: width - 1 - half]}…{text[-half:]}"
+    return figure_text(text)
