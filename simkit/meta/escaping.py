@@ -169,8 +169,7 @@ def _written_out(letter: str) -> str:
 
 
 def _first_written_out(found: re.Match[str]) -> str:
-    *before, first = found[0]
-    return f"{''.join(before)}\\x{ord(first):02x}"
+    return f"{found[0][:-1]}\\x{ord(found[0][-1]):02x}"
 
 
 def _shell_word(word: str) -> str:

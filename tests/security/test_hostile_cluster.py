@@ -205,7 +205,8 @@ def test_notebooks_show_names_as_names(dump: Dump) -> None:
     snapshot = dump.snapshot()
     found = escalations(snapshot, direct=True)
     shown = [can(snapshot, who, "get", "secrets") for who in SUBJECTS]
-    pages = [one._repr_html_() for one in (*shown, found, cut(snapshot, direct=True), audit(snapshot))]
+    pages = [one._repr_html_() for one in shown]
+    pages += [found._repr_html_(), cut(snapshot, direct=True)._repr_html_(), audit(snapshot)._repr_html_()]
     pages += [one._repr_html_() for one in list(found)[:50]]
     pages.append(simkit.Cluster.of(dump)._repr_html_())
     page = Elements("".join(pages))
