@@ -20,7 +20,7 @@ LATEST = "1.30"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of one server. Names follow the real server's flags."""
+    """Settings of one server. Names follow kube-apiserver's flags."""
 
     release: str = LATEST
     storage: str = "memory"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool = False) -> Auditor | None:
-    """The audit log, None where the options name no policy: as on the real server, nothing is recorded then.
+    """The audit log, None where the options name no policy: as on kube-apiserver, nothing is recorded then.
 
     A fork records in memory alone, so that what is tried there reaches neither the file nor the webhook.
     """

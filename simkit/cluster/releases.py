@@ -1,4 +1,4 @@
-"""A server of any release: what it serves, how it differs from a real one, how a fork comes to another release."""
+"""A server of any release: what it serves, how it differs from kube-apiserver, how a fork gets to another release."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simkit.schema.runtimeconfig import configured
 
 
 class Limit(NamedTuple):
-    """One way in which a simulated server of a release is not as a real one."""
+    """One way in which a simulated server of a release differs from kube-apiserver."""
 
     area: str
     text: str
@@ -49,7 +49,7 @@ _LIMITS: Final = (
 
 
 def limits(release: str) -> tuple[Limit, ...]:
-    """How a server of a release differs from a real one; nothing for 1.30, which is what simkit imitates."""
+    """How a server of a release differs from kube-apiserver; nothing for 1.30, whose behaviour simkit has."""
     name = release_name(release)
     return () if name == BASE else (*_LIMITS, _roles(name), _plugins(name), _gates(name))
 

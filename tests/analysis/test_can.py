@@ -31,7 +31,7 @@ READERS = world(
 
 
 def test_a_yes_has_its_evidence() -> None:
-    """A yes names binding, role and rule, has the real server's reason, and is true."""
+    """A yes names binding, role and rule, has kube-apiserver's reason, and is true."""
     answer = can(READERS, "ann", "get", "po", namespace="dev")
     assert answer
     assert answer.verdict is Verdict.ALLOW
@@ -100,7 +100,7 @@ def test_groups_of_a_user() -> None:
 
 
 def test_masters_may_do_everything() -> None:
-    """Members of system:masters are allowed without a reason, as the real server does it."""
+    """Members of system:masters are allowed without a reason, as kube-apiserver does it."""
     answer = can(world(), "ann", "delete", "nodes", groups=("system:masters",))
     assert answer
     assert (answer.reason, answer.evidence) == ("", ())

@@ -222,7 +222,7 @@ def test_a_taken_port_is_told_with_advice_that_helps(capsys: pytest.CaptureFixtu
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """The help shows the flags by the real server's names, and how to start."""
+    """The help shows the flags by kube-apiserver's names, and how to start."""
     assert main(["serve", "--help"]) == 0
     text = capsys.readouterr().out
     for flag in ("--secure-port", "--token-auth-file", "--authorization-mode", "--enable-bootstrap-token-auth"):

@@ -272,7 +272,7 @@ def test_deletion_with_and_without_dependents(deployed: _Kubectl) -> None:
 
 
 def test_what_a_server_without_nodes_cannot_do(deployed: _Kubectl) -> None:
-    """Connections to pods and measurements are refused in the words of the real server."""
+    """Connections to pods and measurements are refused in the words of kube-apiserver."""
     kubectl = deployed
     kubectl("wait", "--for=jsonpath={.status.replicas}=2", "deploy/web", "--timeout=20s")
     pod = kubectl("get", "pods", "-o", "name").split()[0]

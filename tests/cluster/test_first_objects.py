@@ -1,4 +1,4 @@
-"""A fresh server holds what a real one makes for itself."""
+"""A fresh server holds what kube-apiserver makes for itself."""
 
 from __future__ import annotations
 

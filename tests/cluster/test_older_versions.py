@@ -152,7 +152,7 @@ def test_tables_are_the_same_in_all_versions() -> None:
 
 
 def test_metrics_of_the_first_autoscalers_keep_their_order() -> None:
-    """What stands in the annotation comes before the processor's share, as on the real server."""
+    """What stands in the annotation comes before the processor's share, as on kube-apiserver."""
     cluster = Cluster(seed=1)
     notes = {
         "autoscaling.alpha.kubernetes.io/metrics": '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"1"}}]'

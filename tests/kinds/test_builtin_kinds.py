@@ -210,7 +210,7 @@ def at_path(obj: Any, path: str) -> Any:
     ],
 )
 def test_defaults_as_observed(kind: str, change: Object) -> None:
-    """What a real server adds to a small object is added."""
+    """What kube-apiserver adds to a small object is added."""
     observed = orjson.loads(OBSERVED.read_bytes())["observed"][kind]
     obj = made(kind, change)
     for path, value in observed.items():
@@ -219,7 +219,7 @@ def test_defaults_as_observed(kind: str, change: Object) -> None:
 
 
 def test_what_attachers_report_has_bounds() -> None:
-    """Both bounds are told as the larger one, as the real server has it, and a status is looked at twice."""
+    """Both bounds are told as the larger one, as kube-apiserver has it, and a status is looked at twice."""
     live = made("storage.k8s.io/v1/VolumeAttachment")
     status = {"attached": False, "attachmentMetadata": {"a": "b" * 262144}, "detachError": {"message": "c" * 1025}}
     draft = with_part(live, {"status": status}, "status")

@@ -1,4 +1,4 @@
-"""Cells of Tables for objects that are far along: what the real server's printer shows."""
+"""Cells of Tables for objects that are far along: what kube-apiserver's printer shows."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ def test_jobs_of_older_servers() -> None:
 
 
 def test_warnings_of_replication_controllers_come_late() -> None:
-    """An update is warned of what the template said before, as on the real server."""
+    """An update is warned of what the template said before, as on kube-apiserver."""
     kind = "v1/ReplicationController"
     live = made(written(kind, {"spec": {"template": {"spec": {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}}}}))
     live["metadata"]["generation"] = 1
@@ -275,7 +275,7 @@ OBSERVED = {
 @needs_shared
 @pytest.mark.parametrize("kind", sorted(OBSERVED))
 def test_observed_defaults(kind: str) -> None:
-    """What a real server adds to a small object is added here."""
+    """What kube-apiserver adds to a small object is added here."""
     facts = orjson.loads((SHARED / "facts" / "defaults-1.30.json").read_bytes())
     obj = made(written(kind))
     got = dict(flattened(obj))

@@ -20,7 +20,7 @@ VALUES = st.sampled_from(["", "web", "api", "7", "12"])
 def test_sets_match_as_written(present: dict[str, str], key: str, values: list[str], negated: bool) -> None:
     """``in`` and ``notin`` mean membership; labels without the key meet ``notin`` only."""
     operator, listed = "notin" if negated else "in", ",".join(values)
-    assume(not listed.endswith(",,"))  # the real server's reader takes two commas at once, and may stop behind them
+    assume(not listed.endswith(",,"))  # kube-apiserver's reader takes two commas at once, and may stop behind them
     selector = labels.parse(f"{key} {operator} ({listed})")
     assert selector.matches(present) == ((present.get(key) in values) is not negated)
 
@@ -59,7 +59,7 @@ def test_any_field_selector_is_read_or_refused(text: str) -> None:
 @needs_shared
 @pytest.mark.parametrize("case", ["list-label-selector-errors", "list-field-selector-errors"])
 def test_recorded_refusals(case: str) -> None:
-    """Every selector that the real server could not read is refused with its words."""
+    """Every selector that kube-apiserver could not read is refused with its words."""
     recorded = orjson.loads((SHARED / "conformance" / "cases" / "list" / f"{case}.json").read_bytes())
     refused = 0
     for step in recorded["steps"]:
@@ -110,7 +110,7 @@ def test_structured_selectors() -> None:
     ],
 )
 def test_refusals_in_the_words_of_the_real_reader(text: str, why: str) -> None:
-    """Lists of values and numbers are refused where the real server's reader stops, with all that is wrong."""
+    """Lists of values and numbers are refused where kube-apiserver's reader stops, with all that is wrong."""
     with pytest.raises(labels.BadSelector) as caught:
         labels.parse(text)
     assert str(caught.value).startswith(f"unable to parse requirement: {why}")

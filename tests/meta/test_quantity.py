@@ -1,4 +1,4 @@
-"""Amounts as the real server writes them again."""
+"""Amounts as kube-apiserver writes them again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoding drops and tells of unknown fields, refuses wrong types, and writes zero values as the real server does."""
+"""Decoding drops and tells of unknown fields, refuses wrong types, and writes zero values as kube-apiserver does."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_base64_is_read_without_surprises(raw: bytes) -> None:
 
 
 def recorded_objects() -> Iterator[dict[str, Any]]:
-    """Whole objects as real servers wrote them: every kind with every field set, and two clusters."""
+    """Whole objects as kube-apiservers wrote them: every kind with every field set, and two clusters."""
     for path in sorted((SHARED / "datasets" / "public" / "api-objects").glob("*.json")):
         yield orjson.loads(path.read_bytes())
     for name in ("empty-cluster", "operators-and-teams"):
@@ -172,7 +172,7 @@ def recorded_objects() -> Iterator[dict[str, Any]]:
 
 @needs_shared
 def test_recorded_objects_come_through_unchanged() -> None:
-    """What the real server wrote reads back as it is, without problems."""
+    """What kube-apiserver wrote reads back as it is, without problems."""
     seen = 0
     for obj in recorded_objects():
         schema = fits(obj)
@@ -195,7 +195,7 @@ def refused_bodies() -> Iterator[tuple[str, Any, str]]:
 
 @needs_shared
 def test_recorded_refusals_are_worded_alike() -> None:
-    """Bodies that the real server refused for their fields are refused with the same sentence."""
+    """Bodies that kube-apiserver refused for their fields are refused with the same sentence."""
     compared = 0
     for name, body, expected in refused_bodies():
         if expected.startswith(("no kind", "converting", "strict decoding error: yaml")) or "<time>" in expected:

@@ -1,4 +1,4 @@
-"""The default roles and bindings in the tables are those that a real server makes."""
+"""The default roles and bindings in the tables are those that kube-apiserver makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discovery documents are those that the real server answers."""
+"""Discovery documents are those that kube-apiserver answers."""
 
 from __future__ import annotations
 

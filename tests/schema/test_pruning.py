@@ -57,7 +57,7 @@ def test_embedded_objects_keep_their_type_and_clean_metadata() -> None:
 
 
 def test_metadata_of_a_wrong_type_is_refused() -> None:
-    """The error is that of the metadata alone, as the real server reads it alone."""
+    """The error is that of the metadata alone, as kube-apiserver reads it alone."""
     with pytest.raises(DecodeError) as caught:
         decode({"metadata": {"labels": {"x": 5}}}, WIDGET)
     assert str(caught.value) == "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"

@@ -1,4 +1,4 @@
-"""Moments and base64 are read and refused as the real server's language does it."""
+"""Moments and base64 are read and refused as kube-apiserver's language does it."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
 
 
 OWN_WAYS = {
-    # Labels and selector name the uid of the job that was recorded: the real server refuses them too.
+    # Labels and selector name the uid of the job that was recorded: kube-apiserver refuses them too.
     "Job trainer: 422",
     "Job identity-nightly-29920538: 422",
     # A node is tainted until a controller has seen that it is ready.
@@ -93,7 +93,7 @@ OWN_WAYS = {
 
 
 def test_every_recorded_object_is_taken_and_reads_back(recorded: Sequence[Object]) -> None:
-    """Defaults, pruning, admission and validation leave each object as the real server has stored it."""
+    """Defaults, pruning, admission and validation leave each object as kube-apiserver has stored it."""
     cluster = simkit.Cluster(options=Options(seed=1, controllers=(), allow_privileged=True))
     found = set()
     for obj in recorded:

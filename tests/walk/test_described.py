@@ -26,7 +26,7 @@ DOCUMENTS = (
     "/openapi/v3/apis/apiextensions.k8s.io/v1",
 )
 OTHERWISE = ("componentstatuses", "openid", "reviews", "/token")
-"""Where the real server's answers are not as it describes them: there is no time of creation, which is null, and what
+"""Where kube-apiserver's answers are not as it describes them: there is no time of creation, which is null, and what
 verifies tokens is an object and not text."""
 CHECKS = (described.response_schema_conformance, described.content_type_conformance)
 
@@ -60,7 +60,7 @@ def application() -> Application:
 
 @pytest.mark.parametrize("path", DOCUMENTS)
 def test_answers_are_as_described(application: Application, caplog: pytest.LogCaptureFixture, path: str) -> None:
-    """No error of our own; what succeeds is of the described type. A 500 has no reason, as on the real server."""
+    """No error of our own; what succeeds is of the described type. A 500 has no reason, as on kube-apiserver."""
     schema = schemathesis.openapi.from_asgi(path, application)
     operations = [
         found.ok() for found in schema.get_all_operations() if not any(part in found.ok().path for part in OTHERWISE)

@@ -108,7 +108,7 @@ BODIES = st.one_of(
     st.dictionaries(FIELDS, VALUES, max_size=5).map(lambda obj: orjson.dumps({**obj, "metadata": {"name": "a"}})),
 )
 
-# 500 is what the real server says to these: a version that is no number, a patch that cannot be merged, an intent that
+# 500 is what kube-apiserver says to these: a version that is no number, a patch that cannot be merged, an intent that
 # does not fit. Such an answer has no reason; an error of ours would be an InternalError.
 KNOWN_500 = ("", "ServerTimeout")
 

@@ -1,4 +1,4 @@
-"""Attempts that were executed on a real server: those that worked are found and proven, the look-alikes are not."""
+"""Attempts that were executed on kube-apiserver: those that worked are found and proven, the look-alikes are not."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_bodies_of_odd_shapes(cluster: simkit.Cluster, body: dict[str, Any], sta
     ],
 )
 def test_bodies_that_are_no_yaml(cluster: simkit.Cluster, body: bytes, why: str) -> None:
-    """Broken text is refused in the words of the real server's reader, which has no name for the first line."""
+    """Broken text is refused in the words of kube-apiserver's reader, which has no name for the first line."""
     answer = apply(cluster, body)
     assert answer.status == 400
     assert answer.object["message"] == f"error decoding YAML: error converting YAML to JSON: yaml: {why}"

@@ -71,7 +71,7 @@ def test_a_definition_is_served_when_its_creation_is_answered(cluster: simkit.Cl
 def test_versions_differ_in_label_and_fields(cluster: simkit.Cluster) -> None:
     """With the strategy None an object has the fields that the stored version and the one that is read both know.
 
-    It gets the defaults of the version that it is stored in, as on the real server.
+    It gets the defaults of the version that it is stored in, as on kube-apiserver.
     """
     newer = _version("v2", storage=False, spec={"a": {"type": "string"}, "c": {"type": "string", "default": "d"}})
     cluster.create(

@@ -19,7 +19,7 @@ def cluster() -> simkit.Cluster:
     "path", ["/", "/index.html", "/apis", "/apis/apps", "/healthz", "/readyz/ping", "/openapi/v2", "/openapi/v3"]
 )
 def test_paths_that_answer_to_every_method(cluster: simkit.Cluster, path: str, method: str) -> None:
-    """What the real server serves beside its router is answered alike, whatever is asked."""
+    """What kube-apiserver serves beside its router is answered alike, whatever is asked."""
     assert cluster.perform(Request.of(method, path)).status == 200
 
 

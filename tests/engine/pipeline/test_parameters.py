@@ -1,4 +1,4 @@
-"""Query parameters that are wrong, and what the real server says to them."""
+"""Query parameters that are wrong, and what kube-apiserver says to them."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_the_token_is_read_before_the_version(cluster: simkit.Cluster) -> None:
 
 @pytest.mark.parametrize("query", ["limit=1&resourceVersion=x", "resourceVersion=x&resourceVersionMatch=Exact"])
 def test_versions_of_stored_reads(cluster: simkit.Cluster, query: str) -> None:
-    """Where the real server reads its store and not its cache, what is no version is a 400."""
+    """Where kube-apiserver reads its store and not its cache, what is no version is a 400."""
     answer = get(cluster, query)
     shown = 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'
     assert (answer.status, answer.object["message"]) == (400, f"invalid resource version: {shown}")
@@ -158,7 +158,7 @@ def test_stored_reads_do_not_wait(cluster: simkit.Cluster) -> None:
 
 
 def test_reads_of_the_cache_know_no_limit(cluster: simkit.Cluster) -> None:
-    """With resourceVersion 0 the whole list comes, as from the real server's cache; events are not cached."""
+    """With resourceVersion 0 the whole list comes, as from kube-apiserver's cache; events are not cached."""
     answer = get(cluster, "labelSelector=made&limit=1&resourceVersion=0")
     assert (len(answer.object["items"]), "continue" in answer.object["metadata"]) == (3, False)
     events = "/api/v1/namespaces/default/events"

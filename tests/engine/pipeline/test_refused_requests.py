@@ -1,4 +1,4 @@
-"""Answers that were held against a real server: patches that cannot be read, media types, paths that are none."""
+"""Answers that were held against kube-apiserver: patches that cannot be read, media types, paths that are none."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_the_end_waits_for_the_version(cluster: simkit.Cluster) -> None:
     ],
 )
 def test_combinations_that_may_not_be(cluster: simkit.Cluster, query: str, faults: list[str]) -> None:
-    """Each fault is a cause of one 422, in the real server's order."""
+    """Each fault is a cause of one 422, in kube-apiserver's order."""
     answer = cluster.perform(Request.of("GET", f"{SECRETS}?{query}"))
     assert answer.status == 422
     causes = [cause["message"] for cause in answer.object["details"]["causes"]]

@@ -51,7 +51,7 @@ def test_a_range_ends_and_what_is_deleted_is_free_again() -> None:
 
 
 def test_what_is_asked_for() -> None:
-    """An address that is free is given; one that is taken or elsewhere is refused in the real server's words."""
+    """An address that is free is given; one that is taken or elsewhere is refused in kube-apiserver's words."""
     cluster = Cluster(seed=1)
     assert address(cluster.create(service("a", clusterIP="10.96.0.77"))) == "10.96.0.77"
     with pytest.raises(StatusError, match=r"failed to allocate IP 10\.96\.0\.77: provided IP is already allocated"):

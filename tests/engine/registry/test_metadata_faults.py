@@ -19,7 +19,7 @@ def held(*finalizers: str) -> Object:
 
 
 def test_finalizers_that_exclude_each_other() -> None:
-    """The two are told as the real server prints a list."""
+    """The two are told as kube-apiserver prints a list."""
     found = [str(fault) for fault in validate_update(held("orphan", "foregroundDeletion"), held(), whole=0)]
     assert found == [
         'metadata.finalizers: Invalid value: []string{"orphan", "foregroundDeletion"}: '
@@ -58,7 +58,7 @@ VOLUME: Object = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce
 def test_causes_are_told_as_often_as_the_server_looks(
     version: str, kind: str, body: Object, path: str, told: tuple[int, ...]
 ) -> None:
-    """For all kinds alike, and then as the kind's own checks go; measured on the real server."""
+    """For all kinds alike, and then as the kind's own checks go; measured on kube-apiserver."""
     cluster = simkit.Cluster(seed=1)
     cluster.create({"apiVersion": version, "kind": kind, "metadata": {"name": "t"}, **body})
     answers = [cluster.perform(Request.of("PATCH", path, {"metadata": fault}, content_type=MERGE)) for fault in FAULTS]

@@ -72,7 +72,7 @@ METRICS = st.one_of(
             "object": {"describedObject": about, "metric": metric, "target": target},
         },
         IDENTIFIERS,
-        VALUES,  # an average gains a value of 0 on its way through the first version, as on the real server
+        VALUES,  # an average gains a value of 0 on its way through the first version, as on kube-apiserver
         REFERENCES,
     ),
 )

@@ -96,7 +96,7 @@ def test_conversions_are_as_recorded(kind: str) -> None:
 
 @needs_shared
 def test_annotations_that_are_no_numbers_are_refused() -> None:
-    """With the message of the real server."""
+    """With the message of kube-apiserver."""
     refused = [record for record in lines() if "strconv.ParseInt" in record.get("error", "")]
     assert refused
     for record in refused:

@@ -35,7 +35,7 @@ SETTLES: Final[Mapping[tuple[str, str], str]] = {
     ("PodDisruptionBudget", "policy/v1"): "selectors that select nothing have one form",
     ("CustomResourceDefinition", "apiextensions.k8s.io/v1beta1"): "what all versions share is said once",
 }
-"""Versions whose objects change on their first way there and back, as on the real server, and never again."""
+"""Versions whose objects change on their first way there and back, as on kube-apiserver, and never again."""
 
 
 def pairs() -> Iterator[tuple[str, str, str]]:

@@ -28,7 +28,7 @@ def pod(**spec: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("story", FAULTS, ids=about)
 def test_what_is_wrong(story: Object) -> None:
-    """Every fault is told at once, in the real server's order and words."""
+    """Every fault is told at once, in kube-apiserver's order and words."""
     assert faults(made(written("v1/Pod", story["change"]))) == story["faults"]
 
 
@@ -111,7 +111,7 @@ def test_status_faults() -> None:
 
 
 def test_addresses_come_once() -> None:
-    """A repeated address is told as the real server prints it; of hosts before the families, of pods after them."""
+    """A repeated address is told as kube-apiserver prints it; of hosts before the families, of pods after them."""
     live = pod()
     twice = [{"ip": "10.0.0.1"}, {"ip": "10.0.0.1"}]
     found = faults(with_status(live, {"podIPs": twice, "hostIP": "10.0.0.1", "hostIPs": twice}), live, "status")

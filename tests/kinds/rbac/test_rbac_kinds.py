@@ -1,4 +1,4 @@
-"""Roles and bindings are defaulted and checked as the real server does it."""
+"""Roles and bindings are defaulted and checked as kube-apiserver does it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_role_reference_is_immutable() -> None:
 
 
 def test_faults_of_an_update_stand_twice() -> None:
-    """The real server checks an update twice, which shows in the causes."""
+    """kube-apiserver checks an update twice, which shows in the causes."""
     role = {"kind": "ClusterRole", "metadata": {"name": "r"}, "rules": [{"verbs": ["get"], "apiGroups": [""]}]}
     assert len(written(role, None)[1]) == 1
     assert len(written(role, role)[1]) == 2

@@ -85,7 +85,7 @@ def test_types(source: str, found: str, environment: Environment) -> None:
     ],
 )
 def test_errors(source: str, error: str, environment: Environment) -> None:
-    """Errors point at the place at which the real server's point."""
+    """Errors point at the place at which kube-apiserver's point."""
     with pytest.raises(CompileError) as caught:
         environment.compile(source)
     assert str(caught.value).startswith(f"ERROR: <input>:{error}\n | ")
@@ -141,7 +141,7 @@ def test_variables_of_types_bind_to_the_more_general() -> None:
 
 
 def test_deep_expressions_are_refused() -> None:
-    """Nesting beyond the real server's limit is an error and not a crash."""
+    """Nesting beyond kube-apiserver's limit is an error and not a crash."""
     with pytest.raises(CompileError, match="expression recursion limit exceeded: 250"):
         Environment().compile("(" * 2 + "+".join(["1"] * 300) + ")" * 2)
     assert Environment().compile("&&".join(["true"] * 5000)).evaluate({}).value is True

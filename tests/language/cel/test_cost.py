@@ -57,7 +57,7 @@ def _bounded(schema: Mapping[str, Any], most: int) -> dict[str, Any]:
 def test_estimates(
     schema: Mapping[str, Any], rule: str, cost: int | None, most: int, bounded: int, declared: Callable[..., DeclType]
 ) -> None:
-    """Estimates are the real server's, without bounds in the schema and with them."""
+    """Estimates are kube-apiserver's, without bounds in the schema and with them."""
     free = Environment({"self": declared(schema)}).compile(rule).estimate()[1]
     assert free == cost if cost is not None else free > 100_000_000
     assert Environment({"self": declared(_bounded(schema, most))}).compile(rule).estimate()[1] == bounded
@@ -132,7 +132,7 @@ COUNTED: list[tuple[str, dict[str, Type], dict[str, Any], int]] = [
 
 @pytest.mark.parametrize(("source", "types", "bindings", "cost"), COUNTED)
 def test_counted(source: str, types: dict[str, Type], bindings: dict[str, Any], cost: int) -> None:
-    """What is spent is what the real server's interpreter spends."""
+    """What is spent is what kube-apiserver's interpreter spends."""
     assert Environment(types).compile(source).evaluate(bindings, budget=10**6).cost == cost
 
 

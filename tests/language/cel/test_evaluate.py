@@ -122,7 +122,7 @@ def test_values(source: str, value: Any) -> None:
     ],
 )
 def test_errors(source: str, text: str) -> None:
-    """Failures are worded as the real server words them, however often they happen."""
+    """Failures are worded as kube-apiserver words them, however often they happen."""
     program = ENVIRONMENT.compile(source)
     for budget in (None, 10**6) * 10:
         with pytest.raises(EvaluationError) as caught:

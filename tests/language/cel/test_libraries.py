@@ -105,7 +105,7 @@ FORMAT: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("source", "value"), [*STRINGS, *LISTS, *REGEX, *URLS, *QUANTITIES, *NETWORK, *TIMES, *FORMAT])
 def test_functions(source: str, value: Any) -> None:
-    """Functions give the values of the real server's libraries."""
+    """Functions give the values of kube-apiserver's libraries."""
     assert ENVIRONMENT.compile(source).evaluate({}).value == value
 
 

@@ -33,7 +33,7 @@ def environment() -> Environment:
     ],
 )
 def test_too_large_to_read(environment: Environment, source: str, text: str) -> None:
-    """Length and depth are those of the real server, and so are the words."""
+    """Length and depth are those of kube-apiserver, and so are the words."""
     with pytest.raises(CompileError) as caught:
         environment.compile(source)
     assert str(caught.value) == text

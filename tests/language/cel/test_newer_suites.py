@@ -200,7 +200,7 @@ def test_what_came_later_is_refused(source: str) -> None:
 
 @pytest.mark.parametrize("source", ABSENT)
 def test_what_no_release_has(environment: Environment, source: str) -> None:
-    """Libraries of the language that the real server has in no release are refused among stored expressions too."""
+    """Libraries of the language that kube-apiserver has in no release are refused among stored expressions too."""
     with pytest.raises(CompileError):
         environment.compile(source)
 
@@ -220,7 +220,7 @@ def test_what_later_releases_brought(source: str, since: str, wanted: Any, budge
 
 @pytest.mark.parametrize(("source", "told"), WRONG_LATER.items())
 def test_what_is_wrong_with_later_expressions(environment: Environment, source: str, told: str) -> None:
-    """Macros and functions of later releases fail in the real server's words."""
+    """Macros and functions of later releases fail in kube-apiserver's words."""
     with pytest.raises((CompileError, EvaluationError)) as failure:
         environment.compile(source).evaluate({})
     assert told in str(failure.value)

@@ -1,4 +1,4 @@
-"""What the real server answered about rules of custom resources."""
+"""What kube-apiserver answered about rules of custom resources."""
 
 from __future__ import annotations
 

@@ -38,11 +38,11 @@ SUITES = SHARED / "datasets" / "public"
 
 _STRICT_NULL: Final = "the suite turns on an option by which asking what has no fields is an error"
 _LOCALE: Final = "the release writes numbers as the language of its locale does"
-_MAPPED: Final = "the real server takes no IPv4 addresses written as IPv6 ones"
+_MAPPED: Final = "kube-apiserver takes no IPv4 addresses written as IPv6 ones"
 _LITERALS_INSIDE: Final = "the release writes what is inside of lists and maps as literals"
 DIFFERENT: Final[Mapping[str, str]] = {
     "timestamps/duration_converters/get_milliseconds": (
-        "the real server's library gives the whole length in milliseconds, the suite wants the part below a second"
+        "kube-apiserver's library gives the whole length in milliseconds, the suite wants the part below a second"
     ),
     "optionals/optionals/map_null_entry_no_such_key": _STRICT_NULL,
     "optionals/optionals/map_present_key_invalid_field": _STRICT_NULL,
@@ -69,7 +69,7 @@ DIFFERENT: Final[Mapping[str, str]] = {
 """Cases that the release answers otherwise than some edition of the suite wants, with the reason."""
 _OWN_FUNCTIONS: Final = "functions that the case declares itself"
 ABSENT: Final[Mapping[str, str]] = {
-    "math_ext": "no release of the real server has the math library",
+    "math_ext": "no release of kube-apiserver has the math library",
     "bindings_ext": "no release has cel.bind",
     "block_ext": "no release has cel.block",
     "encoders_ext": "no release has base64 functions",
@@ -81,7 +81,7 @@ ABSENT: Final[Mapping[str, str]] = {
     "proto2_ext": "protobuf messages",
     "enums": "protobuf messages",
 }
-"""Files and sections of the suite about what no release of the real server has, with the reason."""
+"""Files and sections of the suite about what no release of kube-apiserver has, with the reason."""
 
 _PRIMITIVE: Final = {"INT64": INT, "UINT64": UINT, "DOUBLE": DOUBLE, "BOOL": BOOL, "STRING": STRING, "BYTES": BYTES}
 _KNOWN: Final = {"google.protobuf.Timestamp": TIMESTAMP, "google.protobuf.Duration": DURATION}

@@ -1,4 +1,4 @@
-"""Sources that are no expressions: every error in the words of the real server's parser, which goes on after each."""
+"""Sources that are no expressions: every error in the words of kube-apiserver's parser, which goes on after each."""
 
 from __future__ import annotations
 

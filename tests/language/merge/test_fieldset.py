@@ -82,7 +82,7 @@ def test_the_json_form_is_ordered() -> None:
 
 
 def test_conflicts_are_told_level_by_level() -> None:
-    """The paths of a level come before those below it, as messages of the real server list them."""
+    """The paths of a level come before those below it, as messages of kube-apiserver list them."""
     fields: Fields = {"f:b": {}, "f:a": {"f:z": {}, ".": {}}, "f:c": {"f:y": {}}}
     texts = [fieldset.path_text(path) for path in fieldset.paths(fields)]
     assert texts == [".a", ".b", ".a.z", ".c.y"]
@@ -111,7 +111,7 @@ def test_spelling_is_made_canonical() -> None:
 
 
 def test_characters_that_html_knows_are_escaped_in_keys() -> None:
-    """Keys hold JSON as the real server's encoder writes it."""
+    """Keys hold JSON as kube-apiserver's encoder writes it."""
     assert fieldset.key_element({"name": "a<b"}) == 'k:{"name":"a\\u003cb"}'
 
 

@@ -1,4 +1,4 @@
-"""JSON patches: the public suites, and where the real server departs from the RFC."""
+"""JSON patches: the public suites, and where kube-apiserver departs from the RFC."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DIFFERENCES: Mapping[str, frozenset[int]] = {
     ),
     "json-patch-spec-tests": frozenset(),
 }
-"""Cases of the suites that the real server, and so we, answer differently."""
+"""Cases of the suites that kube-apiserver, and so we, answer differently."""
 
 
 def _suite() -> Iterator[Any]:

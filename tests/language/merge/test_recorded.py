@@ -90,7 +90,7 @@ def _without(value: Any, ignored: list[str]) -> Any:
 @needs_shared
 @pytest.mark.parametrize("name", CASES)
 def test_recorded_writes(name: str) -> None:
-    """The merge language answers recorded creates, replaces, patches and applies as the real server did."""
+    """The merge language answers recorded creates, replaces, patches and applies as kube-apiserver did."""
     replica = Replica()
     for number, step in _case(name):
         if number in CASES[name] or (step["method"] == "GET" and step.get("compare") == "status"):

@@ -108,7 +108,7 @@ def test_patches(patch: dict[str, Any], changed: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_refusals(patch: dict[str, Any], code: int, message: str) -> None:
-    """Malformed directives are 400, what does not fit 422 or 500, in the words of the real server."""
+    """Malformed directives are 400, what does not fit 422 or 500, in the words of kube-apiserver."""
     with pytest.raises(PatchError) as refused:
         strategic_merge(LIVE, patch, SMALL)
     assert (refused.value.code, refused.value.message) == (code, message)
@@ -122,7 +122,7 @@ def test_an_order_that_the_patch_does_not_keep() -> None:
 
 
 def test_maps_of_maps_have_no_fields_to_look_up() -> None:
-    """Merging below a free map fails on the real server, and so here."""
+    """Merging below a free map fails on kube-apiserver, and so here."""
     with pytest.raises(PatchError, match="data type is not struct, instead is: map"):
         strategic_merge({"map": {"k": {}}}, {"map": {"k": {}}}, SMALL)
 
@@ -160,7 +160,7 @@ def test_arranging_keeps_both_orders(wanted: list[str], live: list[str]) -> None
 
 
 def test_field_names_are_found_in_other_case(schema: Schemas) -> None:
-    """The real server looks fields up as its decoder does, which does not mind the case."""
+    """kube-apiserver looks fields up as its decoder does, which does not mind the case."""
     live = {"metadata": {"Labels": {"a": "1"}}}
     patched = strategic_merge(live, {"metadata": {"Labels": {"b": "2"}}}, schema("v1/ConfigMap"))
     assert patched == {"metadata": {"Labels": {"a": "1", "b": "2"}}}

@@ -167,7 +167,7 @@ def test_empty_parts_of_built_in_objects_are_there_before(schema: Callable[[str]
     ],
 )  # fmt: skip
 def test_complaints_about_an_intent(value: Value, text: str) -> None:
-    """An intent that is not of its schema is refused in the words of the real server."""
+    """An intent that is not of its schema is refused in the words of kube-apiserver."""
     assert validation_errors(value, SHAPE) == text
 
 

@@ -92,6 +92,6 @@ def complaint(missing: list[str]) -> str:
 
 
 def unordered(reason: str) -> str:
-    """A reason with its complaints sorted, since the real server lists them in no order."""
+    """A reason with its complaints sorted, since kube-apiserver lists them in no order."""
     texts: Any = reason.removeprefix("RBAC: [").removesuffix("]").split(", ")
     return complaint(texts) if reason.startswith("RBAC: [") else reason

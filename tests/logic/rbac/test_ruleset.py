@@ -25,7 +25,7 @@ def test_equal_rules_are_shared() -> None:
 
 
 def test_rules_round_trip() -> None:
-    """A rule is written as it was read, its fields in the real server's order."""
+    """A rule is written as it was read, its fields in kube-apiserver's order."""
     entry = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"]}
     assert [list(rule.entry().items()) for rule in rules_of({"rules": [entry]})] == [list(entry.items())]
     assert rules_of({"rules": None}) == ()

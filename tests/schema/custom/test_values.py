@@ -63,7 +63,7 @@ def _object(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_words(schema: Properties, value: Any, told: str) -> None:
-    """Each check has the real server's words."""
+    """Each check has kube-apiserver's words."""
     assert _texts(_object(a=schema), {"a": value}) == [f"a: {told}"]
 
 

@@ -51,7 +51,7 @@ OFF_IN_1_20 = [
     "OwnerReferencesPermissionEnforcement",
     "AlwaysDeny",
 ]
-"""Read in the lists of the real server's source."""
+"""Read in the lists of kube-apiserver's source."""
 
 
 def on(release: str, **gates: bool) -> list[str]:

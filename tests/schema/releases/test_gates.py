@@ -37,7 +37,7 @@ def test_the_gates_of_1_20_are_those_of_its_registry() -> None:
 
 
 def test_lives_run_forward() -> None:
-    """Releases in order, nothing after the end, an alpha that is on only where the real server has it so."""
+    """Releases in order, nothing after the end, an alpha that is on only where kube-apiserver has it so."""
     assert len(names()) > 400
     for name in names():
         changes = history_of(name)

@@ -94,7 +94,7 @@ def test_setting_a_gate_that_goes_warns() -> None:
 
 
 def test_a_stable_gate_cannot_be_switched_off() -> None:
-    """With the message of the real server."""
+    """With the message of kube-apiserver."""
     with pytest.raises(
         SimkitError, match="cannot set feature gate APIListChunking to false, feature is locked to true"
     ):

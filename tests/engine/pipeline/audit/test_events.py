@@ -53,7 +53,7 @@ ADMIN = Identity("root", ("system:masters",))
 
 
 def test_an_event_whole() -> None:
-    """An event of an answered request, field by field as the real server writes it."""
+    """An event of an answered request, field by field as kube-apiserver writes it."""
     world = cluster()
     request = Request.of("GET", "/api/v1/namespaces/default/pods?limit=1", headers={"user-agent": "kubectl"})
     (event,) = events(world, request, ADMIN)

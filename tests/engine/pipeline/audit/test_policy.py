@@ -108,7 +108,7 @@ def test_the_first_rule_decides(rules: list[tuple[str, str]], verb: str) -> None
     ],
 )
 def test_policies_that_are_wrong(policy: dict[str, Any], why: str) -> None:
-    """A policy says what is wrong with it, in the real server's words."""
+    """A policy says what is wrong with it, in kube-apiserver's words."""
     with pytest.raises(SimkitError) as caught:
         parse({**HEAD, **policy})
     assert why in str(caught.value)

@@ -66,7 +66,7 @@ def entered(room: FlowControl, each: RequestContext) -> RequestContext:
     ],
 )  # fmt: skip
 def test_defaults(identity: Identity, method: str, target: str, schema: str, level: str) -> None:
-    """The default schemas tell requests apart as on a fresh real server."""
+    """The default schemas tell requests apart as on a fresh kube-apiserver."""
     flow = entered(control(WORLD), context(identity, target, method)).flow
     assert isinstance(flow, Flow)
     assert (flow.schema.name, flow.level.name) == (schema, level)

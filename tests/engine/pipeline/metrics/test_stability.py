@@ -79,6 +79,6 @@ def test_before_it_was_deprecated_nothing_is_said() -> None:
 
 
 def test_only_the_release_before_can_be_asked_for() -> None:
-    """With the words of the real server."""
+    """With the words of kube-apiserver."""
     with pytest.raises(SimkitError, match=r"must be omitted or have the value '1\.32'"):
         server("1.33", hidden="1.31")

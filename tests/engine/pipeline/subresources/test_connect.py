@@ -61,7 +61,7 @@ def told(cluster: simkit.Cluster, method: str, path: str, upgrade: bool = False)
     ],
 )
 def test_answers(cluster: simkit.Cluster, method: str, path: str, upgrade: bool, code: int, words: str) -> None:
-    """Each connection fails where the real server's would that reaches no node."""
+    """Each connection fails where kube-apiserver's would that reaches no node."""
     status, message = told(cluster, method, path, upgrade)
     assert (status, words in message) == (code, True)
 

@@ -423,7 +423,7 @@ def test_what_needs_unknown_fields_to_be_dropped() -> None:
 
 
 def test_the_way_to_a_conversion_webhook() -> None:
-    """It is checked as those of admission are; name and namespace are taken for each other, as on the real server."""
+    """It is checked as those of admission are; name and namespace are taken for each other, as on kube-apiserver."""
 
     def faults(**client: Any) -> list[str]:
         webhook = {"conversionReviewVersions": ["v1"], "clientConfig": client}

@@ -1,4 +1,4 @@
-"""What is wrong with expressions of policies and webhooks, in the real server's words."""
+"""What is wrong with expressions of policies and webhooks, in kube-apiserver's words."""
 
 from __future__ import annotations
 

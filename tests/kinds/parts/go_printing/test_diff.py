@@ -55,7 +55,7 @@ def test_another_handle() -> None:
 
 
 def test_a_security_context_deep_inside() -> None:
-    """As the real server said it of a pod: the change, two fields around it on each level, what is left counted."""
+    """As kube-apiserver said it of a pod: the change, two fields around it on each level, what is left counted."""
     old = {"securityContext": {}, "hostname": "a"}
     new = {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}, "hostname": "a"}
     assert lines("core.PodSpec", old, new) == [

@@ -1,4 +1,4 @@
-"""Schedules are read, and refused, as the real server's library does it."""
+"""Schedules are read, and refused, as kube-apiserver's library does it."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_a_plan_keeps_what_a_job_would_lose(cluster: Cluster) -> None:
     ],
 )
 def test_rules_that_are_refused(cluster: Cluster, rule: dict[str, Any], text: str) -> None:
-    """With the words of the real server."""
+    """With the words of kube-apiserver."""
     with pytest.raises(StatusError) as raised:
         planned(cluster, **INDEXED, successPolicy={"rules": [rule]})
     assert text in str(raised.value)

@@ -1,4 +1,4 @@
-"""Certificates and requests in objects: what is wrong with one, in the real server's words."""
+"""Certificates and requests in objects: what is wrong with one, in kube-apiserver's words."""
 
 from __future__ import annotations
 
