@@ -1,4 +1,4 @@
-"""Taints nodes by their conditions, and marks the pods of unready nodes as not ready.
+"""Taints nodes by their conditions, calls silent ones Unknown, and marks the pods of unready nodes as not ready.
 
 Upstream: pkg/controller/nodelifecycle, release 1.30.
 """
@@ -15,12 +15,12 @@ from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import NODES, PODS
 from simkit.engine.seams import Change
-from simkit.logic.workloads.nodes import conditional_taints, is_conditional
-from simkit.logic.workloads.status_conditions import find
-from simkit.meta.clock import Clock, timestamp
-from simkit.meta.domain import label
-from simkit.meta.names import Key
-from simkit.meta.objects import Object, at, labels_of, metadata
+from simkit.logic.workloads.nodes import conditional_taints, is_conditional, unknown_conditions
+from simkit.logic.workloads.status_conditions import find, is_true
+from simkit.meta.clock import Clock, moment, timestamp
+from simkit.meta.domain import NODE_LEASE_NAMESPACE, api_group, label
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at, labels_of, metadata, name_of
 
 _OLD_LABELS: Final[Mapping[str, str]] = {label(name): label(name, "beta") for name in ("os", "arch")}
 """Labels that have another name from before, which is kept."""
@@ -28,14 +28,23 @@ _COMING_AND_GOING: Final = {
     "ADDED": ("RegisteredNode", "Registered Node {} in Controller"),
     "DELETED": ("RemovingNode", "Removing Node {} from Controller"),
 }
+_LEASES: Final = GroupResource(api_group("coordination"), "leases")
+_EXCLUDED: Final = label("exclude-disruption", "node")
+_STARTUP_SECONDS: Final = 60.0
+"""How long a node may take to report for the first time."""
+_MONITOR_SECONDS: Final = 40.0
+"""How long a node may be silent after it reported."""
 
 
 class NodeLifecycleController(ResourceWatcher):
-    """Reconciles a node when it changes.
+    """Reconciles a node when it changes, and when nothing was heard of it for too long.
 
     Notes
     -----
-    There are no kubelets here: that nothing is heard of a node for a while is no reason to call it unreachable.
+    A node that never had a Ready condition becomes Unknown after the grace period of its start. One that reported, by
+    heartbeats in its Ready condition or by its lease, becomes Unknown after that of monitoring. Nodes that came with
+    a Ready condition, as those of a dump, stay as they are until something is heard of them: no kubelets run here.
+    Evictions are not slowed down where a part of the nodes is in trouble; where all are, there are none.
     """
 
     name = "node-lifecycle-controller"
@@ -47,39 +56,91 @@ class NodeLifecycleController(ResourceWatcher):
         self._events = EventRecorder(clock, self.account)
         self._news: dict[Key, tuple[str, str, Object]] = {}
         """Nodes that have come or gone: reason and text of the event, and the node."""
+        self._heard: dict[str, float] = {}
+        """When something was last heard of a node, by name."""
+        self._ready: set[str] = set()
+        """Nodes that are ready, but for those that do not count in an outage."""
 
     def resume_from(self, other: Any) -> None:
-        self._news = dict(other._news)
+        self._news, self._heard, self._ready = dict(other._news), dict(other._heard), set(other._ready)
 
     def concerns(self, change: Change) -> bool:
-        return change.entry.key.resource == NODES
+        key = change.entry.key
+        return key.resource == NODES or (key.resource == _LEASES and key.namespace == NODE_LEASE_NAMESPACE)
 
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key, told = change.entry.key, _COMING_AND_GOING.get(change.type)
+        if key.resource == _LEASES:
+            if change.type != "DELETED":
+                self._heard[key.name] = self._clock.now()
+            return [Key(NODES, "", key.name)]
         if told is not None:
             self._news[key] = (*told, change.entry.object)
-        return [key]
+        was_in_trouble = not self._ready
+        self._note(change)
+        return [key] if was_in_trouble is not bool(self._ready) else [key, *self.all_keys(lister)]
+
+    def _note(self, change: Change) -> None:
+        """Keep what a change of a node tells: whether it is ready, and that it reported."""
+        name, node = change.entry.key.name, change.entry.object
+        self._ready.discard(name)
+        if change.type == "DELETED":
+            self._heard.pop(name, None)
+            return
+        if _counts_as_ready(node):
+            self._ready.add(name)
+        ready = find(at(node, "status", "conditions"), "Ready") or {}
+        before = find(at(change.previous.object if change.previous else None, "status", "conditions"), "Ready") or {}
+        heartbeat = ready.get("lastHeartbeatTime")
+        reported = change.previous is not None and heartbeat and heartbeat != before.get("lastHeartbeatTime")
+        if reported and ready.get("status") != "Unknown":
+            self._heard[name] = self._clock.now()
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(NODES, lister.scan(NODES))
+        nodes = lister.scan(NODES)
+        self._ready = {name_of(node) for node in nodes if _counts_as_ready(node)}
+        return keys_of(NODES, nodes)
 
-    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         node = lister.get(key)
         self._announce(client, key)
         if node is None or is_terminating(node):
-            return
+            return None
         self._label(client, node)
+        due = self._silent_at(node)
+        if due is not None and due <= self._clock.now():
+            self._call_unknown(client, node)
+            return None  # the change that this makes brings us back here
         self._taint(client, node)
         ready = find(at(node, "status", "conditions"), "Ready")
         if ready is not None and ready.get("status") != "True":
             self._unready_pods(client, lister, key.name)
+        return due
+
+    def _silent_at(self, node: Object) -> float | None:
+        """When the node is to be called Unknown unless something is heard of it; None for never."""
+        ready, heard = find(at(node, "status", "conditions"), "Ready"), self._heard.get(name_of(node))
+        if ready is None:
+            created = metadata(node).get("creationTimestamp")
+            return max(moment(created) if created else self._clock.now(), heard or 0.0) + _STARTUP_SECONDS
+        return heard + _MONITOR_SECONDS if heard is not None and ready.get("status") != "Unknown" else None
+
+    def _call_unknown(self, client: Client, node: Object) -> None:
+        """Set the conditions that kubelets report to Unknown, and tell of a node that was ready."""
+        conditions = at(node, "status", "conditions") or ()
+        told = unknown_conditions(conditions, metadata(node).get("creationTimestamp"), timestamp(self._clock.now()))
+        meta = {"resourceVersion": metadata(node)["resourceVersion"]}
+        response = merge(client, NODES, node, {"metadata": meta, "status": {"conditions": told}}, "status")
+        expect(response, 404, 409)
+        if response.succeeded and is_true(conditions, "Ready"):
+            text = f"Node {name_of(node)} status is now: NodeNotReady"
+            self._events.event(client, _reference(node), "NodeNotReady", text)
 
     def _announce(self, client: Client, key: Key) -> None:
         if key not in self._news:
             return
         reason, text, node = self._news.pop(key)
-        about = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": key.name, "uid": uid_of(node)}}
-        self._events.event(client, about, reason, f"Node {key.name} event: {text.format(key.name)}")
+        self._events.event(client, _reference(node), reason, f"Node {key.name} event: {text.format(key.name)}")
 
     def _label(self, client: Client, node: Object) -> None:
         present = labels_of(node)
@@ -90,6 +151,8 @@ class NodeLifecycleController(ResourceWatcher):
     def _taint(self, client: Client, node: Object) -> None:
         taints: list[Mapping[str, Any]] = list(at(node, "spec", "taints") or ())
         wanted = conditional_taints(node)
+        if not self._ready:  # an outage of all nodes is one of what watches them: nobody is evicted
+            wanted = {(key, effect) for key, effect in wanted if effect != "NoExecute"}
         kept = [each for each in taints if not is_conditional(each) or (each.get("key"), each.get("effect")) in wanted]
         present = {(each.get("key"), each.get("effect")) for each in kept}
         now = timestamp(self._clock.now())
@@ -111,3 +174,12 @@ class NodeLifecycleController(ResourceWatcher):
                 {**each, "status": "False", "lastTransitionTime": now} if each is ready else each for each in conditions
             ]
             expect(merge(client, PODS, pod, {"status": {"conditions": told}}, "status"), 404, 409)
+
+
+def _counts_as_ready(node: Object) -> bool:
+    return _EXCLUDED not in labels_of(node) and is_true(at(node, "status", "conditions"), "Ready")
+
+
+def _reference(node: Object) -> Object:
+    """The node as events name it."""
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name_of(node), "uid": uid_of(node)}}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simkit.logic.workloads.status_conditions import Condition, find
 from simkit.meta.domain import label
 from simkit.meta.labels import of_object
 from simkit.meta.objects import Object, at, labels_of, metadata
@@ -24,6 +25,18 @@ _TROUBLES: Final[Mapping[tuple[str, str], str]] = {
     ("PIDPressure", "True"): label("pid-pressure", "node"),
 }
 """The taints that conditions bring, by type and status."""
+_REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+"""The conditions that a kubelet reports; the network's is not its own."""
+_NEVER_UPDATED: Final[Condition] = {
+    "status": "Unknown",
+    "reason": "NodeStatusNeverUpdated",
+    "message": "Kubelet never posted node status.",
+}
+_NO_LONGER_UPDATED: Final[Condition] = {
+    "status": "Unknown",
+    "reason": "NodeStatusUnknown",
+    "message": "Kubelet stopped posting node status.",
+}
 _HARD = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -85,6 +98,18 @@ def conditional_taints(node: Object) -> set[tuple[str, str]]:
         keys.add(UNSCHEDULABLE)
     executing = {(key, "NoExecute") for key in keys & {NOT_READY, UNREACHABLE}}
     return {(key, "NoSchedule") for key in keys} | executing
+
+
+def unknown_conditions(conditions: Sequence[Condition], created: str | None, now: str) -> list[Condition]:
+    """The conditions of a node of which nothing is heard: those that its kubelet reports are Unknown."""
+    told = list(conditions)
+    for kind in _REPORTED:
+        present = find(conditions, kind)
+        if present is None:
+            told.append({"type": kind, **_NEVER_UPDATED, "lastHeartbeatTime": created, "lastTransitionTime": now})
+        elif present.get("status") != "Unknown":
+            told[told.index(present)] = {**present, **_NO_LONGER_UPDATED, "lastTransitionTime": now}
+    return told
 
 
 def is_conditional(taint: Mapping[str, Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import simkit
+from simkit.meta.message import Request
 from tests.engine.controllers.worlds import names, obj, patch, told
 
 
@@ -13,6 +14,17 @@ def ready(cluster: simkit.Cluster, status: str, **more: str) -> None:
     conditions = [{"type": kind, "status": value} for kind, value in {"Ready": status, **more}.items()]
     patch(cluster, "/api/v1/nodes/n/status", {"status": {"conditions": conditions}})
     cluster.settle()
+
+
+def with_another(cluster: simkit.Cluster) -> None:
+    """A node besides that is ready: without one nobody is evicted."""
+    cluster.create(obj("v1", "Node", "other", status={"conditions": [{"type": "Ready", "status": "True"}]}))
+
+
+def conditions(cluster: simkit.Cluster) -> dict[str, str]:
+    """Each condition of the node, with its status and reason."""
+    found = cluster.get("node", "n").get("status", {}).get("conditions", ())
+    return {each["type"]: f"{each['status']}:{each.get('reason', '')}" for each in found}
 
 
 def taints(cluster: simkit.Cluster) -> list[str]:
@@ -27,6 +39,7 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
 
 def test_taints_follow_conditions(cluster: simkit.Cluster) -> None:
     """They come and go with the conditions; those of others stay."""
+    with_another(cluster)
     own = {"key": "own", "effect": "NoSchedule"}
     cluster.create(obj("v1", "Node", "n", meta={"labels": {"kubernetes.io/os": "linux"}}, spec={"taints": [own]}))
     assert taints(cluster) == ["own:NoSchedule", "node.kubernetes.io/not-ready:NoSchedule"]
@@ -103,6 +116,7 @@ def test_pods_go_when_they_have_endured_enough(cluster: simkit.Cluster, clock: s
 
 def test_an_outage_may_pass(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
     """Five minutes are tolerated by default, counted from the beginning of each outage."""
+    with_another(cluster)
     cluster.create(obj("v1", "Node", "n"))
     ready(cluster, "True")
     cluster.create(pod("p"))
@@ -119,3 +133,67 @@ def test_an_outage_may_pass(cluster: simkit.Cluster, clock: simkit.SimulatedCloc
         each.engine.clock.advance(seconds=101)
         each.settle()
         assert "deletionTimestamp" in each.get("pod", "p")["metadata"]
+
+
+KUBELETS: tuple[str, ...] = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+
+
+def test_a_node_that_never_reports_becomes_unknown(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """After a minute, with the taint of unreachable nodes; where another node is ready, its pods go as well."""
+    cluster.create(obj("v1", "Node", "n"))
+    created = cluster.get("node", "n")["metadata"]["creationTimestamp"]
+    clock.advance(seconds=59)
+    cluster.settle()
+    assert conditions(cluster) == {}
+    fork = cluster.fork()
+    for each in (cluster, fork):
+        each.engine.clock.advance(seconds=1)
+        each.settle()
+        assert conditions(each) == dict.fromkeys(KUBELETS, "Unknown:NodeStatusNeverUpdated")
+        assert taints(each) == ["node.kubernetes.io/unreachable:NoSchedule"]
+    [ready_one, *_] = cluster.get("node", "n")["status"]["conditions"]
+    assert (ready_one["message"], ready_one["lastHeartbeatTime"]) == ("Kubelet never posted node status.", created)
+    with_another(cluster)
+    cluster.settle()
+    assert taints(cluster)[1:] == ["node.kubernetes.io/unreachable:NoExecute"]
+    cluster.delete("node", "other")
+    cluster.settle()
+    assert taints(cluster) == ["node.kubernetes.io/unreachable:NoSchedule"]
+
+
+def heartbeat(cluster: simkit.Cluster, time: str) -> None:
+    """What a kubelet says of its node, with the time of it."""
+    told = [{"type": "Ready", "status": "True", "lastHeartbeatTime": time}, {"type": "DiskPressure", "status": "False"}]
+    patch(cluster, "/api/v1/nodes/n/status", {"status": {"conditions": told}})
+    cluster.settle()
+
+
+def test_a_node_that_reported_and_falls_silent(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """It is Unknown after forty seconds without a heartbeat or a renewed lease, and its pods are not ready."""
+    cluster.create(obj("v1", "Node", "n"))
+    heartbeat(cluster, "2024-04-17T00:00:00Z")
+    clock.advance(seconds=39)
+    lease = obj("coordination.k8s.io/v1", "Lease", "n", spec={"renewTime": "2024-04-17T00:00:39.000000Z"})
+    path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+    assert cluster.perform(Request.of("POST", path, lease)).succeeded
+    cluster.settle()
+    clock.advance(seconds=39)
+    cluster.settle()
+    assert conditions(cluster) == {"Ready": "True:", "DiskPressure": "False:"}
+    clock.advance(seconds=1)
+    cluster.settle()
+    silent, never = "Unknown:NodeStatusUnknown", "Unknown:NodeStatusNeverUpdated"
+    assert conditions(cluster) == dict(zip(KUBELETS, (silent, never, silent, never), strict=True))
+    assert ("NodeNotReady", "Node n status is now: NodeNotReady") in [each[1:3] for each in told(cluster, "n")]
+    heartbeat(cluster, "2024-04-17T00:01:20Z")
+    assert conditions(cluster)["Ready"] == "True:"
+    assert taints(cluster) == []
+
+
+def test_a_node_of_which_nothing_was_heard_stays_ready(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """A node that came with its conditions, as from a dump, is not called Unknown."""
+    with_another(cluster)
+    clock.advance(hours=1)
+    cluster.settle()
+    [condition] = cluster.get("node", "other")["status"]["conditions"]
+    assert condition["status"] == "True"
