@@ -17,9 +17,15 @@ class Column(NamedTuple):
     format: str
     priority: int
 
-    def definition(self) -> dict[str, Any]:
+    def definition(self, description: str = "") -> dict[str, Any]:
         """The entry of ``columnDefinitions``."""
-        return {**self._asdict(), "description": ""}
+        return {
+            "name": self.name,
+            "type": self.type,
+            "format": self.format,
+            "description": description,
+            "priority": self.priority,
+        }
 
 
 @cache

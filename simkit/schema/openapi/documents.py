@@ -12,6 +12,7 @@ import orjson
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.definitions import Definitions
+from simkit.schema.openapi import descriptions
 from simkit.schema.openapi.operations import Operations
 from simkit.schema.openapi.roots import SINGLE, Roots
 from simkit.schema.openapi.schemas import (
@@ -99,7 +100,11 @@ def _link(name: str, parts: Parts) -> dict[str, str]:
 @lru_cache(maxsize=1024)
 def _mark(name: str, parts: Parts) -> str:
     """A mark of a document's content, taken from what the content is made of."""
-    made_of = [name, *((repr(resource), schema.row if schema else None) for resource, schema in parts)]
+    made_of = [
+        name,
+        descriptions.source(),
+        *((repr(resource), schema.row if schema else None) for resource, schema in parts),
+    ]
     return hashlib.sha512(orjson.dumps(made_of, default=str)).hexdigest().upper()
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.definitions import Definitions
+from simkit.schema.openapi import descriptions
 from simkit.schema.pruning import OBJECT_META
 from simkit.schema.resources import Resource
 from simkit.schema.structural import Schema
@@ -155,11 +156,31 @@ def reachable(definitions: Definitions, names: Iterable[str]) -> list[str]:
 
 def definition(definitions: Definitions, name: str, dialect: Dialect, versions: Iterable[tuple[str, str]]) -> Shape:
     """A definition with the kinds that it describes. Kinds of every group version are listed for the given ones."""
-    out = shape(definitions.rows[name], dialect)
+    out = described(shape(definitions.rows[name], dialect), descriptions.texts(name), dialect)
     kinds = [gvk for kind in definitions.kinds_of(name) for gvk in _spread(kind, versions)]
     if kinds:
         out[KIND_MARKER] = [marker(gvk) for gvk in kinds]
+        if not descriptions.source():
+            out["description"] = descriptions.HOW_TO_INSTALL
     return out
+
+
+def described(made: Shape, texts: descriptions.Texts, dialect: Dialect) -> Shape:
+    """A definition's schema with the descriptions of the type and of its fields, as far as they are known."""
+    out = {"description": texts.type, **made} if texts.type else dict(made)
+    properties = out.get("properties", {})
+    known = {
+        name: _with_description(properties[name], texts.fields[name], dialect)
+        for name in texts.fields
+        if name in properties
+    }
+    return {**out, "properties": {**properties, **known}} if known else out
+
+
+def _with_description(made: Shape, text: str, dialect: Dialect) -> Shape:
+    """A field's schema with its description, which version 3 does not take beside a reference."""
+    beside_reference = "$ref" in made and dialect is V3
+    return {"description": text, **({"allOf": [made]} if beside_reference else made)}
 
 
 def _spread(kind: GroupVersionKind, versions: Iterable[tuple[str, str]]) -> list[GroupVersionKind]:
@@ -187,7 +208,13 @@ def custom_name(gvk: GroupVersionKind) -> str:
 LIST_META: Final = f"{OBJECT_META.rpartition('.')[0]}.ListMeta"
 
 
-_TYPED: Final[Shape] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+def _typed_fields() -> Shape:
+    """Kind and version of any object, as every built-in kind describes them."""
+    texts = descriptions.texts(LIST_META.replace("ListMeta", "Status"))
+    return {
+        name: described({"properties": {name: {"type": "string"}}}, texts, V3)["properties"][name]
+        for name in _IDENTITY[::-1]
+    }
 
 
 def _says_nothing(row: Row, dialect: Dialect) -> bool:
@@ -197,7 +224,7 @@ def _says_nothing(row: Row, dialect: Dialect) -> bool:
 
 def _described(row: Row, dialect: Dialect) -> Shape:
     out = shape(row, dialect, custom=True)
-    out["properties"] = {**out.get("properties", {}), **_TYPED, "metadata": dialect.reference(OBJECT_META)}
+    out["properties"] = {**out.get("properties", {}), **_typed_fields(), "metadata": dialect.reference(OBJECT_META)}
     out.setdefault("type", "object")
     return out
 
@@ -212,7 +239,7 @@ def custom_definitions(resource: Resource, schema: Schema, dialect: Dialect) -> 
     listed = {
         "type": "object",
         "required": ["items"],
-        "properties": {**_TYPED, "items": items, "metadata": dialect.reference(LIST_META)},
+        "properties": {**_typed_fields(), "items": items, "metadata": dialect.reference(LIST_META)},
         KIND_MARKER: [marker(resource.list_gvk)],
     }
     return {custom_name(resource.gvk): out, custom_name(resource.list_gvk): listed}

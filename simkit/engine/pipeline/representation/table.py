@@ -10,6 +10,7 @@ from simkit.kinds.apiextensions.customresource import column_definitions
 from simkit.meta.domain import META_GROUP
 from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object
+from simkit.schema.openapi.column_descriptions import column_description
 from simkit.schema.resources import Resource
 from simkit.schema.table_columns import Column, columns_of
 
@@ -53,8 +54,8 @@ def of(
 def _definitions(scope: RequestScope) -> list[dict[str, Any]]:
     if scope.custom is not None:
         return column_definitions(scope.custom)
-    defined = _columns(scope.resource) if scope.rules.row is not None else DEFAULT
-    return [column.definition() for column in defined]
+    defined, resource = _columns(scope.resource) if scope.rules.row is not None else DEFAULT, scope.resource.resource
+    return [column.definition(column_description(resource, column.name)) for column in defined]
 
 
 def _columns(resource: Resource) -> Sequence[Column]:

@@ -1,0 +1,109 @@
+"""Descriptions of types and fields, read from the Python package ``kubernetes`` where it is installed.
+
+The tables of this project hold facts, no texts. The package carries the texts of the API's documentation with its
+models. Their files are read, not imported, when a description is first asked for, and what was read is kept. Where the
+package is not installed, the descriptions of kinds say how to install it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import metadata, util
+from pathlib import Path
+from typing import Final, NamedTuple
+
+_PACKAGE: Final = "kubernetes"
+HOW_TO_INSTALL: Final = (
+    "Descriptions are read from the Python package kubernetes, which is not installed here. "
+    "Install it with: pip install 'simkit[descriptions]'"
+)
+_MAP: Final = re.compile(r"^    attribute_map\b.*?= \{(.*?)^    \}", re.MULTILINE | re.DOTALL)
+_PAIR: Final = re.compile(r"""['"](\w+)['"]: ['"]([^'"]+)['"]""")
+_STRING: Final = r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+_FIELD: Final = re.compile(rf"^    (\w+): .*?\bdescription={_STRING}", re.MULTILINE)
+"""A field of a model, from release 37 of the package on."""
+_GETTER: Final = re.compile(r'"""Gets the (\w+) of this .*?\n\n(.*?)\n\s+:return:', re.DOTALL)
+"""The documentation of a property, in releases up to 36."""
+_CLASS: Final = re.compile(r'^class \w+\(.*?\):\n    """(.*?)(?:Attributes:|""")', re.MULTILINE | re.DOTALL)
+_PARAGRAPHS: Final = re.compile(r"(?<=[.:)])  (?=\S)")
+
+
+class Texts(NamedTuple):
+    """The description of a type, and those of its fields by their JSON names."""
+
+    type: str
+    fields: Mapping[str, str]
+
+
+NONE: Final = Texts("", {})
+
+
+@cache
+def source() -> str:
+    """The release of the package that descriptions are read from; empty where it is not installed."""
+    return metadata.version(_PACKAGE) if _models() else ""
+
+
+@cache
+def texts(definition: str) -> Texts:
+    """The descriptions of a definition, such as ``io.k8s.api.apps.v1.DeploymentSpec``; empty where none are known.
+
+    A version that the package does not have is described as the type of the same name in one that it has.
+    """
+    models = _models()
+    for name in _names(definition):
+        if name in models:
+            return _read(models[name].read_text(encoding="utf-8"))
+    return NONE
+
+
+def text(definition: str, field: str) -> str:
+    """The description of one field, empty where none is known."""
+    return texts(definition).fields.get(field, "")
+
+
+@cache
+def _models() -> Mapping[str, Path]:
+    """The files of the package's models by the names of their classes, in lower case."""
+    found = util.find_spec(_PACKAGE)
+    for place in (found.submodule_search_locations if found is not None else None) or ():
+        files = (Path(place) / "client" / "models").glob("*.py")
+        return {file.stem.replace("_", ""): file for file in files}
+    return {}
+
+
+def _names(definition: str) -> Iterator[str]:
+    """The names that the class of a definition may have: with its group, without it, and of other versions.
+
+    Examples
+    --------
+    >>> list(_names("io.k8s.api.apps.v1beta1.Scale"))
+    ['appsv1beta1scale', 'v1beta1scale', 'appsv1scale', 'v1scale', 'appsv2scale', 'v2scale']
+    """
+    package, _, kind = definition.rpartition(".")
+    package, _, version = package.rpartition(".")
+    group = package.rpartition(".")[2]
+    for each in dict.fromkeys((version, "v1", "v2")):
+        yield f"{group}{each}{kind}".lower()
+        yield f"{each}{kind}".lower()
+
+
+def _read(content: str) -> Texts:
+    """The descriptions in the file of a model."""
+    names = _MAP.search(content)
+    json_names = dict(_PAIR.findall(names[1])) if names else {}
+    found = {name: ast.literal_eval(text) for name, text in _FIELD.findall(content)}
+    found |= {name: text for name, text in _GETTER.findall(content) if name not in found}
+    described = {json_names.get(name, name): _clean(text) for name, text in found.items()}
+    about = _CLASS.search(content)
+    own = _clean(about[1]) if about else ""
+    return Texts("" if own.startswith("NOTE:") else own, {name: text for name, text in described.items() if text})
+
+
+def _clean(text: str) -> str:
+    """A description as the API has it: the generator of the package writes paragraphs behind one another."""
+    plain = text.replace("# noqa: E501", "").strip()
+    return _PARAGRAPHS.sub("\n\n", " ".join(plain.splitlines()) if "\n" in plain else plain)
