@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from simkit.engine.controllers.bootstrap_tokens import BootstrapSigner, TokenCleaner
@@ -12,7 +13,7 @@ from simkit.engine.controllers.certificate_authority import CertificateAuthority
 from simkit.engine.controllers.certificate_cleaner import CSRCleanerController
 from simkit.engine.controllers.certificate_signer import CSRSigningController
 from simkit.engine.controllers.cluster_role_aggregation import ClusterRoleAggregationController
-from simkit.engine.controllers.controller_manager import Controller, select_controllers
+from simkit.engine.controllers.controller_manager import Client, Controller, select_controllers
 from simkit.engine.controllers.cron_job import CronJobController
 from simkit.engine.controllers.daemon_set import DaemonSetsController
 from simkit.engine.controllers.deployment import DeploymentController
@@ -21,6 +22,7 @@ from simkit.engine.controllers.endpoint_slice import EndpointSliceController
 from simkit.engine.controllers.endpoint_slice_mirroring import EndpointSliceMirroringController
 from simkit.engine.controllers.endpoints import EndpointsController
 from simkit.engine.controllers.ephemeral_volume import EphemeralVolumeController
+from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.garbage_collector import GarbageCollector
 from simkit.engine.controllers.job import JobController
 from simkit.engine.controllers.legacy_token_cleaner import LegacyTokenCleaner
@@ -44,6 +46,7 @@ from simkit.engine.controllers.ttl_after_finished import TTLAfterFinishedControl
 from simkit.engine.controllers.validating_admission_policy_status import PolicyStatusController
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, GroupVersionKind
+from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
 
 _JOB: Final = GroupVersionKind("batch", "v1", "Job")
@@ -188,5 +191,11 @@ def controllers(means: ControllerContext, flags: Sequence[str]) -> list[Controll
             continue
         reconciler = KEYED[name][1](means)
         if means.captured is None or reconciler.watches <= set(means.captured):
-            made.append(ReconcilingController(reconciler, means.clock))
+            recorder = EventRecorder(means.clock, reconciler.name)
+            made.append(ReconcilingController(reconciler, means.clock, partial(_warn, recorder)))
     return made
+
+
+def _warn(recorder: EventRecorder, client: Client, about: Object, message: str) -> None:
+    """Tell of an object that a controller cannot reconcile because of an error of its own."""
+    recorder.event(client, about, "ReconcileError", message, warning=True)

@@ -7,10 +7,12 @@ Upstream: k8s.io/kube-aggregator/pkg/controllers/status and pkg/controlplane/con
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.one_by_one import one_by_one
 from simkit.engine.pipeline.api_services import SERVICES, APIService, api_service
 from simkit.engine.seams import Change
 from simkit.kinds.apiregistration.apiservice import AUTOMANAGED
@@ -75,16 +77,18 @@ class AvailableConditionController:
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         """Write the conditions that are not as they should be."""
-        remote = False
-        for obj in list(snapshot.scan(SERVICES)):
-            found = api_service(obj)
-            remote = remote or found.service is not None
-            if found.service is None or self._allowed():
-                wanted = self._status(obj, self._condition(found, snapshot))
-                if wanted != (obj.get("status") or {}):
-                    path = f"{_PATH}/{quote(name_of(obj))}/status"
-                    client.perform(Request.of("PUT", path, {**obj, "status": wanted}))
+        found = list(snapshot.scan(SERVICES))
+        remote = any(at(obj, "spec", "service") for obj in found)
         self.next_time = self._clock.now() + _AGAIN if remote and self._allowed() else None
+        one_by_one(found, partial(self._write, client, snapshot))
+
+    def _write(self, client: Client, snapshot: Snapshot, obj: Object) -> None:
+        found = api_service(obj)
+        if found.service is None or self._allowed():
+            wanted = self._status(obj, self._condition(found, snapshot))
+            if wanted != (obj.get("status") or {}):
+                path = f"{_PATH}/{quote(name_of(obj))}/status"
+                client.perform(Request.of("PUT", path, {**obj, "status": wanted}))
 
     def _status(self, obj: Object, finding: Finding) -> dict[str, Any]:
         status, reason, message = finding

@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.one_by_one import one_by_one
 from simkit.engine.seams import Change
 from simkit.logic.rbac.aggregate import gathered, is_aggregated
 from simkit.logic.rbac.binding import CLUSTER_ROLES
@@ -45,10 +46,13 @@ class ClusterRoleAggregationController:
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         """Apply what differs. Roles that gather from gathering ones come to rest after some rounds."""
         roles = list(snapshot.scan(CLUSTER_ROLES))
-        for role in filter(is_aggregated, roles):
+
+        def apply(role: Object) -> None:
             rules = gathered(role, roles)
             if rules_of({"rules": rules}) != rules_of(role):
                 client.perform(_apply(name_of(role), rules))
+
+        one_by_one(filter(is_aggregated, roles), apply)
 
 
 def _apply(name: str, rules: list[dict[str, object]]) -> Request:

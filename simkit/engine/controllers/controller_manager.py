@@ -27,6 +27,10 @@ from simkit.snapshot.protocol import Snapshot
 _LOG: Final = logging.getLogger("simkit.controllers")
 _ROUNDS: Final = 1000
 """How often controllers may answer each other before they are said to fight."""
+_MOST_WRITES: Final = 50_000
+"""How often controllers may write until they come to rest: somebody may want two thousand million pods."""
+_FIRST_RETRY: Final = 0.5
+_LONGEST_RETRY: Final = 60.0
 _GATHERING: Final = 0.02
 """Seconds for which the background thread lets changes gather before it looks at them."""
 USER_AGENT: Final = "kube-controller-manager"
@@ -116,8 +120,10 @@ class ControllerManager:
         self._clients = {controller.name: _Account(perform, controller.account) for controller in controllers}
         self._seen = store.revision if rested else Revision(0)
         self._first = not rested
-        self._failed: set[str] = set()
-        """Who left something undone, and looks at everything next time."""
+        self._failures: dict[str, int] = {}
+        """How often in a row each controller has left something undone; it looks at everything next time."""
+        self._retries: dict[str, float] = {}
+        """When those are tried again."""
         self._wake, self._stopped = threading.Event(), threading.Event()
         self._running = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -127,6 +133,7 @@ class ControllerManager:
         """Go on where the runner of a store is that this one's is a fork of."""
         with other._running:
             self._seen, self._first = other._seen, other._first
+            self._failures, self._retries = dict(other._failures), dict(other._retries)
             known = {controller.name: controller for controller in other._controllers}
             for controller in self._controllers:
                 if controller.name in known:
@@ -135,36 +142,51 @@ class ControllerManager:
     def settle(self) -> int:
         """Run controllers until nothing is left to do; gives back how many rounds it took.
 
-        Raises SimkitError when they do not come to rest.
+        An error that concerns one object is logged and told as an Event. Raises the first error of a controller that
+        failed as a whole, after the others have come to rest, and SimkitError when they do not come to rest.
         """
         for controller in self._controllers:
             controller.reset_backoff()
+        self._retries = dict.fromkeys(self._retries, 0.0)
         return self._settle()
 
     def _settle(self) -> int:
+        failures: list[Exception] = []
         with self._running:
+            start = self._store.revision
             for round_ in range(_ROUNDS):
-                if not self._round():
+                if not self._round(failures):
+                    if failures:
+                        raise failures[0]
                     return round_
+                if self._store.revision - start > _MOST_WRITES:
+                    raise SimkitError(
+                        f"the controllers wrote {_MOST_WRITES:,} times and are not at rest; settle again to go on"
+                    )
         raise SimkitError(
             f"the controllers did not come to rest in {_ROUNDS} rounds; two of them undo each other's work"
         )
 
-    def _round(self) -> bool:
+    def _round(self, failures: list[Exception]) -> bool:
+        """Whether anybody had something to do; who fails is tried again with back-off."""
         through = self._store.revision
         concerned = self._concerned()
         self._seen, self._first = through, False
-        failures: list[Exception] = []
         for controller, changes in concerned:
-            self._failed.discard(controller.name)
             try:
                 controller.sync(self._clients[controller.name], self._snapshot(), changes)
             except Exception as error:
-                self._failed.add(controller.name)
+                _LOG.exception("%s", controller.name)
                 failures.append(error)
-        if failures:
-            raise failures[0]
+                self._back_off(controller.name)
+            else:
+                self._failures.pop(controller.name, None)
+                self._retries.pop(controller.name, None)
         return bool(concerned)
+
+    def _back_off(self, name: str) -> None:
+        failures = self._failures[name] = self._failures.get(name, 0) + 1
+        self._retries[name] = self._clock.now() + min(_FIRST_RETRY * 2.0 ** min(failures, 10), _LONGEST_RETRY)
 
     def _concerned(self) -> list[tuple[Controller, Sequence[Change] | None]]:
         try:
@@ -176,9 +198,13 @@ class ControllerManager:
         now = self._clock.now()
         found: list[tuple[Controller, Sequence[Change] | None]] = []
         for controller in self._controllers:
-            own = None if controller.name in self._failed and changes else list(filter(controller.concerns, changes))
+            if controller.name in self._retries:
+                if self._retries[controller.name] <= now:
+                    found.append((controller, None))
+                continue
+            own = list(filter(controller.concerns, changes))
             when = controller.next_time
-            if own is None or own or (when is not None and when <= now):
+            if own or (when is not None and when <= now):
                 found.append((controller, own))
         return found
 
@@ -196,18 +222,25 @@ class ControllerManager:
         self._wake.set()
 
     def _run(self) -> None:
+        rounds = 0
         while not self._stopped.is_set():
-            self._wake.wait(self._pause())
-            self._stopped.wait(_GATHERING)
+            if not 0 < rounds < _ROUNDS:
+                self._wake.wait(self._pause())
+                self._stopped.wait(_GATHERING)
+                rounds = 0
             self._wake.clear()
             try:
-                self._settle()
-            except Exception:  # one that fails is tried again at the next change; the thread is the others' too
+                with self._running:
+                    busy = self._round([])
+            except Exception:  # the thread is everybody's
                 _LOG.exception("controllers")
+                busy = False
+            rounds = rounds + 1 if busy else 0
 
     def _pause(self) -> float:
         """Seconds until a controller wants to be run, at most one."""
-        times = [controller.next_time for controller in self._controllers]
+        times = [controller.next_time for controller in self._controllers if controller.name not in self._retries]
+        times += self._retries.values()
         wanted = min((when for when in times if when is not None), default=None)
         return 1.0 if wanted is None else max(0.0, min(1.0, wanted - self._clock.now()))
 

@@ -123,9 +123,9 @@ class DaemonSetsController(ResourceWatcher):
             surplus += [*ended, *(self._too_many(scene, running) if len(running) > 1 else ())]
             if runs and not (running if self._surges(scene) else present):
                 lacking.append(name)
-        for pod in surplus:
+        for pod in surplus[:_MOST_AT_ONCE]:
             self._pods.remove(client, scene.owner, pod)
-        for name in lacking:
+        for name in lacking[:_MOST_AT_ONCE]:
             self._create(client, scene, name)
         return bool(surplus or lacking)
 
@@ -253,6 +253,8 @@ class DaemonSetsController(ResourceWatcher):
         return min(later, default=None)
 
 
+_MOST_AT_ONCE: Final = 250
+"""How many pods one sync makes or removes: BurstReplicas of the daemon set controller."""
 _WRITTEN: Final = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
 _COUNTS: Final = (*_WRITTEN, "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "observedGeneration")
 

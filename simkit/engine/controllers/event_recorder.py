@@ -48,6 +48,8 @@ class EventRecorder:
     def __init__(self, clock: Clock, component: str) -> None:
         self._clock, self._component = clock, component
         self._told: OrderedDict[_News, _Told] = OrderedDict()
+        self._last: OrderedDict[tuple[str, str], int] = OrderedDict()
+        """The moment in the name of the last event about each object: while the clock stands still, names do not."""
 
     def event(self, client: Client, about: Object, reason: str, message: str, *, warning: bool = False) -> None:
         """Write an event about an object. That it cannot be written, as in a namespace that goes, harms nothing."""
@@ -72,11 +74,15 @@ class EventRecorder:
         return client.perform(Request.of("PATCH", path, change, content_type=content_type)).succeeded
 
     def _first(self, client: Client, namespace: str, about: Object, news: _News) -> _Told | None:
-        moment = int(self._clock.now() * _NANOS)
-        for later in range(_TRIES):
-            name = f"{name_of(about)}.{moment + later:x}"
+        whose = (namespace, name_of(about))
+        first = max(int(self._clock.now() * _NANOS), self._last.pop(whose, -1) + 1)
+        for moment in range(first, first + _TRIES):
+            name = f"{name_of(about)}.{moment:x}"
             response = create(client, EVENTS, namespace, self._event(about, news, namespace, name))
             if response.succeeded:
+                self._last[whose] = moment
+                if len(self._last) > _REMEMBERED:
+                    self._last.popitem(last=False)
                 return _Told(name, 1)
             if response.status != 409:
                 _LOG.debug("event %s in %s: %s", name, namespace, response.body)

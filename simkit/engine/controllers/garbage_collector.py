@@ -5,6 +5,7 @@ Upstream: pkg/controller/garbagecollector, release 1.30.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
@@ -23,6 +24,7 @@ from simkit.snapshot.protocol import Snapshot
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
 _DELAY: Final = 1.0
+_LOG: Final = logging.getLogger("simkit.controllers")
 
 
 class GarbageCollector:
@@ -73,7 +75,7 @@ class GarbageCollector:
         keys = due | (known.owned() | known.waiting() if changes is None else self._concerned(known, changes))
         for key in sorted(keys):
             obj = snapshot.get(key.resource, key.name, key.namespace)
-            if obj is not None and not self._one(client, snapshot, known, key, obj):
+            if obj is not None and not self._safely(client, snapshot, known, key, obj):
                 self._again[key] = now + _DELAY
 
     def _every_object(self, snapshot: Snapshot) -> Iterable[tuple[Key, Object]]:
@@ -102,6 +104,14 @@ class GarbageCollector:
         return keys
 
     # One object
+
+    def _safely(self, client: Client, snapshot: Snapshot, known: DependencyGraph, key: Key, obj: Object) -> bool:
+        """Do what an object needs. An error concerns this object alone: it is logged, and the object tried again."""
+        try:
+            return self._one(client, snapshot, known, key, obj)
+        except Exception:
+            _LOG.exception("%s: %s", self.name, key)
+            return False
 
     def _one(self, client: Client, snapshot: Snapshot, known: DependencyGraph, key: Key, obj: Object) -> bool:
         """Do what an object needs; False if it has to be tried again."""

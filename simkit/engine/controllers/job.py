@@ -13,7 +13,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.controller_refs import ClaimRules, claim, owners_concerned, selector_of
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, controller_of, is_terminating
-from simkit.engine.controllers.pod_control import PodControl
+from simkit.engine.controllers.pod_control import MOST_AT_ONCE, PodControl
 from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import JOBS, PODS
@@ -24,7 +24,7 @@ from simkit.logic.workloads.pods import has_ended, owner_reference, pod_of
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, annotations_of, at, metadata, name_of
+from simkit.meta.objects import Object, at, metadata, name_of
 
 _TOO_MANY: Final = "Too many succeeded pods running after completion count reached"
 
@@ -175,12 +175,12 @@ class JobController(ResourceWatcher):
 
     def _staff(self, client: Client, progress: Progress, reference: Mapping[str, Any]) -> tuple[bool, float | None]:
         """Make or remove pods: whether any, and until when failures keep it from making more."""
-        surplus = jobs.surplus_pods(progress)
+        surplus = jobs.surplus_pods(progress)[:MOST_AT_ONCE]
         if surplus:
             self._remove(client, progress.job, surplus, counted=False)
             return True, None
         held_back = progress.terminating if at(progress.job, "spec", "podReplacementPolicy") == "Failed" else 0
-        missing = jobs.wanted_pods(progress) - len(progress.active) - held_back
+        missing = min(jobs.wanted_pods(progress) - len(progress.active) - held_back, MOST_AT_ONCE)
         if missing <= 0:
             return False, None
         pause = jobs.pause_until(progress)
@@ -340,7 +340,7 @@ def _with_variable(container: Mapping[str, Any], variable: Mapping[str, Any]) ->
 def _failures(progress: Progress, index: int) -> int:
     """How often an index has failed already."""
     counts = [
-        int(annotations_of(pod).get(jobs.INDEX_FAILURES, "0")) + 1
+        jobs.index_failures(pod) + 1
         for pod in progress.pods
         if jobs.index_of(pod) == index and at(pod, "status", "phase") == "Failed"
     ]

@@ -5,11 +5,16 @@ Upstream: pkg/controller/controller_utils.go, release 1.30.
 
 from __future__ import annotations
 
+from typing import Final
+
 from simkit.engine.controllers.client_requests import create, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.resources import PODS
 from simkit.meta.objects import Object, name_of, namespace_of
+
+MOST_AT_ONCE: Final = 500
+"""How many pods one sync of a workload makes or removes: BurstReplicas, MaxPodCreateDeletePerSync."""
 
 
 class PodControl:

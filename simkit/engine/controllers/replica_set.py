@@ -14,7 +14,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.controller_refs import ClaimRules, claim, owners_concerned, selector_of
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, controller_of, is_terminating, uid_of
-from simkit.engine.controllers.pod_control import PodControl
+from simkit.engine.controllers.pod_control import MOST_AT_ONCE, PodControl
 from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
@@ -88,14 +88,14 @@ class ReplicaSetController(ResourceWatcher):
     ) -> str:
         """Make or remove pods; gives back what went wrong."""
         template = at(owner, "spec", "template") or {}
-        for _ in range(missing):
+        for _ in range(min(missing, MOST_AT_ONCE)):
             pod = pod_of(template, reference, generateName=f"{name_of(owner)}-")
             failure = self._pods.create(client, owner, pod)
             if failure:
                 return failure
         crowds = self._crowds(lister, owner) if missing < 0 else {}
         ranked = sorted(pods, key=lambda pod: removal_rank(pod, crowds.get(at(pod, "spec", "nodeName") or "", 0)))
-        for each in ranked[: max(0, -missing)]:
+        for each in ranked[: max(0, min(-missing, MOST_AT_ONCE))]:
             self._pods.remove(client, owner, each)
         return ""
 

@@ -16,6 +16,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.controller_refs import owners_concerned, selector_of
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
+from simkit.engine.controllers.pod_control import MOST_AT_ONCE
 from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
@@ -25,6 +26,7 @@ from simkit.logic.workloads.pods import available_from, has_ended, is_ready, pod
 from simkit.logic.workloads.revisions import POD_HASH, template_of
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
+from simkit.meta.integers import is_digits, parse_int
 from simkit.meta.message import Response
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of, with_metadata
@@ -87,7 +89,7 @@ class StatefulSetController(ResourceWatcher):
         if key.resource != CLAIMS:
             return owners_concerned(change, lister, STATEFUL_SETS, "StatefulSet", PODS, selector_of)
         rest, _, number = key.name.rpartition("-")
-        owners = lister.scan(STATEFUL_SETS, key.namespace) if number.isdigit() else ()
+        owners = lister.scan(STATEFUL_SETS, key.namespace) if is_digits(number) else ()
         return keys_of(STATEFUL_SETS, [each for each in owners if rest.endswith(f"-{name_of(each)}")])
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
@@ -121,15 +123,15 @@ class StatefulSetController(ResourceWatcher):
 
     def _act(self, client: Client, lister: Lister, scene: _Scene) -> bool:
         """Make, remove or replace pods; False when there is nothing to do for now."""
-        acted = False
+        acted = 0
         for number in scene.wanted:
             done = self._tend(client, lister, scene, number)
-            acted = acted or bool(done)
-            if scene.in_order and done is not False:
-                return acted
+            acted += bool(done)
+            if (scene.in_order and done is not False) or acted >= MOST_AT_ONCE:
+                return acted > 0
         for number in scene.beyond:
             self._claims.follow(client, lister, scene.owner, scene.pods[number], beyond=True)
-        return self._shrink(client, scene) or acted or self._update(client, scene)
+        return self._shrink(client, scene) or acted > 0 or self._update(client, scene)
 
     def _tend(self, client: Client, lister: Lister, scene: _Scene, number: int) -> bool | None:
         """Whether something was done about a wanted pod. None: it is not far enough for the next one."""
@@ -274,7 +276,7 @@ class StatefulSetController(ResourceWatcher):
 def _is_named(owner: Object, pod: Object) -> bool:
     """Whether a pod has a name that the set would give."""
     parent, _, number = name_of(pod).rpartition("-")
-    return parent == name_of(owner) and number.isdigit()
+    return parent == name_of(owner) and parse_int(number, bits=32) is not None
 
 
 def _numbered(owner: Object, pods: Sequence[Object]) -> dict[int, Object]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.one_by_one import one_by_one
 from simkit.engine.seams import Change
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.message import Request
@@ -44,10 +45,13 @@ class PolicyStatusController:
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         """Check the policies whose present generation was not checked yet."""
-        for policy in list(snapshot.scan(_POLICIES)):
+
+        def check(policy: Object) -> None:
             generation = metadata(policy).get("generation") or 0
             if generation > (at(policy, "status", "observedGeneration") or 0):
                 client.perform(self._report(policy, generation))
+
+        one_by_one(list(snapshot.scan(_POLICIES)), check)
 
     def _report(self, policy: Object, generation: int) -> Request:
         from simkit.logic.policy.typecheck import expression_warnings

@@ -40,6 +40,7 @@ from simkit.kinds.parts.workload.template_owner import (
 )
 from simkit.kinds.strategy import Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.integers import parse_int
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of
 
 GENERATION: Final = "deprecated.daemonset.template.generation"
@@ -76,8 +77,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _number(obj: Object) -> int:
-    text = annotations_of(obj).get(GENERATION, "")
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return parse_int(annotations_of(obj).get(GENERATION, "")) or 0
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:

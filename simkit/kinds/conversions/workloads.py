@@ -10,6 +10,7 @@ from typing import Any, Final
 from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Form, Step
 from simkit.kinds.conversions.field_edits import annotate, default, entries, peek, section, take_annotation
 from simkit.meta.fielderror import quoted
+from simkit.meta.integers import parse_int, saturating_int
 from simkit.meta.objects import Draft, annotations_of, copied
 
 ROLLBACK: Final = "deprecated.deployment.rollback.to"
@@ -63,11 +64,12 @@ def _number(draft: Draft, key: str) -> int | None:
     text = annotations_of(draft).get(key)
     if text is None:
         return None
-    try:
-        return int(text)
-    except ValueError:
-        why = f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax"
-        raise ConversionError(f"failed to parse annotation[{key}]={text} as int64: {why}") from None
+    number = parse_int(text)
+    if number is None:
+        fault = "invalid syntax" if saturating_int(text) is None else "value out of range"
+        why = f"strconv.ParseInt: parsing {quoted(text)}: {fault}"
+        raise ConversionError(f"failed to parse annotation[{key}]={text} as int64: {why}")
+    return number
 
 
 def _check_rollback(draft: Draft) -> None:

@@ -17,6 +17,7 @@ from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, unsupported
+from simkit.meta.integers import saturating_int
 from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -58,7 +59,7 @@ def _validate_amount(path: str, value: int | str) -> Iterator[FieldError]:
         yield from validate_nonnegative(path, value)
     elif not _PERCENT.fullmatch(value):
         yield invalid_value(path, number_or_text(value), _PERCENT_RULE)
-    elif int(value[:-1]) > 100:
+    elif (saturating_int(value[:-1]) or 0) > 100:
         yield invalid_value(path, number_or_text(value), "must not be greater than 100%")
 
 

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simkit.logic.workloads import indexes
+from simkit.logic.workloads.indexes import Indexes, parse
 from simkit.logic.workloads.pods import is_active, is_ready, removal_rank
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import moment
 from simkit.meta.domain import label
+from simkit.meta.integers import parse_int
 from simkit.meta.objects import Object, annotations_of, at, metadata
 
 TRACKING: Final = label("job-tracking", "batch")
@@ -46,8 +47,13 @@ def is_indexed(job: Object) -> bool:
 
 def index_of(pod: Object) -> int:
     """The completion index of a pod, -1 for none."""
-    text = annotations_of(pod).get(INDEX, "")
-    return int(text) if text.isdigit() else -1
+    number = parse_int(annotations_of(pod).get(INDEX, ""))
+    return -1 if number is None else max(-1, number)
+
+
+def index_failures(pod: Object) -> int:
+    """How often the index of a pod had failed before the pod was made."""
+    return max(0, parse_int(annotations_of(pod).get(INDEX_FAILURES, "0"), bits=32) or 0)
 
 
 def uid_of(pod: Object) -> str:
@@ -67,9 +73,9 @@ class Progress:
     pods: Sequence[Object]
     succeeded: int = 0
     failed: int = 0
-    done: set[int] = field(default_factory=set)
+    done: Indexes = field(default_factory=Indexes)
     """Indexes that have succeeded."""
-    lost: set[int] = field(default_factory=set)
+    lost: Indexes = field(default_factory=Indexes)
     """Indexes that have failed for good."""
     uncounted: Mapping[str, Sequence[str]] = field(default_factory=dict)
     tracked: bool = True
@@ -98,14 +104,15 @@ def progress_of(job: Object, pods: Sequence[Object], *, tracked: bool = True) ->
     good = [pod for pod in ended if at(pod, "status", "phase") == "Succeeded"]
     bad = [pod for pod in ended if at(pod, "status", "phase") != "Succeeded" and not _is_ignored(job, pod)]
     found = Progress(job, pods, tracked=tracked)
-    found.done = indexes.parse(status.get("completedIndexes") or "")
-    found.lost = indexes.parse(status.get("failedIndexes") or "")
+    found.done = parse(status.get("completedIndexes") or "", below=_completions(job))
+    found.lost = parse(status.get("failedIndexes") or "", below=_completions(job))
     fresh = [*(uncounted.get("succeeded") or ()), *map(uid_of, good)]
     failing = [*(uncounted.get("failed") or ()), *map(uid_of, bad)]
     if is_indexed(job):
-        found.done |= {index_of(pod) for pod in good if 0 <= index_of(pod) < _completions(job)}
+        found.done = found.done.with_all(index_of(pod) for pod in good if 0 <= index_of(pod) < _completions(job))
         found.succeeded, fresh = len(found.done), []
-        found.lost |= {index_of(pod) for pod in bad if _gives_up(job, pod)} - found.done
+        given_up = (index_of(pod) for pod in bad if _gives_up(job, pod))
+        found.lost = found.lost.with_all(index for index in given_up if index not in found.done)
     else:
         found.succeeded = (status.get("succeeded") or 0) + len(fresh)
     found.failed = (status.get("failed") or 0) + len(failing)
@@ -170,8 +177,7 @@ def _gives_up(job: Object, pod: Object) -> bool:
         return False
     if failure_rule(job, pod)[0] == "FailIndex":
         return True
-    count = annotations_of(pod).get(INDEX_FAILURES, "0")
-    return (int(count) if count.isdigit() else 0) >= int(limit)
+    return index_failures(pod) >= int(limit)
 
 
 def verdict(progress: Progress, now: float) -> tuple[str, str, str] | None:
@@ -243,9 +249,13 @@ def surplus_pods(progress: Progress) -> list[Object]:
 
 def free_indexes(progress: Progress, count: int) -> list[int]:
     """The first indexes that nobody works on or has worked through."""
-    taken = {index_of(pod) for pod in progress.active} | progress.done | progress.lost
-    free = (index for index in range(_completions(progress.job)) if index not in taken)
-    return [index for index, _ in zip(free, range(count), strict=False)]
+    active, free, index = {index_of(pod) for pod in progress.active}, list[int](), 0
+    while index < _completions(progress.job) and len(free) < count:
+        end = max(progress.done.end_of_span(index), progress.lost.end_of_span(index))
+        if end == index and index not in active:
+            free.append(index)
+        index = max(end, index + 1)
+    return free
 
 
 def pause_until(progress: Progress) -> float:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from simkit.logic.workloads.status_conditions import Condition, find
 from simkit.meta.domain import label
+from simkit.meta.integers import parse_int
 from simkit.meta.labels import of_object
 from simkit.meta.objects import Object, at, labels_of, metadata
 
@@ -66,9 +67,10 @@ def _holds(requirement: Mapping[str, Any], values: Mapping[str, str]) -> bool:
     operator, key = requirement.get("operator"), requirement.get("key", "")
     if operator in ("Gt", "Lt"):
         wanted, present = (requirement.get("values") or [""])[0], values.get(key, "")
-        if not (wanted.lstrip("-").isdigit() and present.lstrip("-").isdigit()):
+        bound, number = parse_int(wanted), parse_int(present)
+        if bound is None or number is None:
             return False
-        return int(present) > int(wanted) if operator == "Gt" else int(present) < int(wanted)
+        return number > bound if operator == "Gt" else number < bound
     return of_object({"matchExpressions": [requirement]}).matches(values)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import moment
 from simkit.meta.domain import label
+from simkit.meta.integers import parse_int
 from simkit.meta.objects import Object, annotations_of, at, metadata
 
 _COST = label("pod-deletion-cost", "controller")
@@ -75,7 +76,7 @@ def removal_rank(pod: Object, neighbours: int = 0) -> tuple[Any, ...]:
         bool(at(pod, "spec", "nodeName")),
         _PHASES.get(at(pod, "status", "phase") or "Pending", 0),
         is_ready(pod),
-        int(cost) if cost.lstrip("-").isdigit() else 0,
+        parse_int(cost, bits=32) or 0,
         -neighbours,
         -(ready_since(pod) or 0.0),
         -restarts,
@@ -118,7 +119,7 @@ def integer_or_percent(value: Any, total: int, *, up: bool) -> int:
     (1, 0, 2)
     """
     if isinstance(value, str):
-        share = int(value.rstrip("%") or 0) * total
+        share = (parse_int(value.removesuffix("%")) or 0) * total
         return -(-share // 100) if up else share // 100
     return int(value or 0)
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from simkit.logic.workloads.pods import by_age, integer_or_percent
 from simkit.meta.domain import label
+from simkit.meta.integers import parse_int
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata
 
 HASH_LABEL: Final = "pod-template-hash"
@@ -123,7 +124,7 @@ def _share(each: Object, deployment: Object, to_add: int, added: int) -> int:
     size = wanted_replicas(each)
     most = wanted_replicas(deployment) + surge(deployment)
     annotated = annotations_of(each).get(MAXIMUM, "")
-    whole = int(annotated) if annotated.isdigit() and int(annotated) else at(deployment, "status", "replicas") or 1
+    whole = parse_int(annotated, bits=32) or at(deployment, "status", "replicas") or 1
     part = math.floor(size * most / whole + 0.5) - size if wanted_replicas(deployment) else -size
     allowed = to_add - added
     return min(part, allowed) if to_add > 0 else max(part, allowed)
@@ -161,8 +162,7 @@ def next_revision(old: Sequence[Object]) -> str:
 
 def revision_of(obj: Object) -> int:
     """The number of a rollout that an object belongs to."""
-    text = annotations_of(obj).get(REVISION, "")
-    return int(text) if text.isdigit() else 0
+    return parse_int(annotations_of(obj).get(REVISION, "")) or 0
 
 
 def copied_annotations(deployment: Object) -> dict[str, str]:

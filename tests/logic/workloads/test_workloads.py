@@ -20,7 +20,7 @@ from simkit.logic.workloads.status_conditions import find, with_condition
 @given(st.sets(st.integers(0, 200)))
 def test_indexes_survive_being_written(numbers: set[int]) -> None:
     """Any set of indexes can be read back from its text."""
-    assert indexes.parse(indexes.write(numbers)) == numbers
+    assert set(indexes.parse(indexes.write(numbers), below=201)) == numbers
 
 
 def moment(text: str) -> float:
@@ -220,7 +220,7 @@ def test_indexed_jobs_work_through_their_indexes() -> None:
     job = {"spec": {"completionMode": "Indexed", "completions": 4, "parallelism": 4}}
     pods = [job_pod("a", "Succeeded", 0), job_pod("b", "Failed", 1), job_pod("c", "Running", 2)]
     progress = jobs.progress_of(job, pods)
-    assert (progress.succeeded, progress.failed, progress.done) == (1, 1, {0})
+    assert (progress.succeeded, progress.failed, set(progress.done)) == (1, 1, {0})
     assert jobs.wanted_pods(progress) == 3
     assert jobs.free_indexes(progress, 2) == [1, 3]
 

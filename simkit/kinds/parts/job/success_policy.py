@@ -5,18 +5,17 @@ Follows ``pkg/apis/batch/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.meta.fielderror import FieldError, invalid_value, quoted, required, too_long, too_many
+from simkit.meta.integers import parse_int
 from simkit.meta.objects import Object, at
 
 _MOST_RULES: Final = 20
 _LONGEST: Final = 64 * 1024
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 class BadIndexes(ValueError):
@@ -99,11 +98,12 @@ def _span(text: str, completions: int) -> tuple[int, int]:
 
 
 def _index(text: str, completions: int) -> int:
-    if not _NUMBER.fullmatch(text):
+    number = parse_int(text)
+    if number is None:
         raise BadIndexes(f"cannot convert string to integer for index: {quoted(text)}")
-    if int(text) >= completions:
+    if number >= completions:
         raise BadIndexes(f"too large index: {quoted(text)}")
-    return int(text)
+    return number
 
 
 def _falling(previous: int, current: int) -> BadIndexes:

@@ -12,6 +12,7 @@ from typing import Final
 from simkit.kinds.parts.go_printing.syntax import number_or_text
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.integers import saturating_int
 
 _PERCENT: Final = re.compile("[0-9]+%")
 _PERCENT_RULE: Final = (
@@ -31,7 +32,7 @@ def validate_int_or_percent(path: str, value: int | str) -> Iterator[FieldError]
 
 def validate_at_most_100_percent(path: str, value: int | str) -> Iterator[FieldError]:
     """A percentage of more than everything."""
-    if isinstance(value, str) and _PERCENT.fullmatch(value) and int(value[:-1]) > 100:
+    if isinstance(value, str) and _PERCENT.fullmatch(value) and (saturating_int(value[:-1]) or 0) > 100:
         yield invalid_value(path, number_or_text(value), "must not be greater than 100%")
 
 
@@ -45,5 +46,4 @@ def int_or_percent_value(value: int | str) -> int:
     """
     if not isinstance(value, str):
         return value
-    digits = value.removesuffix("%")
-    return int(digits) if digits.isdigit() else 0
+    return saturating_int(value.removesuffix("%")) or 0

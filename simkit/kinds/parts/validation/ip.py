@@ -11,6 +11,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any, Final
 
 from simkit.meta.fielderror import FieldError, invalid_value, quoted
+from simkit.meta.integers import is_digits, parse_int
 from simkit.meta.name_validation import port_name
 from simkit.meta.netip import NotNetip, parse_address, parse_prefix
 
@@ -44,9 +45,10 @@ def network(text: str) -> Network | None:
     """The range that a text means (host bits are ignored), None where it is none."""
     start, slash, length = text.partition("/")
     found = address(start)
-    if not slash or found is None or not length.isdigit() or int(length) > found.max_prefixlen:
+    bits = parse_int(length) if is_digits(length) else None
+    if not slash or found is None or bits is None or bits > found.max_prefixlen:
         return None
-    return ip_network(f"{found}/{length}", strict=False)
+    return ip_network(f"{found}/{bits}", strict=False)
 
 
 def family(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 
 from simkit.meta import domain
 from simkit.meta.fielderror import FieldError, Shown, invalid_value
+from simkit.meta.integers import parse_int
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.quantity import NANO, Quantity, parse
 
@@ -51,10 +52,10 @@ def _scaled(text: str, quantity: Quantity) -> tuple[int, int]:
     if quantity.format == "BinarySI":
         return quantity.whole, 0
     digits = text.rstrip("numkMGTPE")
-    if not digits.lstrip("+-").isdigit():
+    value = parse_int(digits)
+    if value is None:
         return quantity.whole, 0
     scale = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}.get(text[len(digits) :], 0)
-    value = int(digits)
     while _was_fraction(text, quantity) and value % 10 == 0:
         value, scale = value // 10, scale + 1
     return value, scale

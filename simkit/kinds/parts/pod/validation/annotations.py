@@ -12,6 +12,7 @@ from simkit.kinds.parts.pod.validation.operating_system import every_container
 from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted
+from simkit.meta.integers import parse_int
 from simkit.meta.objects import Draft, Object, annotations_of, at
 
 APP_ARMOR: Final = label("", "container.apparmor.security.beta")
@@ -44,9 +45,8 @@ def validate_annotation_value(path: str, holder: Object, spec: Object) -> Iterat
 
 
 def _validate_cost(path: str, cost: str) -> Iterator[FieldError]:
-    digits = cost.removeprefix("-")
-    well = (digits == "0" and cost == "0") or (digits.isascii() and digits.isdigit() and digits[0] != "0")
-    if not well or not -(2**31) <= int(cost) < 2**31:
+    number = parse_int(cost, bits=32)
+    if number is None or cost != str(number):
         yield invalid_value(path, cost, "must be a 32bit integer")
 
 
