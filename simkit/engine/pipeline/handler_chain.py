@@ -27,7 +27,7 @@ from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.metrics.counters import Route, counted_name, route
 from simkit.engine.pipeline.non_resource import exposition, paths
 from simkit.engine.pipeline.representation import responses
-from simkit.engine.pipeline.representation.negotiation import JSON, Accepted, negotiate
+from simkit.engine.pipeline.representation.negotiation import JSON, MediaTypeOptions, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
@@ -238,7 +238,7 @@ def refusal(context: RequestContext, error: StatusError) -> Response:
     try:
         wanted = negotiate(context.request.header("accept"), convertible=False)
     except StatusError:
-        wanted = Accepted()
+        wanted = MediaTypeOptions()
     response = responses.document_response(error.status(), wanted, status=error.code)
     response.headers += error.headers
     return response

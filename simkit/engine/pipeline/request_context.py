@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from simkit.engine.pipeline.representation.negotiation import Accepted
+from simkit.engine.pipeline.representation.negotiation import MediaTypeOptions
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
@@ -63,7 +63,7 @@ class RequestContext:
     """The user of the request; after impersonation, the impersonated one."""
     caller: Identity | None = None
     """The authenticated user, whoever is impersonated."""
-    wanted: Accepted = field(default_factory=Accepted)
+    wanted: MediaTypeOptions = field(default_factory=MediaTypeOptions)
     reason: str = ""
     """The reason that the authorizer gave."""
     routed: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import simkit
-from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, Accepted, negotiate
+from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, MediaTypeOptions, negotiate
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request
@@ -16,23 +16,23 @@ TABLE = f"{JSON};as=Table;v=v1;g={META_GROUP}"
 @pytest.mark.parametrize(
     ("accept", "expected"),
     [
-        ("", Accepted()),
-        ("*/*", Accepted()),
-        (YAML, Accepted(YAML)),
-        (f"{YAML};q=0.1, {JSON}", Accepted(JSON)),
-        (f"text/html, {PROTOBUF}", Accepted(PROTOBUF)),
-        (f"{TABLE}, {JSON}", Accepted(JSON, "Table", "v1")),
-        (f"{TABLE.replace('v1', 'v9')}, {JSON}", Accepted(JSON)),
-        (f"{TABLE.replace(JSON, PROTOBUF)}, {JSON}", Accepted(JSON)),
-        (f"*/*, {YAML};q=0.1", Accepted(YAML)),
-        (f"application/*;q=0.9, {YAML};q=0.5", Accepted(YAML)),
-        (f"{JSON};stream=other, {YAML}", Accepted(YAML)),
-        (f"{JSON};sv=v2, {YAML}", Accepted(YAML)),
-        (f"{JSON};sv=v1", Accepted(JSON)),
-        (f"{JSON};pretty=1", Accepted(JSON, pretty=True)),
+        ("", MediaTypeOptions()),
+        ("*/*", MediaTypeOptions()),
+        (YAML, MediaTypeOptions(YAML)),
+        (f"{YAML};q=0.1, {JSON}", MediaTypeOptions(JSON)),
+        (f"text/html, {PROTOBUF}", MediaTypeOptions(PROTOBUF)),
+        (f"{TABLE}, {JSON}", MediaTypeOptions(JSON, "Table", "v1")),
+        (f"{TABLE.replace('v1', 'v9')}, {JSON}", MediaTypeOptions(JSON)),
+        (f"{TABLE.replace(JSON, PROTOBUF)}, {JSON}", MediaTypeOptions(JSON)),
+        (f"*/*, {YAML};q=0.1", MediaTypeOptions(YAML)),
+        (f"application/*;q=0.9, {YAML};q=0.5", MediaTypeOptions(YAML)),
+        (f"{JSON};stream=other, {YAML}", MediaTypeOptions(YAML)),
+        (f"{JSON};sv=v2, {YAML}", MediaTypeOptions(YAML)),
+        (f"{JSON};sv=v1", MediaTypeOptions(JSON)),
+        (f"{JSON};pretty=1", MediaTypeOptions(JSON, pretty=True)),
     ],
 )
-def test_first_acceptable_wins(accept: str, expected: Accepted) -> None:
+def test_first_acceptable_wins(accept: str, expected: MediaTypeOptions) -> None:
     """Weights order the clauses, unknown ones are passed over."""
     assert negotiate(accept) == expected
 

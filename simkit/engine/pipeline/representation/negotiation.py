@@ -20,7 +20,7 @@ STREAMS: Final = f"{JSON};stream=watch, {PROTOBUF};stream=watch"
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class MediaTypeOptions:
     """A media type, and the kind that the answer is to be turned into (empty: as it is)."""
 
     media: str = JSON
@@ -54,7 +54,7 @@ class _Clause:
 
 def negotiate(
     accept: str, *, watchable: bool = False, convertible: bool = True, routed: bool = True, binary: bool = True
-) -> Accepted:
+) -> MediaTypeOptions:
     """The first acceptable representation in order of preference. Raises the 406 of kube-apiserver where none is.
 
     ``routed`` tells whether media types are checked before the path is answered, which words the refusal otherwise.
@@ -70,9 +70,9 @@ _REMEMBERED: Final = 1024
 
 
 @lru_cache(maxsize=1024)
-def _negotiated(accept: str, watchable: bool, convertible: bool, routed: bool, binary: bool) -> Accepted:
+def _negotiated(accept: str, watchable: bool, convertible: bool, routed: bool, binary: bool) -> MediaTypeOptions:
     if not accept.strip():
-        return Accepted()
+        return MediaTypeOptions()
     if routed and not _answerable(accept):
         raise _refusal(route=True, watchable=watchable)
     for clause in _clauses(accept):
@@ -137,7 +137,7 @@ def _number(text: str) -> float:
         return 0.0
 
 
-def _wanted(clause: _Clause, media: str, convertible: bool) -> Accepted | None:
+def _wanted(clause: _Clause, media: str, convertible: bool) -> MediaTypeOptions | None:
     """What a clause asks for in one of its media types; None where that cannot be had."""
     parameters = dict(clause.parameters)
     if parameters.get("stream") not in (None, "", "watch") or (parameters.get("stream") and media == YAML):
@@ -146,9 +146,9 @@ def _wanted(clause: _Clause, media: str, convertible: bool) -> Accepted | None:
         return None
     pretty = parameters.get("pretty") == "1"
     if not parameters.keys() & {"as", "g", "v"}:
-        return Accepted(media, pretty=pretty)
+        return MediaTypeOptions(media, pretty=pretty)
     transform = parameters.get("as", "")
     known = transform in _PARTIAL or (transform == "Table" and media != PROTOBUF)
     if not (convertible and known and parameters.get("g") == META_GROUP and parameters.get("v") in _VERSIONS):
         return None
-    return Accepted(media, transform, parameters["v"], pretty)
+    return MediaTypeOptions(media, transform, parameters["v"], pretty)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import yaml
 
 from simkit.engine.pipeline.representation import protobuf, table
-from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, Accepted
+from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, MediaTypeOptions
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Entry
 from simkit.meta import go_json
@@ -55,7 +55,7 @@ _YES: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 """What the parameter ``pretty`` may say to be on; anything else is off."""
 
 
-def wants_pretty(request: Request, wanted: Accepted) -> bool:
+def wants_pretty(request: Request, wanted: MediaTypeOptions) -> bool:
     """Whether the answer is to be indented: asked for, or a browser or curl asks and does not say."""
     if wanted.pretty:
         return True
@@ -65,7 +65,7 @@ def wants_pretty(request: Request, wanted: Accepted) -> bool:
     return request.header("user-agent").startswith(("curl", "Wget", "Mozilla/5.0"))
 
 
-def document_response(obj: Mapping[str, Any], wanted: Accepted, *, status: int = 200) -> Response:
+def document_response(obj: Mapping[str, Any], wanted: MediaTypeOptions, *, status: int = 200) -> Response:
     """Any object that is not stored: a Status, a review, a discovery document."""
     if wanted.media == YAML:
         return Response(status, as_yaml(obj), YAML)
@@ -75,7 +75,7 @@ def document_response(obj: Mapping[str, Any], wanted: Accepted, *, status: int =
 
 
 def object_response(
-    scope: RequestScope, entry: Entry, wanted: Accepted, *, status: int = 200, now: float = 0
+    scope: RequestScope, entry: Entry, wanted: MediaTypeOptions, *, status: int = 200, now: float = 0
 ) -> Response:
     """One stored object."""
     if not wanted.transform and wanted.media == JSON:
@@ -83,7 +83,7 @@ def object_response(
     return document_response(single_object(scope, entry, wanted, now), wanted, status=status)
 
 
-def single_object(scope: RequestScope, entry: Entry, wanted: Accepted, now: float) -> Mapping[str, Any]:
+def single_object(scope: RequestScope, entry: Entry, wanted: MediaTypeOptions, now: float) -> Mapping[str, Any]:
     """One stored object in the kind that the client wants."""
     obj = scope.from_storage(entry.object)
     if wanted.transform == "Table":
@@ -99,7 +99,7 @@ def single_object(scope: RequestScope, entry: Entry, wanted: Accepted, now: floa
 def as_table(
     scope: RequestScope,
     objects: Sequence[Object],
-    wanted: Accepted,
+    wanted: MediaTypeOptions,
     metadata: Mapping[str, Any],
     now: float,
     *,
@@ -112,7 +112,7 @@ def as_table(
     )
 
 
-def check_include(wanted: Accepted) -> None:
+def check_include(wanted: MediaTypeOptions) -> None:
     """Raise the 400 of a Table whose rows are to carry what they cannot."""
     if wanted.include not in ("", "Metadata", "Object", "None"):
         raise bad_request(
@@ -121,7 +121,7 @@ def check_include(wanted: Accepted) -> None:
         )
 
 
-def _unfit(scope: RequestScope, wanted: Accepted, kind: str, what: str) -> StatusError:
+def _unfit(scope: RequestScope, wanted: MediaTypeOptions, kind: str, what: str) -> StatusError:
     """406 of a transformation that is for lists only, or not for lists."""
     shown = (
         "*unstructured.Unstructured"
@@ -143,7 +143,7 @@ def list_response(
     scope: RequestScope,
     entries: Sequence[Entry],
     metadata: Mapping[str, Any],
-    wanted: Accepted,
+    wanted: MediaTypeOptions,
     *,
     now: float = 0,
 ) -> Response:

@@ -16,7 +16,7 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.metrics.counters import route
 from simkit.engine.pipeline.representation import protobuf, responses
-from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, STREAMS, YAML, Accepted
+from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, STREAMS, YAML, MediaTypeOptions
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.read import Reach
@@ -59,7 +59,7 @@ def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
 class Shape:
     """From what an event is about to its frame on the wire, in the representation that the client wants."""
 
-    def __init__(self, engine: Engine, scope: RequestScope, wanted: Accepted) -> None:
+    def __init__(self, engine: Engine, scope: RequestScope, wanted: MediaTypeOptions) -> None:
         responses.check_include(wanted)
         self._engine, self._scope, self._wanted = engine, scope, wanted
         self._plain = not wanted.transform and wanted.media == JSON
@@ -85,7 +85,7 @@ class Shape:
         return responses.as_table(self._scope, [obj], wanted, version, self._engine.clock.now(), columns=columns)
 
 
-def _frame(wanted: Accepted, kind: str, obj: Any) -> bytes:
+def _frame(wanted: MediaTypeOptions, kind: str, obj: Any) -> bytes:
     if wanted.media == PROTOBUF:
         return protobuf.event(kind, obj)
     return go_json.encode({"type": kind, "object": obj}) + b"\n"
@@ -106,7 +106,7 @@ class WatchStream:
         chosen: Selection,
         options: opt.ListOptions,
         requested: int,
-        wanted: Accepted,
+        wanted: MediaTypeOptions,
         shape: Shape,
     ) -> None:
         self._wanted = wanted
