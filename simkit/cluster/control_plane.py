@@ -232,7 +232,7 @@ def _engine(server: ControlPlane) -> Engine:
             clock=clock,
             chance=server.names,
             allocation=server.allocation,
-            registered=server.api_services,
+            api_services=server.api_services,
             allow_privileged=privileged,
             gates=server.gates,
             metrics=server.metrics,

@@ -49,7 +49,7 @@ def test_a_fork_reads_webhooks_and_registrations_from_its_origin(
     monkeypatch.setattr(api_services, "api_service", read_again)
     fork = cluster.fork().fork()
     fork.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
-    assert fork.engine.registered.groups(fork.engine.catalogue)
+    assert fork.engine.api_services.groups(fork.engine.catalogue)
 
 
 def test_a_webhook_removed_on_a_fork_stays_on_its_origin(cluster: simkit.Cluster) -> None:

@@ -57,7 +57,7 @@ class EngineConfig:
     audit: Auditor | None = None
     allocation: ServiceAllocation | None = None
     """Gives out addresses of Services; None: the default ranges."""
-    registered: APIServices | None = None
+    api_services: APIServices | None = None
     """The APIServices of the store; None: they are read when they are needed."""
     allow_privileged: bool = False
     remote: Aggregator | None = None
@@ -89,7 +89,7 @@ class Engine:
         )
         self.watch_cache = WatchCache(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
-        self.registered = parts.registered or APIServices(parts.store)
+        self.api_services = parts.api_services or APIServices(parts.store)
         self._serving: tuple[Catalogue, dict[GroupVersionResource, RequestScope]] = (parts.catalogue, {})
         self.started, self.stopping = True, False
         """Whether what a start has to do is done, and whether the server is about to end: what health checks tell."""
@@ -135,7 +135,7 @@ class Engine:
         """The aggregator and the APIService of an aggregated group version; None where this server answers itself."""
         if self.parts.remote is None:
             return None
-        found = self.registered.backing(group, version)
+        found = self.api_services.backing(group, version)
         return (self.parts.remote, found) if found is not None else None
 
     def asks_others(self, request: Request) -> bool:
@@ -143,7 +143,7 @@ class Engine:
         parts = self.parts
         if self.converting and request.path.startswith("/apis/") and request.path.split("/", 3)[2] in self.converting:
             return True
-        if parts.remote is not None and self.registered.remote and request.path.startswith(("/apis", "/openapi")):
+        if parts.remote is not None and self.api_services.remote and request.path.startswith(("/apis", "/openapi")):
             return True
         if request.method in _READING and not any(part in request.path for part in _CONNECTING):
             return False

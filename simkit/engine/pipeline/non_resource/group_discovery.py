@@ -15,13 +15,13 @@ Document = dict[str, Any]
 
 def group_list(engine: Engine) -> Document:
     """All named groups: what ``/apis`` answers."""
-    groups = [_described(each) for each in engine.registered.groups(engine.catalogue) if each.name]
+    groups = [_described(each) for each in engine.api_services.groups(engine.catalogue) if each.name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 def group(engine: Engine, name: str) -> Document | None:
     """One group: what ``/apis/<group>`` answers; None where nobody serves or registered it."""
-    found = engine.registered.group(engine.catalogue, name)
+    found = engine.api_services.group(engine.catalogue, name)
     return None if found is None else {"kind": "APIGroup", "apiVersion": "v1", **_described(found)}
 
 
@@ -36,11 +36,11 @@ def aggregated(engine: Engine, version: str, *, core: bool) -> Document:
     Group versions of other servers carry what these say of themselves, or are marked as stale.
     """
     document = discovery.aggregated(engine.catalogue, version, core=core)
-    if core or not engine.registered.remote:
+    if core or not engine.api_services.remote:
         return document
     own = {item["metadata"]["name"]: item for item in document["items"]}
     items = [
-        _item(engine, each, own.get(each.name)) for each in engine.registered.groups(engine.catalogue) if each.name
+        _item(engine, each, own.get(each.name)) for each in engine.api_services.groups(engine.catalogue) if each.name
     ]
     return {**document, "items": [item for item in items if item["versions"]]}
 
@@ -98,14 +98,14 @@ def _relative_urls(engine: Engine) -> list[tuple[APIService, str]]:
     remote = engine.parts.remote
     if remote is None:
         return []
-    found = [(each, remote.described(each)) for each in engine.registered.remote]
+    found = [(each, remote.described(each)) for each in engine.api_services.remote]
     return [(registration, relative_url) for registration, relative_url in found if relative_url]
 
 
 def merged_swagger(engine: Engine, own: Mapping[str, Any]) -> Document:
     """The OpenAPI document of version 2 with the paths and definitions of other servers; this one's own win."""
     remote, document = engine.parts.remote, dict(own)
-    for registration in engine.registered.remote if remote is not None else ():
+    for registration in engine.api_services.remote if remote is not None else ():
         theirs = remote.swagger(registration) if remote is not None else None
         if theirs is None:
             continue

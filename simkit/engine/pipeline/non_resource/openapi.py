@@ -58,7 +58,7 @@ def swagger(engine: Engine, context: RequestContext) -> Response:
     """The document of version 2, as JSON or in binary form."""
     needs_json(context)
     found = openapi.swagger(engine.catalogue)
-    if engine.registered.remote:
+    if engine.api_services.remote:
         found = orjson.dumps(group_discovery.merged_swagger(engine, orjson.loads(found)))
     if not _wants_binary(context.request.header("accept")):
         return marked(context, Response(200, found, JSON))
