@@ -277,7 +277,7 @@ def _limits(server: ControlPlane) -> ConcurrencyLimiter:
 
 def _flow_schemas(server: ControlPlane) -> FlowSchemaStatusController:
     """Keeps the statuses of flow schemas right from one request to the next, as kube-apiserver itself does."""
-    perform, others = performing(server.engine), server.engine.upkeep
+    perform, others = performing(server.engine), server.engine.after_write
     status = FlowSchemaStatusController(
         lambda: server.engine.catalogue,
         server.everything,
@@ -290,7 +290,7 @@ def _flow_schemas(server: ControlPlane) -> FlowSchemaStatusController:
         others()
         status.settle()
 
-    server.engine.upkeep = both
+    server.engine.after_write = both
     return status
 
 

@@ -97,7 +97,7 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
     if scope.custom is not None:
         refuse_new(scope.custom, info)
     response = VERBS[info.verb](engine, context, scope)
-    engine.upkeep()
+    engine.after_write()
     return response
 
 
@@ -129,7 +129,7 @@ def _part(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
         return custom_scale(engine, context, scope)
     if scope.resource.subresource_gvk(info.subresource) == scope.resource.gvk and info.verb in SUBRESOURCE_VERBS:
         response = SUBRESOURCE_VERBS[info.verb](engine, context, scope)
-        engine.upkeep()
+        engine.after_write()
         return response
     raise unserved(info)
 

@@ -94,7 +94,7 @@ class Engine:
         self.started, self.stopping = True, False
         """Whether what a start has to do is done, and whether the server is about to end: what health checks tell."""
         self._since = parts.clock.now()
-        self.upkeep: Callable[[], None] = _nothing
+        self.after_write: Callable[[], None] = _nothing
         """Called after a write, before the write is answered."""
         self.converting: Collection[str] = ()
         """Groups whose objects a webhook may have to convert."""

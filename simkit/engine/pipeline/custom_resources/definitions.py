@@ -64,7 +64,7 @@ class CustomResources:
         elif self.definitions:
             self._serve()
         engine.store.listen(self.follow)
-        engine.upkeep = self.settle
+        engine.after_write = self.settle
 
     def _stored(self) -> dict[str, Definition]:
         entries = self._engine.store.scan(DEFINITIONS)
