@@ -104,7 +104,7 @@ class APIServerHandler:
 
     def blocking(self, request: Request) -> bool:
         """Whether the request waits for a service outside, or for a revision that has not come yet."""
-        if self._engine.leaves_process or self._engine.asks_others(request):
+        if self._engine.leaves_process or self._engine.request_leaves_process(request):
             return True
         if not request.query:
             return False

@@ -138,7 +138,7 @@ class Engine:
         found = self.api_services.backing(group, version)
         return (self.parts.remote, found) if found is not None else None
 
-    def asks_others(self, request: Request) -> bool:
+    def request_leaves_process(self, request: Request) -> bool:
         """Whether another server is asked before the request is answered: a backing server, or a webhook."""
         parts = self.parts
         if self.converting and request.path.startswith("/apis/") and request.path.split("/", 3)[2] in self.converting:
