@@ -68,7 +68,7 @@ class RequestContext:
     """The reason that the authorizer gave."""
     routed: str | None = None
     """Empty once a resource takes the request; for other paths, the one that takes it; None where nothing does."""
-    room: bool | None = None
+    request_kind: bool | None = None
     """The limit that it counts for: True for mutating requests, False for reading ones, None where it takes no room."""
     flow: Flow | None = None
     """With which requests it takes turns, where turns are taken."""

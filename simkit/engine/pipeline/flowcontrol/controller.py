@@ -131,7 +131,7 @@ class FlowControl(InFlight):
         kind = context.info.verb not in READING
         self._running[kind] += 1
         self.dispatched[ticket.flow.level.name, ticket.flow.schema.name] += 1
-        context.room, context.ticket = kind, ticket
+        context.request_kind, context.ticket = kind, ticket
 
     def _settled(self, context: RequestContext, ticket: Ticket) -> None:
         if ticket.outcome != "granted":
@@ -143,15 +143,15 @@ class FlowControl(InFlight):
     def leave(self, context: RequestContext) -> None:
         """Give the room of a request back, where it took some; who waits gets it."""
         ticket = context.ticket
-        if ticket is None or context.room is None:
+        if ticket is None or context.request_kind is None:
             return
         assert isinstance(ticket, Ticket)
         with self._lock:
-            self._running[context.room] -= 1
+            self._running[context.request_kind] -= 1
             ticket.flow.level.running.discard(ticket)
             self._take(ticket.flow.level, -ticket.seats)
             woken = self._next() if self._waiting else ()
-        context.room = context.ticket = None
+        context.request_kind = context.ticket = None
         for each in woken:
             each.tell()
 

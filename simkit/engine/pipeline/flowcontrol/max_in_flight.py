@@ -96,12 +96,12 @@ class MaxInFlight(InFlight):
                     raise TooManyRequests
                 return
             self._running[kind] += 1
-        context.room = kind
+        context.request_kind = kind
 
     def leave(self, context: RequestContext) -> None:
         """Give the room of a request back, where it took some."""
-        if context.room is None:
+        if context.request_kind is None:
             return
         with self._lock:
-            self._running[context.room] -= 1
-        context.room = None
+            self._running[context.request_kind] -= 1
+        context.request_kind = None

@@ -150,7 +150,7 @@ def test_exempt_always() -> None:
     room = control(cluster(1))
     for _ in range(5):
         entered(room, context(ANN))
-    assert all(entered(room, context(ROOT)).room is False for _ in range(5))
+    assert all(entered(room, context(ROOT)).request_kind is False for _ in range(5))
 
 
 def test_refusing_levels() -> None:
@@ -258,12 +258,12 @@ def test_levels_borrow() -> None:
     """A level takes what others lend and do not need, and no more than leaves them what they keep."""
     room = control(cluster(100))
     taken = [entered(room, context(ANN)) for _ in range(150)]
-    running = sum(each.room is not None for each in taken)
+    running = sum(each.request_kind is not None for each in taken)
     level = room.levels["global-default"]
     kept = sum(each.floor for each in room.levels.values() if each is not level and not each.exempt)
     assert running == 100 - kept > level.nominal
     robot = entered(room, context(Identity("system:node:n", ("system:nodes", "system:authenticated"))))
-    assert robot.room is False
+    assert robot.request_kind is False
 
 
 def test_switched_off() -> None:
