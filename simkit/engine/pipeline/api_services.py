@@ -141,7 +141,7 @@ class APIServices:
         """Those that other servers answer for."""
         return self._view.now().remote
 
-    def backing(self, group: str, version: str) -> APIService | None:
+    def aggregated_service(self, group: str, version: str) -> APIService | None:
         """The registration of a group version that another server answers for."""
         view = self._view.now()
         if not view.remote:

@@ -68,7 +68,7 @@ SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {
 def dispatch(engine: Engine, context: RequestContext) -> Response:
     """Carry out a request for a resource. Raises 404 for what is not served, 405 for what cannot be done to it."""
     info, method = context.info, context.request.method
-    backing = engine.backing(info.group, info.version)
+    backing = engine.aggregated_service(info.group, info.version)
     if backing is not None:
         remote, registration = backing
         return remote.forward(context, registration)

@@ -131,11 +131,11 @@ class Engine:
             found = made[resource.gvr] = RequestScope(catalogue, resource, self._fields, self.parts.conversion)
         return found
 
-    def backing(self, group: str, version: str) -> tuple[Aggregator, APIService] | None:
+    def aggregated_service(self, group: str, version: str) -> tuple[Aggregator, APIService] | None:
         """The aggregator and the APIService of an aggregated group version; None where this server answers itself."""
         if self.parts.remote is None:
             return None
-        found = self.api_services.backing(group, version)
+        found = self.api_services.aggregated_service(group, version)
         return (self.parts.remote, found) if found is not None else None
 
     def request_leaves_process(self, request: Request) -> bool:

@@ -49,7 +49,7 @@ def _item(engine: Engine, found: Group, own: Document | None) -> Document:
     known = {row["version"]: row for row in (own or {}).get("versions", ())}
     versions = []
     for version in found.versions:
-        backing = engine.backing(found.name, version)
+        backing = engine.aggregated_service(found.name, version)
         if backing is not None:
             versions.append(_remote_version(version, backing[0].resources(backing[1])))
         elif version in known:

@@ -79,7 +79,7 @@ def document(engine: Engine, context: RequestContext, name: str) -> Response:
     Where another server answers for the group, its document is asked for.
     """
     group, _, version = name.removeprefix("apis/").partition("/")
-    backing = engine.backing(group, version) if name.startswith("apis/") else None
+    backing = engine.aggregated_service(group, version) if name.startswith("apis/") else None
     if backing is not None:
         remote, registration = backing
         return remote.forward(context, registration)

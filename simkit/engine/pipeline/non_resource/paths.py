@@ -141,7 +141,7 @@ def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Respons
         raise no_path()
     if len(parts) == 2:
         return _document(context, found, routed=False)
-    backing = engine.backing(parts[1], parts[2])
+    backing = engine.aggregated_service(parts[1], parts[2])
     if backing is not None:
         remote, registration = backing
         return remote.forward(context, registration)
