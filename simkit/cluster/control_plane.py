@@ -230,7 +230,7 @@ def _engine(server: ControlPlane) -> Engine:
             guard=RoleGuard(server.roles.index, authorizer),
             admission=Chain(_plugins(server)),
             clock=clock,
-            chance=server.names,
+            name_source=server.names,
             allocation=server.allocation,
             api_services=server.api_services,
             allow_privileged=privileged,

@@ -99,12 +99,12 @@ class Extensions:
         policies, hooks = self.policies.fork(store), self.hooks.fork(store)
         return Extensions(store, egress=self.egress.fork(), policies=policies, hooks=hooks, proxy=self.proxy)
 
-    def conversions(self, chance: NameSource) -> WebhookConverter:
+    def conversions(self, name_source: NameSource) -> WebhookConverter:
         """Asks the webhooks that convert custom resources."""
         return WebhookConverter(
             self.egress,
             lambda namespace, name: self._store.get(Key(_SERVICES, namespace, name)) is not None,
-            chance.uid,
+            name_source.uid,
         )
 
     def calls_webhooks(self, request: Request, reader: LiveClusterReader) -> bool:

@@ -63,7 +63,7 @@ class PluginInitializer:
     store: Store
     authorizer: Authorizer
     clock: Clock
-    chance: NameSource
+    name_source: NameSource
     catalogue: Callable[[], Catalogue]
     """What is served now."""
     convert: Convert
@@ -112,12 +112,12 @@ def _owner_references(needs: PluginInitializer) -> Plugin:
 
 def _mutating_webhooks(needs: PluginInitializer) -> Plugin:
     caller = WebhookClient(needs.extensions.egress, needs.reader)
-    return MutatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.chance, needs.restore)
+    return MutatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.name_source, needs.restore)
 
 
 def _validating_webhooks(needs: PluginInitializer) -> Plugin:
     caller = WebhookClient(needs.extensions.egress, needs.reader)
-    return ValidatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.chance)
+    return ValidatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.name_source)
 
 
 class _Behind:
@@ -145,7 +145,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "SecurityContextDeny": lambda _: SecurityContextDeny(),
     "LimitPodHardAntiAffinityTopology": lambda _: LimitPodHardAntiAffinityTopology(),
     "LimitRanger": lambda needs: LimitRanger(needs.store),
-    "ServiceAccount": lambda needs: ServiceAccount(needs.store, needs.chance),
+    "ServiceAccount": lambda needs: ServiceAccount(needs.store, needs.name_source),
     "NodeRestriction": lambda needs: NodeRestriction(needs.store),
     "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
     "AlwaysPullImages": lambda _: AlwaysPullImages(),

@@ -37,7 +37,7 @@ QUESTIONS = (
 
 def objects(shape: dict[str, int] = SHAPE) -> Iterator[dict[str, Any]]:
     """A cluster of a shape, the server's own roles and bindings counted in."""
-    chance = random.Random(7)
+    name_source = random.Random(7)
     own = [dict(obj) for obj in default_objects("1.30")]
     yield from own
     left = {kind: count - sum(obj["kind"] == kind for obj in own) for kind, count in shape.items()}
@@ -48,30 +48,30 @@ def objects(shape: dict[str, int] = SHAPE) -> Iterator[dict[str, Any]]:
     people += [f"user:person-{number}" for number in range(SUBJECTS * 3 // 10)]
     people += [f"group:team-{number}" for number in range(SUBJECTS - len(people))]
     for number in range(left["ClusterRole"]):
-        yield role(f"cluster-{number}", *_rules(chance))
+        yield role(f"cluster-{number}", *_rules(name_source))
     for number in range(left["Role"]):
-        yield role(f"role-{number}", *_rules(chance), namespace=places[number % NAMESPACES])
+        yield role(f"role-{number}", *_rules(name_source), namespace=places[number % NAMESPACES])
     waiting = iter(people)
     for number in range(left["ClusterRoleBinding"]):
-        named = f"cluster-{chance.randrange(left['ClusterRole'])}"
-        yield binding(f"wide-{number}", named, *_some(waiting, people, chance))
+        named = f"cluster-{name_source.randrange(left['ClusterRole'])}"
+        yield binding(f"wide-{number}", named, *_some(waiting, people, name_source))
     for number in range(left["RoleBinding"]):
         local = number < left["Role"]
-        named = f"role-{number}" if local else f"cluster-{chance.randrange(left['ClusterRole'])}"
-        who = _some(waiting, people, chance)
+        named = f"role-{number}" if local else f"cluster-{name_source.randrange(left['ClusterRole'])}"
+        who = _some(waiting, people, name_source)
         yield binding(f"b-{number}", named, *who, namespace=places[number % NAMESPACES], local=local)
 
 
-def _rules(chance: random.Random) -> list[dict[str, Any]]:
+def _rules(name_source: random.Random) -> list[dict[str, Any]]:
     return [
-        rule(",".join(chance.sample(VERBS, 3)), ",".join(chance.sample(KINDS, 2))),
-        rule(",".join(chance.sample(VERBS, 2)), "deployments,statefulsets", groups="apps"),
+        rule(",".join(name_source.sample(VERBS, 3)), ",".join(name_source.sample(KINDS, 2))),
+        rule(",".join(name_source.sample(VERBS, 2)), "deployments,statefulsets", groups="apps"),
     ]
 
 
-def _some(waiting: Iterator[str], people: list[str], chance: random.Random) -> list[str]:
+def _some(waiting: Iterator[str], people: list[str], name_source: random.Random) -> list[str]:
     """The next two who have no binding yet, or any."""
-    return [next(waiting, None) or chance.choice(people) for _ in range(2)]
+    return [next(waiting, None) or name_source.choice(people) for _ in range(2)]
 
 
 def told(what: str, value: float, unit: str, goal: float) -> None:

@@ -24,16 +24,18 @@ KINDS = ("pods", "services", "configmaps", "deployments", "endpoints", "events",
 
 def objects(count: int) -> Iterator[dict[str, Any]]:
     """A cluster of ``count`` bindings in namespaces; one role in two hundred reads secrets."""
-    chance = random.Random(7)
+    name_source = random.Random(7)
     for number in range(ROLES):
-        verbs = ",".join(chance.sample(("get", "list", "watch", "create", "update", "patch", "delete"), 3))
+        verbs = ",".join(name_source.sample(("get", "list", "watch", "create", "update", "patch", "delete"), 3))
         extra = [rule("get", "secrets")] if number % 200 == 0 else []
-        yield role(f"role-{number}", *(rule(verbs, ",".join(chance.sample(KINDS, 2))) for _ in range(3)), *extra)
+        yield role(f"role-{number}", *(rule(verbs, ",".join(name_source.sample(KINDS, 2))) for _ in range(3)), *extra)
     for number in range(NAMESPACES):
         yield account(f"ns-{number}", "app")
     for number in range(count):
-        place, name = f"ns-{number % NAMESPACES}", f"role-{chance.randrange(ROLES)}"
-        subject = chance.choice((f"sa:{place}/app-{number % 40}", f"user:u{number % 9973}", f"group:g{number % 499}"))
+        place, name = f"ns-{number % NAMESPACES}", f"role-{name_source.randrange(ROLES)}"
+        subject = name_source.choice(
+            (f"sa:{place}/app-{number % 40}", f"user:u{number % 9973}", f"group:g{number % 499}")
+        )
         yield binding(f"b{number}", name, subject, namespace=place)
 
 

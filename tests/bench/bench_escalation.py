@@ -65,7 +65,7 @@ def objects(subjects: int, wide: float = 0.0) -> Iterator[dict[str, Any]]:
 
     ``wide`` is the share of bindings that hold in the whole cluster; with any, the roles are all as frequent.
     """
-    chance, spaces = random.Random(11), max(subjects // (10 if wide else 50), 2)
+    name_source, spaces = random.Random(11), max(subjects // (10 if wide else 50), 2)
     roles = WIDE_ROLES if wide else ROLES
     yield from (*roles, ROLES[-1])
     for number in range(spaces):
@@ -81,9 +81,9 @@ def objects(subjects: int, wide: float = 0.0) -> Iterator[dict[str, Any]]:
         if number % 3 == 0:
             yield pod(place, f"{name}-0", name, f"node-{number % 6}")
         for copy in range(2):
-            chosen = chance.choices(roles, None if wide else WEIGHTS)[0]["metadata"]["name"]
-            where = place if chance.random() < 0.8 else f"ns-{chance.randrange(spaces)}"
-            where = "" if chance.random() < wide else where
+            chosen = name_source.choices(roles, None if wide else WEIGHTS)[0]["metadata"]["name"]
+            where = place if name_source.random() < 0.8 else f"ns-{name_source.randrange(spaces)}"
+            where = "" if name_source.random() < wide else where
             yield binding(f"b-{number}-{copy}", chosen, f"sa:{place}/{name}", namespace=where)
 
 

@@ -82,8 +82,8 @@ def shortest(label: str, run: Callable[[], object], repeat: int = 7) -> None:
 
 def numbers(count: int) -> Iterator[int]:
     """Numbers of objects in an order that no cache likes."""
-    chance = random.Random(1)
-    return (chance.randrange(count) for _ in range(OPERATIONS))
+    name_source = random.Random(1)
+    return (name_source.randrange(count) for _ in range(OPERATIONS))
 
 
 def measure_store(label: str, store: Store, count: int) -> None:

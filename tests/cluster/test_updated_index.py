@@ -20,15 +20,15 @@ LABEL = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
 QUESTIONS = (("get", "secrets"), ("list", "pods"), ("escalate", "roles"), ("create", "deployments"))
 
 
-def _change(cluster: simkit.Cluster, chance: random.Random) -> None:
+def _change(cluster: simkit.Cluster, name_source: random.Random) -> None:
     """One write at random."""
-    name, place = f"r{chance.randrange(4)}", chance.choice(("", "dev"))
-    choice = chance.randrange(5)
+    name, place = f"r{name_source.randrange(4)}", name_source.choice(("", "dev"))
+    choice = name_source.randrange(5)
     if choice == 0:
-        verbs, what = chance.choice(("get", "get,list", "*")), chance.choice(("secrets", "pods", "*"))
+        verbs, what = name_source.choice(("get", "get,list", "*")), name_source.choice(("secrets", "pods", "*"))
         cluster.apply(role(name, rule(verbs, what), namespace=place, labels=None if place else LABEL))
     elif choice == 1:
-        cluster.apply(binding(f"b{chance.randrange(9)}-{name}", name, chance.choice(PEOPLE), namespace=place))
+        cluster.apply(binding(f"b{name_source.randrange(9)}-{name}", name, name_source.choice(PEOPLE), namespace=place))
     elif choice == 2:
         cluster.create(
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "c-", "namespace": "dev"}}
@@ -37,7 +37,7 @@ def _change(cluster: simkit.Cluster, chance: random.Random) -> None:
         listed = cluster.list("rolebindings" if place else "clusterrolebindings", place or None)
         mine = [obj["metadata"]["name"] for obj in listed if obj["metadata"]["name"].startswith("b")]
         if mine:
-            cluster.delete("rolebinding" if place else "clusterrolebinding", chance.choice(mine), place)
+            cluster.delete("rolebinding" if place else "clusterrolebinding", name_source.choice(mine), place)
 
 
 def _same(cluster: simkit.Cluster) -> None:
@@ -51,17 +51,17 @@ def _same(cluster: simkit.Cluster) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_it_answers_as_one_made_anew(seed: int) -> None:
     """Through writes, questions that are left out, forks of forks and writes on both sides."""
-    chance, cluster = random.Random(seed), simkit.Cluster(seed=seed)
+    name_source, cluster = random.Random(seed), simkit.Cluster(seed=seed)
     cluster.apply(namespace("dev"))
     cluster.apply(role("r0", rule("get", "secrets")))
     clusters = [cluster]
     for _ in range(40):
-        chosen = chance.choice(clusters)
-        _change(chosen, chance)
+        chosen = name_source.choice(clusters)
+        _change(chosen, name_source)
         chosen.settle()
-        if chance.random() < 0.6:
+        if name_source.random() < 0.6:
             _same(chosen)
-        if chance.random() < 0.1:
+        if name_source.random() < 0.1:
             clusters.append(chosen.fork())
     for each in clusters:
         _same(each)

@@ -39,8 +39,8 @@ class ServiceAccount:
     leaves_process: Final = False
     resources = frozenset({PODS})
 
-    def __init__(self, store: Reader, chance: NameSource) -> None:
-        self._store, self._chance = store, chance
+    def __init__(self, store: Reader, name_source: NameSource) -> None:
+        self._store, self._chance = store, name_source
         self._trials = NameSource(0)
         """For writes that are only tried: they leave no trace, not even in the names of what comes after."""
 
@@ -93,11 +93,11 @@ class ServiceAccount:
             )
         return found.object
 
-    def _mounted(self, pod: Object, chance: NameSource) -> Object:
+    def _mounted(self, pod: Object, name_source: NameSource) -> Object:
         """The pod with the token in every container that has nothing else mounted at its place."""
         volumes = list(at(pod, "spec", "volumes") or ())
         present = next((each["name"] for each in volumes if each["name"].startswith(_VOLUME_PREFIX)), "")
-        name = present or _VOLUME_PREFIX + chance.suffix()
+        name = present or _VOLUME_PREFIX + name_source.suffix()
         mount = {"name": name, "readOnly": True, "mountPath": _MOUNT_PATH}
         changed: dict[str, Any] = {}
         for field, _ in _CONTAINERS:

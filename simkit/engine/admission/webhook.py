@@ -45,9 +45,9 @@ class _Webhooks:
     resources = None
 
     def __init__(
-        self, reader: LiveClusterReader, index: WebhookIndex, caller: WebhookClient, chance: NameSource
+        self, reader: LiveClusterReader, index: WebhookIndex, caller: WebhookClient, name_source: NameSource
     ) -> None:
-        self._reader, self._index, self._caller, self._chance = reader, index, caller, chance
+        self._reader, self._index, self._caller, self._chance = reader, index, caller, name_source
 
     def handles(self, operation: Operation) -> bool:
         return True
@@ -139,10 +139,10 @@ class MutatingAdmissionWebhook(_Webhooks):
         reader: LiveClusterReader,
         index: WebhookIndex,
         caller: WebhookClient,
-        chance: NameSource,
+        name_source: NameSource,
         restore: Restore,
     ) -> None:
-        super().__init__(reader, index, caller, chance)
+        super().__init__(reader, index, caller, name_source)
         self._restore = restore
         self.earlier: Sequence[Plugin] = ()
 

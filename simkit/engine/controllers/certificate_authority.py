@@ -43,12 +43,12 @@ class CertificateAuthority:
     def __init__(
         self,
         clock: Clock,
-        chance: NameSource,
+        name_source: NameSource,
         certificate: str | Path | None = None,
         key: str | Path | None = None,
         bundle: str | Path | None = None,
     ) -> None:
-        self._clock, self._chance = clock, chance
+        self._clock, self._chance = clock, name_source
         self._files = (certificate, key)
         self._bundle_file = bundle or certificate
         self._lock = threading.Lock()

@@ -47,7 +47,7 @@ class EngineConfig:
     guard: EscalationGuard
     admission: Chain
     clock: Clock
-    chance: NameSource
+    name_source: NameSource
     gates: Mapping[str, bool] = field(default_factory=dict)
     grace: float = 0.0
     """Seconds for which livez takes for done what is done after the start."""
@@ -77,7 +77,7 @@ class Engine:
 
     def __init__(self, parts: EngineConfig) -> None:
         self.parts = parts
-        self.store, self.clock, self.chance = parts.store, parts.clock, parts.chance
+        self.store, self.clock, self.name_source = parts.store, parts.clock, parts.name_source
         self.authentication = parts.authentication
         self.authenticator: Authenticator = parts.authentication.authenticator
         self.authorizer, self.guard = parts.authorizer, parts.guard
@@ -85,7 +85,7 @@ class Engine:
         self.gates = parts.gates or parse_feature_gates({}, parts.catalogue.release).values
         self._fields = FieldGates.shared(parts.catalogue.release, self.gates)
         self.registry = Registry(
-            parts.store, parts.clock, parts.chance, parts.allocation, allow_privileged=parts.allow_privileged
+            parts.store, parts.clock, parts.name_source, parts.allocation, allow_privileged=parts.allow_privileged
         )
         self.watch_cache = WatchCache(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit

@@ -55,11 +55,11 @@ class Reservation:
             pool.reserve(number)
             self.taken.append((pool, number))
 
-    def take_any(self, pool: BitmapAllocator, chance: NameSource) -> int:
+    def take_any(self, pool: BitmapAllocator, name_source: NameSource) -> int:
         """Reserve some free number. Raises NotAvailable when there is none; a dry run shows the first of the range."""
         if self.dry_run:
             return pool.first_shown
-        number = pool.reserve_any(chance)
+        number = pool.reserve_any(name_source)
         self.taken.append((pool, number))
         return number
 
@@ -71,7 +71,7 @@ class ServiceAllocation:
     ----------
     store
         Where the Services are.
-    chance
+    name_source
         Chooses among what is free.
     ranges
         One range of addresses, or one of each family; the first is the default one.
@@ -80,26 +80,28 @@ class ServiceAllocation:
     def __init__(
         self,
         store: ListWatcher,
-        chance: NameSource,
+        name_source: NameSource,
         ranges: Sequence[str] = (DEFAULT_RANGE,),
         ports: tuple[int, int] = DEFAULT_PORTS,
     ) -> None:
         pools = {family(text.partition("/")[0]): _address_pool(text) for text in ranges}
         span = BitmapAllocator(ports[0], ports[1], first_shown=ports[0], what=f"ports is {ports[0]}-{ports[1]}")
-        self._start(store, chance, pools, span)
+        self._start(store, name_source, pools, span)
 
-    def fork(self, store: ListWatcher, chance: NameSource) -> ServiceAllocation:
+    def fork(self, store: ListWatcher, name_source: NameSource) -> ServiceAllocation:
         """The same over a fork of the store, in constant time."""
         other = ServiceAllocation.__new__(ServiceAllocation)
         with self._lock:
-            other._start(store, chance, {name: pool.fork() for name, pool in self._pools.items()}, self._ports.fork())
+            other._start(
+                store, name_source, {name: pool.fork() for name, pool in self._pools.items()}, self._ports.fork()
+            )
             other._known = self._known
         return other
 
     def _start(
-        self, store: ListWatcher, chance: NameSource, pools: Mapping[str, BitmapAllocator], ports: BitmapAllocator
+        self, store: ListWatcher, name_source: NameSource, pools: Mapping[str, BitmapAllocator], ports: BitmapAllocator
     ) -> None:
-        self._store, self._chance, self._pools, self._ports = store, chance, pools, ports
+        self._store, self._chance, self._pools, self._ports = store, name_source, pools, ports
         self._lock = threading.RLock()
         self._known = False
         store.listen(self._follow)

@@ -58,30 +58,30 @@ class BitmapAllocator:
             raise NotAvailable
         self.pending |= bit
 
-    def reserve_any(self, chance: NameSource) -> int:
+    def reserve_any(self, name_source: NameSource) -> int:
         """Take some free number. Raises NotAvailable when none is left."""
         taken = self.used | self.pending
-        index = self._guess(taken, chance)
+        index = self._guess(taken, name_source)
         if index is None:
-            index = self._search(taken, chance)
+            index = self._search(taken, name_source)
         self.pending |= 1 << index
         return self.first + index
 
-    def _guess(self, taken: int, chance: NameSource) -> int | None:
+    def _guess(self, taken: int, name_source: NameSource) -> int | None:
         span = self._count - self._static
         for _ in range(_GUESSES if span > 0 else 0):
-            index = self._static + chance.below(span)
+            index = self._static + name_source.below(span)
             if not taken >> index & 1:
                 return index
         return None
 
-    def _search(self, taken: int, chance: NameSource) -> int:
+    def _search(self, taken: int, name_source: NameSource) -> int:
         """The first free number from some place on, in the upper part and then in the lower one."""
         free = ~taken & ((1 << self._count) - 1)
         upper = free >> self._static << self._static
         for part in (upper, free):
             if part:
-                start = chance.below(self._count)
+                start = name_source.below(self._count)
                 after = part >> start << start or part
                 return (after & -after).bit_length() - 1
         raise NotAvailable

@@ -17,16 +17,16 @@ _STANDARD_FINALIZERS: Final = frozenset({ORPHAN, FOREGROUND, NAMESPACE_FINALIZER
 _LONGEST_GENERATED: Final = 63
 
 
-def stamp_new(draft: Draft, chance: NameSource, now: float) -> None:
+def stamp_new(draft: Draft, name_source: NameSource, now: float) -> None:
     """Give a new object its uid, time and, if asked, a generated name; take away what clients may not set."""
     metadata: dict[str, Any] = draft["metadata"]
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
         metadata.pop(name, None)
     metadata["creationTimestamp"] = timestamp(now)
-    metadata["uid"] = chance.uid()
+    metadata["uid"] = name_source.uid()
     if not metadata.get("name") and metadata.get("generateName"):
         prefix = metadata["generateName"][: _LONGEST_GENERATED - 5]
-        metadata["name"] = prefix + chance.suffix()
+        metadata["name"] = prefix + name_source.suffix()
 
 
 def keep_owned(draft: Draft, live: Object) -> None:

@@ -35,14 +35,14 @@ class Registry:
         self,
         store: Store,
         clock: Clock,
-        chance: NameSource,
+        name_source: NameSource,
         allocation: ServiceAllocation | None = None,
         *,
         allow_privileged: bool = False,
     ) -> None:
-        self.store, self.clock, self.chance = store, clock, chance
+        self.store, self.clock, self.name_source = store, clock, name_source
         self._allow_privileged = allow_privileged
-        self.allocation = allocation or ServiceAllocation(store, chance)
+        self.allocation = allocation or ServiceAllocation(store, name_source)
 
     def _held_against(self, errors: Sequence[FieldError]) -> list[FieldError]:
         """The faults that this server minds: privileged containers are a matter of its settings."""
@@ -67,7 +67,7 @@ class Registry:
         draft["metadata"] = dict(draft["metadata"])
         if write.creates:
             _numbered(draft["metadata"].get("resourceVersion", ""))
-        meta.stamp_new(draft, self.chance, self.clock.now())
+        meta.stamp_new(draft, self.name_source, self.clock.now())
         write.scope.withhold(draft, None)
         with self._allocated(write, draft, None):
             return self._insert(write, draft)
@@ -109,7 +109,7 @@ class Registry:
                 draft["metadata"]["generation"] = 1
         rules.prepare(draft, live)
         if rules.stamp is not None:
-            rules.stamp(draft, live, WriteContext(self.clock.now(), write.identity, self.chance.uid))
+            rules.stamp(draft, live, WriteContext(self.clock.now(), write.identity, self.name_source.uid))
         rules.default(draft)
         meta.drop_empty(draft["metadata"])
         if live is None or write.subresource == "status" or rules.generation is None:

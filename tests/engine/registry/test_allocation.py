@@ -182,7 +182,7 @@ NUMBERS = st.lists(
 @given(NUMBERS, st.integers(0, 8))
 def test_a_pool_is_two_sets(steps: list[tuple[str, int]], static: int) -> None:
     """A pool behaves as a set of what is used and one of what is reserved."""
-    pool, chance = BitmapAllocator(0, 7, static=static), NameSource(1)
+    pool, name_source = BitmapAllocator(0, 7, static=static), NameSource(1)
     used: set[int] = set()
     pending: set[int] = set()
     for step, number in steps:
@@ -196,9 +196,9 @@ def test_a_pool_is_two_sets(steps: list[tuple[str, int]], static: int) -> None:
                 pending.add(number)
         elif step == "any" and len(used | pending) == 8:
             with pytest.raises(NotAvailable):
-                pool.reserve_any(chance)
+                pool.reserve_any(name_source)
         elif step == "any":
-            found = pool.reserve_any(chance)
+            found = pool.reserve_any(name_source)
             assert found in set(range(8)) - used - pending
             pending.add(found)
         elif step == "release" and number <= 7:

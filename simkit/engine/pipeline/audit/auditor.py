@@ -37,7 +37,7 @@ class Auditor:
         What is recorded.
     sinks
         Where events go.
-    clock, chance
+    clock, name_source
         For timestamps and identifiers.
     metrics
         Where events are counted.
@@ -48,14 +48,19 @@ class Auditor:
     """
 
     def __init__(
-        self, policy: Policy, sinks: Sequence[Backend], clock: Clock, chance: NameSource, metrics: Metrics | None = None
+        self,
+        policy: Policy,
+        sinks: Sequence[Backend],
+        clock: Clock,
+        name_source: NameSource,
+        metrics: Metrics | None = None,
     ) -> None:
         self.policy, self.sinks = policy, tuple(sinks)
-        self._clock, self._chance, self.metrics = clock, chance, metrics or Metrics()
+        self._clock, self._chance, self.metrics = clock, name_source, metrics or Metrics()
 
-    def fork(self, sinks: Sequence[Backend], clock: Clock, chance: NameSource, metrics: Metrics) -> Auditor:
+    def fork(self, sinks: Sequence[Backend], clock: Clock, name_source: NameSource, metrics: Metrics) -> Auditor:
         """The same policy for a fork, which records for itself."""
-        return Auditor(self.policy, sinks, clock, chance, metrics)
+        return Auditor(self.policy, sinks, clock, name_source, metrics)
 
     def receive(self, context: RequestContext) -> None:
         """Decide what is recorded of a request whose sender is known, and record that it came."""

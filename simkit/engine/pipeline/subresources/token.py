@@ -103,7 +103,7 @@ def _issued(engine: Engine, context: RequestContext, account: Object, spec: dict
     if longest and seconds > longest:
         context.warnings.append(f"requested expiration of {seconds} seconds shortened to {longest} seconds")
         seconds = spec["expirationSeconds"] = longest
-    now, identifier = engine.clock.now(), engine.chance.uid()
+    now, identifier = engine.clock.now(), engine.name_source.uid()
     own = set(authentication.audiences).issuperset(audiences)
     extend = authentication.extends and binding.of_pod and seconds == WARN_ONLY_LIFETIME and own
     claims = bound_claims(
