@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
@@ -153,3 +154,12 @@ def test_pictures_of_large_clusters_stay_bounded() -> None:
 
 def texts_of_columns(heat: Figure) -> set[str]:
     return {label.get_text() for label in heat.axes[0].get_xticklabels()}
+
+
+def test_a_notebook_shows_a_figure_without_a_magic() -> None:
+    """IPython finds a picture of every figure in the figure itself."""
+    from IPython.core.formatters import DisplayFormatter
+
+    formatter: Any = DisplayFormatter()
+    formats, _ = formatter.format(findings_by_severity(audit(SMALL).to_frame()))
+    assert formats["image/png"].startswith(b"\x89PNG")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from typing import Final
 
@@ -29,9 +30,22 @@ SEVERITY_COLOURS: Final[Mapping[str, str]] = {
 }
 
 
+class NotebookFigure(Figure):
+    """A figure that a notebook shows as a picture, whether or not ``%matplotlib inline`` was said.
+
+    Without that magic, IPython knows no picture of a matplotlib figure and shows its text.
+    """
+
+    def _repr_png_(self) -> bytes:
+        """The picture, as IPython asks for it; with the magic, its own formatter is asked instead."""
+        picture = io.BytesIO()
+        self.savefig(picture, format="png")
+        return picture.getvalue()
+
+
 def figure(width: float, height: float) -> tuple[Figure, Axes]:
     """An empty figure of a size in inches with its one axes, drawn by Agg whatever the session's backend is."""
-    made = Figure(figsize=(width, height), layout="constrained", dpi=110)
+    made = NotebookFigure(figsize=(width, height), layout="constrained", dpi=110)
     FigureCanvasAgg(made)
     axes = made.subplots()
     axes.tick_params(labelsize=8, colors=INK, length=0)
