@@ -23,7 +23,7 @@ BATCH: Final = 512
 CHUNK: Final = 64 * 1024
 """Bytes that are joined into one chunk; a larger frame is a chunk by itself."""
 SHORTEST_WATCH: Final = 1800
-"""Seconds that a watch without a deadline lasts at least; at most twice as long, by name_source, lest all end at once."""
+"""Seconds that a watch without a deadline lasts at least; at most twice as long, so that not all end at once."""
 BOOKMARK_EVERY: Final = 60.0
 LAST_BOOKMARK: Final = 2.0
 """Seconds before the end of a watch at which it gets a last bookmark, so that the next one can go on from there."""
