@@ -18,24 +18,41 @@ if TYPE_CHECKING:
     from simkit.analysis.admission.cel import cel
     from simkit.cluster.cluster import Cluster
     from simkit.cluster.loading import demo, fetch, load
+    from simkit.cluster.options import Options
+    from simkit.cluster.trial import Trial
     from simkit.meta.clock import SimulatedClock
     from simkit.meta.errors import IncompleteSnapshot, SimkitError, StatusError
+    from simkit.meta.identity import Identity, service_account
+    from simkit.meta.message import Request
+    from simkit.snapshot.dump import Dump
 
 __all__ = [
     "Cluster",
+    "Dump",
+    "Identity",
     "IncompleteSnapshot",
+    "Options",
+    "Request",
     "SimkitError",
     "SimulatedClock",
     "StatusError",
+    "Trial",
     "cel",
     "demo",
     "fetch",
     "load",
+    "service_account",
 ]
 __version__ = "0.1.0"
 
 _HOMES = {
     "cel": "simkit.analysis.admission.cel",
+    "Options": "simkit.cluster.options",
+    "Trial": "simkit.cluster.trial",
+    "Identity": "simkit.meta.identity",
+    "Request": "simkit.meta.message",
+    "service_account": "simkit.meta.identity",
+    "Dump": "simkit.snapshot.dump",
     "Cluster": "simkit.cluster.cluster",
     "load": "simkit.cluster.loading",
     "demo": "simkit.cluster.loading",

@@ -1,41 +1,151 @@
-"""Questions about a snapshot, answered as tables and small values. Free functions; nothing here changes anything."""
+"""Questions about a snapshot, answered as tables and small values. Free functions; nothing here changes anything.
+
+Every question is also a method of ``simkit.Cluster``, with the same arguments. What holds for all of them:
+
+- The first argument is the snapshot that is asked about: ``cluster.snapshot()``. Where something is executed to prove
+  an answer, ``sandbox`` is the cluster on whose forks that is done; a method of a cluster gives the cluster itself.
+- Subjects are texts: ``user:alice`` (or ``alice``), ``group:devs``, ``sa:namespace/name``. Tables have them in the
+  column ``subject``, so that tables join on it; ``subject_parts`` takes them apart.
+- ``namespace=None`` sets no limit: listings are of all namespaces, and a single request is one for all namespaces at
+  once. ``"*"`` is the whole cluster, as in the column ``scope``. An empty text is refused.
+- ``members`` are groups that the cluster does not keep: group name to subjects (``simkit.analysis.membership``).
+- Severities are of one ordered type, ``Severity``, and an ordered category in tables: ``rows["severity"] >= "high"``.
+- What is more than a table has ``to_frame()``, ``to_dict()``, ``summary()`` and, where there is something to see,
+  ``plot(ax=None)``; ``prove()`` and ``verify()`` execute it on a fork.
+"""
 
 from simkit.analysis.access.can import AccessDecision, can
 from simkit.analysis.access.compare import compare
+from simkit.analysis.access.expectations import Outcome, Outcomes, Suite, check, read_suite
 from simkit.analysis.access.matrix import access_matrix, resource_matrix, subject_matrix
 from simkit.analysis.access.permissions import permissions
 from simkit.analysis.access.table_graph import findings_graph, table_graph
 from simkit.analysis.access.who_can import who_can
+from simkit.analysis.admission.cel import cel
+from simkit.analysis.admission.expression_costs import expression_costs
+from simkit.analysis.admission.policies import PolicyEffect, policy_coverage, policy_effect
+from simkit.analysis.admission.webhooks import webhook_coverage
 from simkit.analysis.audit_log.events import audit_events
+from simkit.analysis.escalation import (
+    BlastRadius,
+    Cut,
+    Escalations,
+    Goal,
+    Path,
+    Proof,
+    Proofs,
+    blast_radius,
+    compare_paths,
+    cut,
+    escalations,
+    next_steps,
+    outsiders,
+    parse_goal,
+    permission_goal,
+    prove,
+    risky_permissions,
+)
 from simkit.analysis.findings import Audit, Finding, Severity, audit, exposure, findings, reach
+from simkit.analysis.findings.custom import read_rules
+from simkit.analysis.least_privilege import (
+    Proposal,
+    Usage,
+    apply,
+    least_privilege,
+    minimal_rules,
+    read_access_requests,
+    unused_grants,
+    usage,
+)
+from simkit.analysis.membership import (
+    members_of_audit_log,
+    members_of_certificates,
+    members_of_export,
+    members_of_files,
+    members_of_snapshot,
+    members_of_tokens,
+    merge_members,
+)
 from simkit.analysis.rbac.graph import access_graph
-from simkit.analysis.rbac.subject import identity_of, parse_subject
-from simkit.analysis.rbac.tables import bindings, roles, rules, subjects
+from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
+from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
+from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
+from simkit.analysis.upgrade.timeline import calendar, timeline
 
 __all__ = [
     "AccessDecision",
     "Audit",
+    "BlastRadius",
+    "Cut",
+    "Escalations",
     "Finding",
+    "Goal",
+    "Outcome",
+    "Outcomes",
+    "Path",
+    "PolicyEffect",
+    "Proof",
+    "Proofs",
+    "Proposal",
+    "RemovalReport",
     "Severity",
+    "Suite",
+    "Usage",
     "access_graph",
     "access_matrix",
+    "apply",
     "audit",
     "audit_events",
     "bindings",
+    "blast_radius",
+    "calendar",
     "can",
+    "cel",
+    "check",
     "compare",
+    "compare_paths",
+    "cut",
+    "escalations",
     "exposure",
+    "expression_costs",
     "findings",
     "findings_graph",
     "identity_of",
+    "least_privilege",
+    "members_of_audit_log",
+    "members_of_certificates",
+    "members_of_export",
+    "members_of_files",
+    "members_of_snapshot",
+    "members_of_tokens",
+    "merge_members",
+    "minimal_rules",
+    "next_steps",
+    "outsiders",
+    "parse_goal",
     "parse_subject",
+    "permission_goal",
     "permissions",
+    "policy_coverage",
+    "policy_effect",
+    "prove",
     "reach",
+    "read_access_requests",
+    "read_rules",
+    "read_suite",
+    "removal_report",
     "resource_matrix",
+    "risky_permissions",
     "roles",
     "rules",
     "subject_matrix",
+    "subject_parts",
     "subjects",
     "table_graph",
+    "text_of",
+    "timeline",
+    "unused_grants",
+    "usage",
+    "webhook_coverage",
     "who_can",
 ]

@@ -69,7 +69,7 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
         args.resource,
         subresource=args.subresource,
         name=args.name,
-        namespace=args.namespace,
+        namespace=args.namespace or None,
         url=args.url,
         api_group=args.api_group,
         groups=tuple(args.groups),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,17 +12,18 @@ from simkit.cluster import assembly
 from simkit.cluster.analysis_methods import AnalysisMethods
 from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.disabled_apis import runtime_config_disabling
-from simkit.cluster.manifests import manifests
-from simkit.cluster.options import Options
+from simkit.cluster.options import LATEST, Options
 from simkit.cluster.releases import at_release
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.attributes import Decision
-from simkit.meta.errors import StatusError
+from simkit.meta.domain import DEFAULT_NAMESPACE
+from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
-from simkit.meta.names import Key
+from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.snapshot.manifests import manifests
 from simkit.snapshot.protocol import Snapshot
 
 if TYPE_CHECKING:
@@ -43,11 +44,16 @@ class Cluster(AnalysisMethods):
     Parameters
     ----------
     release
-        The release that it behaves as.
+        The release that it behaves as; 1.30 unless said otherwise.
     seed
         Makes uids and generated names repeat.
     options
-        All settings at once; ``release`` and ``seed`` are not looked at then.
+        All settings at once, ``release`` and ``seed`` among them.
+
+    Raises
+    ------
+    SimkitError
+        Where ``options`` say another release or seed than the arguments.
 
     Examples
     --------
@@ -57,9 +63,9 @@ class Cluster(AnalysisMethods):
     'default'
     """
 
-    def __init__(self, release: str = "1.30", *, seed: int | None = None, options: Options | None = None) -> None:
+    def __init__(self, release: str | None = None, *, seed: int | None = None, options: Options | None = None) -> None:
         with collection_paused():
-            self._made = assembly.fresh(options or Options(release=release, seed=seed))
+            self._made = assembly.fresh(_options(release, seed, options))
         self.dump: Dump | None = None
         """Where the objects came from, for a cluster that was loaded."""
 
@@ -70,13 +76,22 @@ class Cluster(AnalysisMethods):
         return cluster
 
     @classmethod
-    def load(cls, source: Source, *, options: Options | None = None, **more: Any) -> Self:
+    def load(
+        cls,
+        source: Source,
+        *,
+        options: Options | None = None,
+        captured: Iterable[str | GroupResource] = (),
+        secrets: bool = False,
+        namespace: str = DEFAULT_NAMESPACE,
+    ) -> Self:
         """A cluster whose store holds the objects of a dump: see ``simkit.load``."""
         from simkit.snapshot.load import load
 
         options = options or Options()
         with collection_paused():
-            return cls.of(load(source, release=options.release, **more), options)
+            dump = load(source, release=options.release, captured=captured, secrets=secrets, namespace=namespace)
+            return cls.of(dump, options)
 
     @classmethod
     def of(cls, dump: Dump, options: Options | None = None) -> Self:
@@ -114,14 +129,22 @@ class Cluster(AnalysisMethods):
     def fork(self, *, release: str | None = None) -> Self:
         """An independent copy, in constant time; with a release, as a server of that release over the same objects."""
         options = None if release in (None, self.release) else at_release(self._made.options, str(release))
-        return self._of(self._made.fork(options), self.dump)
+        return self._derived(self._made.fork(options))
 
     def with_apis_disabled(self, *elements: str) -> Self:
         """A fork that no longer serves some versions, groups or resources: ``policy/v1beta1``, ``batch``, ..."""
         options = self._made.options
         off = runtime_config_disabling(self._made.engine.catalogue, elements)
         settings = {**options.runtime_config, **off}
-        return self._of(self._made.fork(replace(options, runtime_config=settings)), self.dump)
+        return self._derived(self._made.fork(replace(options, runtime_config=settings)))
+
+    def forked(self) -> ControlPlane:
+        """The parts of an independent copy."""
+        return self._made.fork(None)
+
+    def _derived(self, made: ControlPlane) -> Self:
+        """The cluster of parts that were forked from this one's."""
+        return self._of(made, self.dump)
 
     def settle(self) -> int:
         """Run the controllers until nothing is left to do; gives back the number of rounds."""
@@ -160,24 +183,28 @@ class Cluster(AnalysisMethods):
         placed = {**placed, "metadata": {**current, "resourceVersion": version}}
         return self._one("PUT", f"{path}/{name_of(obj)}", placed, identity)
 
-    def get(self, word: str, name: str, namespace: str = "") -> Object:
-        """One object by any word for its resource. Raises StatusError 404 where there is none."""
+    def get(self, word: str, name: str, namespace: str | None = None) -> Object:
+        """One object by any word for its resource; None is the namespace ``default``. Raises StatusError 404."""
         return self._one("GET", f"{self._path(word, namespace)}/{name}")
 
     def list(self, word: str, namespace: str | None = None) -> list[Object]:
         """The objects of a resource, of one namespace or (None) of all."""
         resource = self._made.catalogue.lookup(word)
+        if namespace == "" and resource.namespaced:
+            raise SimkitError("the namespace is empty: name one, or leave it out (None) for all of them")
         scope = f"/namespaces/{namespace}" if namespace and resource.namespaced else ""
         items = self._asked("GET", f"{resource.path}{scope}/{resource.resource}", None, None)["items"]
         return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
 
-    def delete(self, word: str, name: str, namespace: str = "", *, identity: Identity | None = None) -> Object:
+    def delete(self, word: str, name: str, namespace: str | None = None, *, identity: Identity | None = None) -> Object:
         """Delete one object; gives back what the server answers."""
         return self._one("DELETE", f"{self._path(word, namespace)}/{name}", None, identity)
 
-    def _path(self, word: str, namespace: str) -> str:
+    def _path(self, word: str, namespace: str | None) -> str:
         resource = self._made.catalogue.lookup(word)
-        scope = f"/namespaces/{namespace or 'default'}" if resource.namespaced else ""
+        if namespace == "" and resource.namespaced:
+            raise SimkitError(f"the namespace is empty: name one, or leave it out (None) for {DEFAULT_NAMESPACE!r}")
+        scope = f"/namespaces/{namespace or DEFAULT_NAMESPACE}" if resource.namespaced else ""
         return f"{resource.path}{scope}/{resource.resource}"
 
     def _collection(self, obj: Object) -> tuple[str, bool]:
@@ -230,7 +257,7 @@ class Cluster(AnalysisMethods):
 
         return past(self._made.store, self._made.catalogue, revision, self._made.captured)
 
-    def history(self, what: str | Object, name: str = "", namespace: str = "") -> History:
+    def history(self, what: str | Object, name: str = "", namespace: str | None = None) -> History:
         """What became of one object, with authors and differences: an object, or a word, a name and a namespace."""
         from simkit.cluster.object_history import history
 
@@ -280,7 +307,7 @@ class Cluster(AnalysisMethods):
         """A fork to try changes on; ``compare`` tells what they would do to access."""
         from simkit.cluster.trial import Trial
 
-        yield Trial(self)
+        yield Trial.on(self)
 
     # Files and wires
 
@@ -302,6 +329,16 @@ class Cluster(AnalysisMethods):
         from simkit.engine.http.server import serve
 
         return serve(self._made, port=port, bind_address=bind_address, kubeconfig=kubeconfig)
+
+
+def _options(release: str | None, seed: int | None, options: Options | None) -> Options:
+    """The settings that the arguments of a cluster say together."""
+    if options is None:
+        return Options(release=release or LATEST, seed=seed)
+    for name, said, there in (("release", release, options.release), ("seed", seed, options.seed)):
+        if said is not None and said != there:
+            raise SimkitError(f"{name} is {said!r}, and the options say {there!r}; say it in one place")
+    return options
 
 
 def status_error(response: Response) -> StatusError:

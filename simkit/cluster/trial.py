@@ -2,40 +2,77 @@
 
 from __future__ import annotations
 
-from html import escape
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Self
+
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.control_plane import ControlPlane
+from simkit.snapshot.protocol import Snapshot
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    import pandas as pd
 
-    from simkit.cluster.cluster import Cluster
+    from simkit.analysis.escalation.find.goal import Goal
+    from simkit.analysis.rbac.subject import Members
 
 
-class Trial:
-    """A fork of a cluster with everything a cluster has, and the way back to what it came from."""
+class Trial(Cluster):
+    """A fork of a cluster, which is a cluster, and knows what it came from."""
 
-    def __init__(self, origin: Cluster) -> None:
-        self.before, self.cluster = origin, origin.fork()
+    before: Cluster
+    """The cluster as it was, to which ``compare`` and ``compare_paths`` compare."""
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.cluster, name)
+    @classmethod
+    def on(cls, origin: Cluster) -> Self:
+        """A trial on a fork of a cluster."""
+        trial = cls._of(origin.forked(), origin.dump)
+        trial.before = origin
+        return trial
+
+    def _derived(self, made: ControlPlane) -> Self:
+        trial = super()._derived(made)
+        trial.before = self.before
+        return trial
 
     def __repr__(self) -> str:
-        return f"<Trial on a fork of {self.before!r}: now at revision {self.cluster.engine.store.revision}>"
+        return f"<Trial on a fork of {self.before!r}: now at revision {self.engine.store.revision}>"
 
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self)[1:-1])}</p>"
+    def compare(self, before: Snapshot | None = None) -> pd.DataFrame:
+        """Who gained and who lost what by the change, once the controllers have done their part.
 
-    def compare(self) -> DataFrame:
-        """Who gained and who lost what: see ``simkit.analysis.access.compare``."""
-        from simkit.analysis.access.compare import compare
+        Parameters
+        ----------
+        before
+            What to compare with; None: the cluster that the trial came from.
 
-        self.cluster.settle()
-        return compare(self.before.snapshot(), self.cluster.snapshot())
+        Returns
+        -------
+        DataFrame
+            As of ``Cluster.compare``.
+        """
+        self.settle()
+        return super().compare(before or self.before.snapshot())
 
-    def compare_paths(self, **more: Any) -> DataFrame:
-        """Which escalation paths are new and which are closed: see ``simkit.analysis.escalation.compare_paths``."""
-        from simkit.analysis.escalation import compare_paths
+    def compare_paths(
+        self,
+        before: Snapshot | None = None,
+        *,
+        goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
+        members: Members | None = None,
+    ) -> pd.DataFrame:
+        """The escalation paths that the change opens and closes, once the controllers have done their part.
 
-        self.cluster.settle()
-        return compare_paths(self.before.snapshot(), self.cluster.snapshot(), **more)
+        Parameters
+        ----------
+        before
+            What to compare with; None: the cluster that the trial came from.
+        goal, members
+            As of ``Cluster.compare_paths``.
+
+        Returns
+        -------
+        DataFrame
+            As of ``Cluster.compare_paths``.
+        """
+        self.settle()
+        return super().compare_paths(before or self.before.snapshot(), goal=goal, members=members)

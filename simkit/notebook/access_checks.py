@@ -84,7 +84,7 @@ class AccessCheck:
         if refused is not self.allowed:
             return Tried(self, line, status, passed=True)
         explained = can(
-            cluster.snapshot(), self.subject, self.verb, self.resource, name=self.name, namespace=self.namespace
+            cluster.snapshot(), self.subject, self.verb, self.resource, name=self.name, namespace=self.namespace or None
         )
         return Tried(self, line, status, passed=False, why=tuple(explained.explanation()))
 

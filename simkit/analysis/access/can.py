@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 
 from simkit.analysis.access.near_misses import NearMiss, near_misses
+from simkit.analysis.access.place import place_of
 from simkit.analysis.access.question import SINGLE_OBJECT_VERBS
 from simkit.analysis.access.remedies import Remedy, remedies
 from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
@@ -15,7 +16,7 @@ from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import NO_MEMBERS, identity_with_members, index_of
 from simkit.analysis.rbac.objects import display_name
-from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subject, text_of
+from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subject, several_groups, text_of
 from simkit.analysis.rendering import text_lines
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex
@@ -122,11 +123,11 @@ def can(
     *,
     subresource: str = "",
     name: str = "",
-    namespace: str = "",
+    namespace: str | None = None,
     url: str = "",
     api_group: str | None = None,
-    groups: tuple[str, ...] = (),
-    members: Members = NO_MEMBERS,
+    groups: Iterable[str] = (),
+    members: Members | None = None,
 ) -> AccessDecision:
     """Whether a subject may do something, with the evidence or the near misses.
 
@@ -138,7 +139,7 @@ def can(
     verb, resource, subresource, name, url, api_group
         As for ``who_can``; an empty name is a request that names no object.
     namespace
-        Where; empty for all namespaces at once. It is not looked at for resources without a namespace, unless the
+        Where; None: in all namespaces at once. It is not looked at for resources without a namespace, unless the
         group is given, as access reviews give it.
     groups, members
         Groups that the subject is in besides, as its identity provider says: by name, or as a table of their members.
@@ -148,6 +149,13 @@ def can(
     AccessDecision
         True in a condition if allowed; printed, it explains itself.
 
+    Raises
+    ------
+    UnknownResource, SimkitError
+        For words that name nothing, with near ones, for an empty namespace, and for ``groups`` as one text.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
     Notes
     -----
     The decision is the one of the access control authorizer, preceded by that for ``system:masters``. O(bindings that
@@ -155,14 +163,17 @@ def can(
 
     Examples
     --------
+    >>> from simkit.analysis import can
     >>> from simkit.snapshot.memory import MemorySnapshot
     >>> bool(can(MemorySnapshot([], captured=["*"]), "group:system:masters", "delete", "nodes"))
     True
     """
+    members = members or NO_MEMBERS
     index = index_of(snapshot)
     who = _named(subject) if isinstance(subject, Identity) else parse_subject(subject)
     asked = _permission(snapshot, index, (verb, resource, subresource, name, url, api_group))
-    where = namespace_of_request(asked, namespace)
+    where = namespace_of_request(asked, place_of(namespace) or "")
+    groups = several_groups(groups)
     ask = asked.ask(where, subject if isinstance(subject, Identity) else identity_with_members(who, members, groups))
     decision = MASTERS_DECISION if MASTERS in ask.identity.groups else index.authorize(ask)
     return AccessDecision(

@@ -40,6 +40,13 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
     What is compared is access, not objects: a permission that comes by another binding or another role than before,
     or that a wider one includes, has not changed.
 
+    Parameters
+    ----------
+    before
+        The snapshot to compare with: ``cluster.at(7)``, or ``other.snapshot()``.
+    after
+        The snapshot whose access is told.
+
     Returns
     -------
     DataFrame
@@ -47,10 +54,24 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
         (a namespace, or ``*``), verb, api_group, resource, name (empty: all), url; bindings, by which it has or had
         it, as a tuple of texts (``RoleBinding dev/readers``).
 
+    Raises
+    ------
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
     Notes
     -----
     Subjects are compared by the bindings that name them, not by those which name their groups: a group's change is the
     group's row. Wildcards are kept: who gained ``*`` has one row for it. O(changed subjects x their rules squared).
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> before = cluster.snapshot()
+    >>> _ = cluster.delete("clusterrolebinding", "cluster-admin")
+    >>> list(cluster.compare(before)["change"])
+    []
     """
     old, new = _holdings(index_of(before)), _holdings(index_of(after))
     rows = []

@@ -39,7 +39,7 @@ class _Model(BaseModel):
 
 
 class Access(_Model):
-    """What is done to what. ``namespace`` left out means anywhere, empty means the whole cluster at once."""
+    """What is done to what. ``namespace`` left out means anywhere, ``*`` the whole cluster at once."""
 
     verb: OneOrMore
     resource: str = ""
@@ -181,9 +181,37 @@ def read_suite(path: str | Path) -> Suite:
         raise SimkitError(f"{file}: {faults}") from None
 
 
-def check(snapshot: Snapshot, suite: Suite) -> Outcomes:
-    """The outcome of every expectation, in order. Raises IncompleteSnapshot where roles or bindings are missing."""
-    return Outcomes(Outcome(each, tuple(_failures(snapshot, each))) for each in suite.expectations)
+def check(snapshot: Snapshot, suite: Suite | str | Path) -> Outcomes:
+    """The outcome of every expectation, in order. Raises IncompleteSnapshot where roles or bindings are missing.
+
+    Parameters
+    ----------
+    suite
+        What ``read_suite`` reads, or the path of such a file.
+
+    Returns
+    -------
+    Outcomes
+        One outcome per expectation, in order; ``.passed`` tells whether all are met.
+
+    Raises
+    ------
+    SimkitError
+        Where the file is no suite, or an expectation names what is not there.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> from simkit.analysis import Suite
+    >>> nobody = {"verb": ["get"], "resource": "secrets", "allowed": ["sa:kube-system/*", "user:system:*"]}
+    >>> cluster.check(Suite(expectations=[{"name": "secrets are kept", "nobody": nobody}])).passed
+    True
+    """
+    known = suite if isinstance(suite, Suite) else read_suite(suite)
+    return Outcomes(Outcome(each, tuple(_failures(snapshot, each))) for each in known.expectations)
 
 
 def _failures(snapshot: Snapshot, expectation: Expectation) -> Iterator[str]:
@@ -215,7 +243,7 @@ def _asked(snapshot: Snapshot, access: SubjectAccess, *, wanted: bool) -> Iterat
                 verb,
                 access.resource,
                 name=access.name,
-                namespace=access.namespace or "",
+                namespace=access.namespace or None,
                 url=access.url,
                 groups=access.groups,
             )

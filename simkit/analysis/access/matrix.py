@@ -33,9 +33,9 @@ def access_matrix(
     subjects: Subject | str | Iterable[Subject | str] | None = None,
     *,
     resources: str | Iterable[str] | None = None,
-    verbs: str | Iterable[str] = VERBS,
+    verbs: str | Iterable[str] = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"),
     namespaces: Sequence[str] | None = None,
-    members: Members = NO_MEMBERS,
+    members: Members | None = None,
 ) -> pd.DataFrame:
     """What everybody may do with each resource in each namespace.
 
@@ -61,6 +61,13 @@ def access_matrix(
         column per verb, what ``can`` says of requests that name no object; bindings, those that allow any of it, as a
         tuple of texts (``RoleBinding dev/readers``). The first three columns are categories: a million rows stay small.
 
+    Raises
+    ------
+    UnknownResource, SimkitError
+        For words that name nothing, with near ones.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
     Notes
     -----
     O(grants of the subjects and their groups + rows). Rights for single names and URLs are not in it: see
@@ -68,12 +75,14 @@ def access_matrix(
 
     Examples
     --------
+    >>> from simkit.analysis import access_matrix
     >>> from simkit.snapshot.memory import MemorySnapshot
     >>> empty = MemorySnapshot([], captured=["*"])
     >>> found = access_matrix(empty, "group:system:masters", resources=["pods"], verbs=["get"])
     >>> found.values.tolist()
     [['group:system:masters', '*', 'pods', True, ('(no binding)',)]]
     """
+    members = members or NO_MEMBERS
     asked = _asked(snapshot, subjects)
     for verb in each_once(verbs):
         check_verb(verb, verbs_of(index_of(snapshot).all_grants()))
@@ -221,9 +230,9 @@ def resource_matrix(
     subject: Subject | str,
     *,
     resources: str | Iterable[str] | None = None,
-    verbs: str | Iterable[str] = VERBS,
-    namespace: str = "",
-    members: Members = NO_MEMBERS,
+    verbs: str | Iterable[str] = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"),
+    namespace: str | None = None,
+    members: Members | None = None,
 ) -> pd.DataFrame:
     """What a subject may do with each resource.
 
@@ -232,17 +241,38 @@ def resource_matrix(
     resources
         Words for resources; left out: every resource of the release, custom ones included.
     namespace
-        Where; empty for all namespaces at once.
+        Where; None: in all namespaces at once.
+    subject
+        As for ``can``.
+    verbs
+        The verbs, one column each.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
 
     Returns
     -------
     DataFrame
         One row per resource (``deployments.apps``), one column per verb, booleans: what ``can`` says.
 
+    Raises
+    ------
+    UnknownResource, SimkitError
+        For words that name nothing, with near ones.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
     Notes
     -----
     One decision per field, a few microseconds each.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.resource_matrix("group:system:masters", resources=["pods"], verbs=["get", "delete"]).values.tolist()
+    [[True, True]]
     """
+    members = members or NO_MEMBERS
     words = each_once(all_resources(snapshot) if resources is None else resources)
     columns = each_once(verbs)
     fields = [
@@ -257,10 +287,10 @@ def subject_matrix(
     resource: str,
     *,
     subjects: Subject | str | Iterable[Subject | str] | None = None,
-    verbs: str | Iterable[str] = VERBS,
+    verbs: str | Iterable[str] = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"),
     name: str = "",
-    namespace: str = "",
-    members: Members = NO_MEMBERS,
+    namespace: str | None = None,
+    members: Members | None = None,
 ) -> pd.DataFrame:
     """Who may do what with one resource.
 
@@ -268,13 +298,36 @@ def subject_matrix(
     ----------
     subjects
         Whom to ask about; left out: every user and service account that is known.
+    resource, name
+        What, as for ``who_can``.
+    verbs
+        The verbs, one column each.
+    namespace
+        Where; None: in all namespaces at once.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
 
     Returns
     -------
     DataFrame
         One row per subject (``sa:ns/name``), one column per verb, booleans: what ``can`` says. With ``subjects`` left
         out, those who may do nothing are not shown.
+
+    Raises
+    ------
+    UnknownResource, SimkitError
+        For words that name nothing, with near ones.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.subject_matrix("pods", subjects=["user:ann"], verbs=["get"]).loc["user:ann", "get"]
+    np.False_
     """
+    members = members or NO_MEMBERS
     asked = list(known_subjects(snapshot)) if subjects is None else _asked(snapshot, subjects)
     columns = each_once(verbs)
     question = partial(can, snapshot, resource=resource, name=name, namespace=namespace, members=members)

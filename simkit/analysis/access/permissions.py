@@ -36,7 +36,7 @@ COLUMNS: Final = (
 )
 
 
-def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members = NO_MEMBERS) -> pd.DataFrame:
+def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members | None = None) -> pd.DataFrame:
     """All rules that a subject has, in any namespace, by itself or by a group.
 
     Parameters
@@ -56,10 +56,25 @@ def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members 
         missing has one row with rule -1.
         Members of ``system:masters`` have a row for that.
 
+    Raises
+    ------
+    SimkitError
+        For a text that names no subject.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
     Notes
     -----
     O(rules of the grants of the subject and its groups).
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.permissions("user:ann").loc[0, ["scope", "verbs", "binding"]].tolist()
+    ['*', ('get',), 'system:discovery']
     """
+    members = members or NO_MEMBERS
     index, who, catalogue = index_of(snapshot), parse_subject(subject), catalogue_of(snapshot)
     rows: list[tuple[Any, ...]] = []
     for principal in principals_of(who, members):

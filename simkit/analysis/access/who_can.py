@@ -8,6 +8,7 @@ from typing import Any, Final
 import pandas as pd
 
 from simkit.analysis.access.grant_table import GRANT_COLUMNS, GrantTable, RuleMatch, grant_table
+from simkit.analysis.access.place import place_of
 from simkit.analysis.access.question import limits, question_of, verbs_of
 from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of, members_of
@@ -33,27 +34,27 @@ def who_can(
     url: str = "",
     api_group: str | None = None,
     expand_groups: bool = False,
-    members: Members = NO_MEMBERS,
+    members: Members | None = None,
     max_hops: int | None = None,
 ) -> pd.DataFrame:
     """Every subject that may do something, with the binding, role and rule that allow it.
 
     Parameters
     ----------
-    snapshot
-        What to look at. Roles and bindings of both kinds must be in it.
     verb
         A verb of requests, or one that the server asks about by itself: bind, escalate, impersonate, use, approve,
         sign, attest.
     resource
         Plural, singular, short name or kind, with group or subresource if wanted: ``pods``, ``po``,
         ``deployments.apps``, ``pods/log``. For the special verbs also users, groups, uids, userextras/KEY, signers.
+    subresource
+        The same as behind the slash of ``resource``.
     name
         One object. Empty: requests that name none, so that grants for single names do not count. None: any object,
         even if only one; the column ``names`` tells which.
     namespace
-        Where. None: in any namespace or in all; the empty string: only in the whole cluster. It has no meaning for
-        resources without a namespace and is not looked at there.
+        Where. None: in any namespace or in all; ``*``: only in the whole cluster. It has no meaning for resources
+        without a namespace and is not looked at there.
     url
         A path that is no resource, instead of a resource: ``/metrics``.
     api_group
@@ -90,17 +91,20 @@ def who_can(
 
     Examples
     --------
+    >>> from simkit.analysis import who_can
     >>> from simkit.snapshot.memory import MemorySnapshot
     >>> who_can(MemorySnapshot([], captured=["*"]), "get", "po")[["subject", "binding"]].values.tolist()
     [['group:system:masters', '(no binding)']]
     """
+    members = members or NO_MEMBERS
     index = index_of(snapshot)
+    where = place_of(namespace)
     asked = resolve_permission(
         snapshot, verb, resource, subresource=subresource, name=name or "", url=url, api_group=api_group
     )
     if api_group is None:
         check_verb(verb, verbs_of(index.all_grants()))
-    question = question_of(asked, namespace, any_name=name is None)
+    question = question_of(asked, where, any_name=name is None)
     found = _answered(grant_table(snapshot), index, question, asked)
     if expand_groups:
         rows = found.itertuples(index=False, name=None)

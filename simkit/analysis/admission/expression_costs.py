@@ -53,6 +53,18 @@ def expression_costs(snapshot: Snapshot) -> pd.DataFrame:
         the language's units; None for most where nothing bounds it); measured and runs (the greatest cost over so
         many objects of the snapshot, for policies that are in force); error (why it does not compile).
         Most expensive first.
+
+    Raises
+    ------
+    SimkitError
+        For a policy that cannot be read.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> len(cluster.expression_costs())
+    0
     """
     rows = [*_policies(snapshot), *_webhooks(snapshot), *_definitions(snapshot)]
     rows.sort(key=lambda row: (-(row[6] or 0), -(row[5] if row[5] is not None else _BOUNDLESS), row[1], row[2]))

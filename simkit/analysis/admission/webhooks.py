@@ -36,12 +36,18 @@ def webhook_coverage(snapshot: Snapshot) -> pd.DataFrame:
         answer of the webhook the object cannot be written; or ``Ignore``), target (its service or URL), resource,
         namespace, name. Match conditions are not looked at, since they may depend on who writes.
 
+    Raises
+    ------
+    SimkitError
+        For a webhook that cannot be read.
+
     Notes
     -----
     O(webhooks x objects of the kinds that they name).
 
     Examples
     --------
+    >>> from simkit.analysis import webhook_coverage
     >>> from simkit.snapshot.memory import MemorySnapshot
     >>> list(webhook_coverage(MemorySnapshot([])).columns)[:3]
     ['kind', 'configuration', 'webhook']

@@ -38,7 +38,6 @@ from simkit.analysis.escalation.find.queries import (
     escalations,
     next_steps,
     outsiders,
-    within_hops,
 )
 from simkit.analysis.escalation.prove.proof import Proof, Proofs, prove
 from simkit.analysis.escalation.prove.risky_permissions import risky_permissions
@@ -74,5 +73,4 @@ __all__ = [
     "prove",
     "risky_permissions",
     "subject_goal",
-    "within_hops",
 ]

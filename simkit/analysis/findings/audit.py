@@ -15,12 +15,12 @@ from simkit.analysis.findings.check import Check, Finding, Skipped
 from simkit.analysis.findings.drift import DRIFT_CHECKS
 from simkit.analysis.findings.holders import risky_permission_checks
 from simkit.analysis.findings.loose import LOOSE_CHECKS
-from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.findings.survey import Survey
 from simkit.analysis.findings.wide import WIDE_CHECKS
 from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, display_name, require_captured
-from simkit.analysis.rbac.subject import Members
+from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.garbage_collection import collection_paused
@@ -108,7 +108,7 @@ def audit(
     *,
     include_defaults: bool = False,
     checks: Iterable[str] | None = None,
-    members: Members = NO_MEMBERS,
+    members: Members | None = None,
     managed: Iterable[str] = (),
     rules: Iterable[Check] = (),
 ) -> Audit:
@@ -127,6 +127,12 @@ def audit(
     rules
         Checks of one's own: see ``simkit.analysis.findings.custom``.
 
+    Returns
+    -------
+    Audit
+        ``.to_frame()`` has one row per finding, ``.summary()`` one per check, ``.skipped`` the checks that could
+        not be made, each with the reason; ``len`` is the number of findings.
+
     Raises
     ------
     IncompleteSnapshot
@@ -138,10 +144,12 @@ def audit(
 
     Examples
     --------
+    >>> from simkit.analysis import audit
     >>> from simkit.snapshot.memory import MemorySnapshot
     >>> audit(MemorySnapshot([], captured=["*"]))
     <Audit: no findings; 0 defaults set aside>
     """
+    members = members or NO_MEMBERS
     require_captured(snapshot, RBAC)
     own = tuple(rules)
     with collection_paused():
@@ -165,9 +173,45 @@ def _found(survey: Survey, checks: Iterable[Check]) -> tuple[list[Finding], list
     return findings, skipped
 
 
-def findings(snapshot: Snapshot, **more: Any) -> pd.DataFrame:
-    """What an auditor should look at, as a table: ``audit(...).frame()``, with the parameters of ``audit``."""
-    return audit(snapshot, **more).to_frame()
+def findings(
+    snapshot: Snapshot,
+    *,
+    include_defaults: bool = False,
+    checks: Iterable[str] | None = None,
+    members: Members | None = None,
+    managed: Iterable[str] = (),
+    rules: Iterable[Check] = (),
+) -> pd.DataFrame:
+    """What an auditor should look at, as a table: ``audit(...).to_frame()``.
+
+    ``audit`` also tells which checks were skipped, and why.
+
+    Parameters
+    ----------
+    include_defaults, checks, members, managed, rules
+        As for ``audit``.
+
+    Returns
+    -------
+    DataFrame
+        One row per finding, worst first: severity, check, namespace, subjects (a tuple), binding, role, rules, message,
+        fix, command.
+
+    Raises
+    ------
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> from simkit.analysis import findings
+    >>> from simkit.snapshot.memory import MemorySnapshot
+    >>> len(findings(MemorySnapshot([], captured=["*"])))
+    0
+    """
+    return audit(
+        snapshot, include_defaults=include_defaults, checks=checks, members=members, managed=managed, rules=rules
+    ).to_frame()
 
 
 def _chosen(ids: Iterable[str] | None, own: tuple[Check, ...]) -> tuple[Check, ...]:
@@ -183,7 +227,7 @@ def _chosen(ids: Iterable[str] | None, own: tuple[Check, ...]) -> tuple[Check, .
 
 def _row(finding: Finding) -> tuple[Any, ...]:
     return (
-        *(finding.severity.word, finding.check, finding.namespace, listed(finding.subjects)),
+        *(finding.severity.word, finding.check, finding.namespace, tuple(map(text_of, finding.subjects))),
         *(_written(finding.binding), _written(finding.role), finding.rules),
         *(finding.message, finding.fix, finding.command),
     )

@@ -36,8 +36,15 @@ def _held(snapshot: Snapshot, include_defaults: bool, members: Members) -> Mappi
     return found(snapshot) if include_defaults or members else _usual.of(snapshot, found)
 
 
-def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Members = NO_MEMBERS) -> pd.DataFrame:
+def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame:
     """How many subjects hold which risky permission where.
+
+    Parameters
+    ----------
+    include_defaults
+        Whether to count what the server's own roles and bindings give.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
 
     Returns
     -------
@@ -45,7 +52,20 @@ def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Mem
         One row per namespace in which somebody holds one by a binding there, after a first row ``*`` for the
         whole cluster; one column per risky permission; numbers of users, groups and service accounts. Limits to
         single names are not looked at.
+
+    Raises
+    ------
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> len(cluster.exposure())
+    0
     """
+    members = members or NO_MEMBERS
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for power, holding in _held(snapshot, include_defaults, members).items():
         for _, namespace in holding:
@@ -56,8 +76,15 @@ def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Mem
     return pd.DataFrame(fields, index=pd.Index(places, name="namespace", dtype=object), columns=names, dtype=int)
 
 
-def reach(snapshot: Snapshot, *, include_defaults: bool = False, members: Members = NO_MEMBERS) -> pd.DataFrame:
+def reach(snapshot: Snapshot, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame:
     """The subjects by what they could do.
+
+    Parameters
+    ----------
+    include_defaults
+        Whether to count what the server's own roles and bindings give.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
 
     Returns
     -------
@@ -65,7 +92,20 @@ def reach(snapshot: Snapshot, *, include_defaults: bool = False, members: Member
         One row per subject that holds a risky permission, those with the longest reach first: subject (``sa:ns/name``);
         cluster_wide, how many it holds in the whole cluster; in_namespaces, how many others
         it holds in at least one namespace; namespaces, how many those are; risky_permissions, their ids.
+
+    Raises
+    ------
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> len(cluster.reach())
+    0
     """
+    members = members or NO_MEMBERS
     held: dict[Subject, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for power, holding in _held(snapshot, include_defaults, members).items():
         for subject, namespace in holding:

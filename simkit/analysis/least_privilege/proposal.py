@@ -155,9 +155,29 @@ def least_privilege(
     sandbox
         Where the proposal shall be verified: ``cluster.least_privilege`` gives the cluster itself.
 
+    Returns
+    -------
+    Proposal
+        ``.to_frame()`` has one row per subject: subject, before and after (numbers of permissions), roles, reused, new;
+        ``.manifests()`` are the objects to apply, ``.verify()`` tries them on a fork.
+
+    Raises
+    ------
+    SimkitError
+        For an audit log that is not there, and a text that is no subject.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
     Notes
     -----
     What was not asked for while the log was written is taken away: a log should cover rare work too.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> len(cluster.least_privilege([]))
+    0
     """
     used = usage(snapshot, audit_log)
     chosen = tuple(sorted(map(parse_subject, subjects) if subjects is not None else filter(_is_plain, used.by_subject)))

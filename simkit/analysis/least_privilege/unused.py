@@ -40,6 +40,11 @@ Marks = Mapping[tuple[Key, Subject, int], Counter[Action]]
 def unused_grants(snapshot: Snapshot, used: Usage) -> pd.DataFrame:
     """What the bindings of a snapshot grant and a log does not show in use.
 
+    Parameters
+    ----------
+    used
+        What is in use, as ``usage`` tells it.
+
     Returns
     -------
     DataFrame
@@ -47,6 +52,18 @@ def unused_grants(snapshot: Snapshot, used: Usage) -> pd.DataFrame:
         binding; ``unused rule``; ``unused part``; ``wildcard``: used, but by a few of the things that a ``*`` stands
         for); subject; scope; binding_kind, binding, role_kind, role, rule; granted,
         used, unused, as ``verb resource.group`` each. The server's default bindings are not listed.
+
+    Raises
+    ------
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> len(cluster.unused_grants(cluster.usage([])))
+    0
     """
     marks = _marked(snapshot, used.allowed)
     kept = default_bindings(snapshot)

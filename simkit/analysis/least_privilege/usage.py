@@ -65,9 +65,28 @@ def usage(snapshot: Snapshot, audit_log: AuditLog | Iterable[AccessRequest]) -> 
     audit_log
         See ``read_access_requests``; or uses that were read before.
 
+    Returns
+    -------
+    Usage
+        ``.to_frame()`` has one row per subject and action: subject, action, namespace, times.
+
+    Raises
+    ------
+    SimkitError
+        For an audit log that is not there.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
     Notes
     -----
     O(events + different requests x bindings of their subject).
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> len(cluster.usage([]))
+    0
     """
     allowed: Counter[tuple[Identity, Action]] = Counter()
     denied: Counter[tuple[Identity, Action]] = Counter()

@@ -43,6 +43,23 @@ def members_of_snapshot(snapshot: Snapshot) -> MembershipTable:
 
     These are: requests for certificates, which tell the groups of who asked; the config map ``aws-auth`` (of a dump
     with the values of config maps); and the groups that OpenShift keeps.
+
+    Returns
+    -------
+    MembershipTable
+        Group name to subjects, as the argument ``members`` of all questions takes it.
+
+    Raises
+    ------
+    YAMLError
+        Where the config map ``aws-auth`` holds no YAML.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.members_of_snapshot()
+    {}
     """
     captured, pairs = snapshot.captured(), list[Pair]()
     if _REQUESTS in captured:

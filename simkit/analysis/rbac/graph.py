@@ -33,10 +33,22 @@ def access_graph(snapshot: Snapshot, *, rules: bool = True) -> nx.MultiDiGraph[A
         ``namespace``, roles ``exists``, rules their ``rule``. Edges go subject to binding (``relation`` "named by"),
         binding to role ("refers to") and role to rule ("holds").
 
+    Raises
+    ------
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
     Notes
     -----
     O(subjects of all bindings + rules of all roles). Implied groups are not drawn: who belongs to
     ``system:authenticated`` is everybody.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.access_graph(rules=False).number_of_edges() > 50
+    True
     """
     graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph()
     for key, role in all_roles(snapshot):

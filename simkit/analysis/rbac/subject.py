@@ -85,7 +85,7 @@ def identity_of(subject: Subject | str, groups: Iterable[str] = ()) -> Identity:
     >>> identity_of("group:devs").groups
     ('devs', 'system:authenticated')
     """
-    subject, extra = parse_subject(subject), tuple(groups)
+    subject, extra = parse_subject(subject), several_groups(groups)
     if subject.kind == SERVICE_ACCOUNT:
         known = service_account(subject.namespace, subject.name)
         return Identity(known.user, _merged(extra, known.groups))
@@ -93,6 +93,19 @@ def identity_of(subject: Subject | str, groups: Iterable[str] = ()) -> Identity:
         return Identity("", _merged((subject.name, *extra), implied_groups(subject.name)))
     implied = UNAUTHENTICATED if subject.name == ANONYMOUS else AUTHENTICATED
     return Identity(subject.name, _merged(extra, (implied,)))
+
+
+def several_groups(groups: Iterable[str]) -> tuple[str, ...]:
+    """Names of groups, as a tuple. Raises SimkitError for a single text, whose letters would be taken for names.
+
+    Examples
+    --------
+    >>> several_groups(["devs"])
+    ('devs',)
+    """
+    if isinstance(groups, str):
+        raise SimkitError(f"groups are several names, not one text; write groups=[{groups!r}]")
+    return tuple(groups)
 
 
 def implied_groups(group: str) -> tuple[str, ...]:

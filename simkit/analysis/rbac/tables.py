@@ -96,6 +96,13 @@ def subjects(snapshot: Snapshot) -> pd.DataFrame:
     ------
     IncompleteSnapshot
         Where bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.subjects()["subject"].tolist()[0]
+    'group:system:authenticated'
     """
     wide: Counter[Subject] = Counter()
     local: Counter[Subject] = Counter()
@@ -122,6 +129,18 @@ def bindings(snapshot: Snapshot) -> pd.DataFrame:
     DataFrame
         One row per binding and subject: binding_kind, namespace (empty: cluster-wide), binding, role_kind, role,
         role_exists, subject. A binding without subjects has one row whose subject is empty.
+
+    Raises
+    ------
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.bindings().query("binding == 'cluster-admin'")["subject"].tolist()
+    ['group:system:masters']
     """
     known = {key for key, _ in all_roles(snapshot)}
     rows = []
@@ -141,6 +160,18 @@ def roles(snapshot: Snapshot) -> pd.DataFrame:
     DataFrame
         One row per role: role_kind, namespace, role, rules (their number), aggregated (its rules are collected from
         other roles), bootstrap (it carries the label of the server's own defaults), bindings (how many name it).
+
+    Raises
+    ------
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.roles().query("role == 'view'")["aggregated"].tolist()
+    [True]
     """
     used: Counter[Key] = Counter(binding.role for binding in all_bindings(snapshot))
     rows = []
@@ -160,6 +191,18 @@ def rules(snapshot: Snapshot) -> pd.DataFrame:
     DataFrame
         One row per rule: role_kind, namespace, role, rule (its index in the role), and verbs, api_groups, resources,
         resource_names and urls as tuples of strings.
+
+    Raises
+    ------
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.rules().query("role == 'cluster-admin'")["verbs"].tolist()
+    [('*',), ('*',)]
     """
     rows = []
     for key, role in all_roles(snapshot):

@@ -1,1 +1,22 @@
 """Use of API versions that a release removes, and the lives of versions."""
+
+from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
+from simkit.analysis.upgrade.timeline import calendar, timeline
+from simkit.logic.lifecycle import History, check, of_releases, plan, read_history
+from simkit.schema.lifecycle import lifecycle_of, spans
+from simkit.schema.releases import RELEASES
+
+__all__ = [
+    "RELEASES",
+    "History",
+    "RemovalReport",
+    "calendar",
+    "check",
+    "lifecycle_of",
+    "of_releases",
+    "plan",
+    "read_history",
+    "removal_report",
+    "spans",
+    "timeline",
+]

@@ -162,6 +162,13 @@ def removal_report(
     -----
     The cluster is not changed: recorded writes are executed on forks alone. O(size of the snapshot + recorded
     requests).
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.removal_report(release="1.32").has_impact
+    False
     """
     if bool(elements) == bool(release):
         raise SimkitError("give either API versions to disable or a release to upgrade to")

@@ -54,8 +54,14 @@ def timeline(
         of its beginning), until (the first release that no longer has it; empty: no end in sight), start and end
         (days; the latest day of the table where there is no end), objects and callers (None where not asked).
 
+    Raises
+    ------
+    SimkitError
+        For an audit log that is not there.
+
     Examples
     --------
+    >>> from simkit.analysis import timeline
     >>> timeline(["batch"], kinds=["CronJob"])[["api_version", "phase", "first", "until"]].values.tolist()[:2]
     [['batch/v1beta1', 'beta', '1.8', '1.21'], ['batch/v1beta1', 'deprecated', '1.21', '1.25']]
     """

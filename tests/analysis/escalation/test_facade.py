@@ -41,12 +41,12 @@ def test_paths_are_found_drawn_proven_and_cut() -> None:
 
 
 def test_its_own_traffic_is_the_log_for_least_privilege() -> None:
-    """Unless another one is named."""
+    """The events that it recorded itself are a log as any other."""
     cluster = Cluster(options=Options(seed=2, audit_policy="Metadata"))
     for obj in OBJECTS:
         cluster.apply([obj])
     cluster.perform(Request.of("GET", "/api/v1/namespaces/dev/pods"), identity=service_account("ops", "admin"))
-    made = cluster.least_privilege(subjects=["sa:ops/admin"])
+    made = cluster.least_privilege(cluster.audit_log(), ["sa:ops/admin"])
     assert made.verify()
     assert "least-privilege:ops:admin" in made.yaml()
 

@@ -304,7 +304,7 @@ def test_forks_call_nobody_and_tell() -> None:
         refused = ask(trial, "GET", f"{V2}/w")
         made = ask(trial, "POST", V2, widget("x", "v2", width=5))
         assert (made.status, ask(trial, "GET", f"{V2}/x").object["spec"]) == (201, {"width": 5})
-        calls = trial.cluster.uncalled_webhooks()
+        calls = trial.uncalled_webhooks()
     assert (refused.status, "may not be called" in refused.object["message"]) == (500, True)
     assert list(calls["kind"]) == ["conversion", "conversion"]
     assert list(calls["about"]) == ["Widget default/w to example.com/v2", "Widget default/x to example.com/v1"]

@@ -11,7 +11,7 @@ from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.escalation.cut.hitting_set import cheapest_hitting_set
 from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, Removal, changes_of
 from simkit.analysis.escalation.cut.result import Cut, after
-from simkit.analysis.escalation.find.goal import CLUSTER, Goal, parse_goal
+from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.search import always, path_towards, towards
@@ -51,13 +51,13 @@ def trusted(snapshot: Snapshot) -> Callable[[Subject], bool]:
 
 def cut(
     snapshot: Snapshot,
-    goal: Goal | str = CLUSTER,
+    goal: Goal | str = "cluster-admin",
     *,
     sources: Iterable[Subject | str] | None = None,
     audit_log: AuditLog | None = None,
     keep: Iterable[Subject | str] = (),
     direct: bool = False,
-    members: Members = NO_MEMBERS,
+    members: Members | None = None,
     sandbox: Sandbox | None = None,
 ) -> Cut:
     """The cheapest set of changes after which nobody gets to a goal who should not.
@@ -77,6 +77,8 @@ def cut(
         Whether those who have the goal without a step are to lose it too.
     sandbox
         Where the cut shall be verified: ``cluster.cut`` gives the cluster itself.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
 
     Returns
     -------
@@ -84,12 +86,27 @@ def cut(
         Subjects taken out of bindings and permissions taken out of rules, weighed by the access that others lose with
         them. Bindings and roles that the server makes itself are not touched.
 
+    Raises
+    ------
+    SimkitError
+        For a text that is no subject or no goal, and for an audit log that is not there.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
     Notes
     -----
     A minimum cut with weights: paths are found, a cheapest set that meets all of them is chosen, and paths are looked
     for again, until none is left. Each step of a path may be closed at any of its needs, and a need that several
     grants meet is closed when all of them are.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> len(cluster.cut("cluster-admin"))
+    0
     """
+    members = members or NO_MEMBERS
     cutter = _Cutter(snapshot, parse_goal(goal), audit_log, frozenset(map(parse_subject, keep)), members)
     return replace(cutter.run(sources, direct=direct), sandbox=sandbox)
 

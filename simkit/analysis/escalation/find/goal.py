@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
+from simkit.analysis.access.place import WHOLE_CLUSTER, place_of
 from simkit.analysis.access.question import question_of
-from simkit.analysis.access.resolve import resolve_permission
+from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS, URL_VERBS, resolve_permission
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.states import ALL, CLUSTER_ADMIN, AttackState, role_of, subject_state
@@ -125,17 +126,18 @@ def permission_goal(
 ) -> Goal:
     """Being allowed something, in words as ``who_can`` takes them."""
     title = f"{verb} {resource}" + (f"/{subresource}" if subresource else "") + (f" {name!r}" if name else "")
-    title += f" in {namespace}" if namespace else "" if namespace is None else " everywhere"
+    title += "" if namespace is None else " everywhere" if namespace == WHOLE_CLUSTER else f" in {namespace}"
 
     def question(graph: EscalationGraph) -> Question:
         asked = resolve_permission(
             graph.snapshot, verb, resource, subresource=subresource, name=name or "", api_group=api_group
         )
-        return question_of(asked, namespace, any_name=name is None)
+        return question_of(asked, where, any_name=name is None)
 
+    where = place_of(namespace)
     plural, _, behind = resource.partition("/")
     plural, _, dotted = plural.partition(".")
-    access = AccessQuestion(verb, plural, api_group or dotted, namespace or "", name or "", subresource or behind)
+    access = AccessQuestion(verb, plural, api_group or dotted, where or "", name or "", subresource or behind)
     return Goal(title, lambda graph: _allowed(graph, question(graph)), access, question)
 
 
@@ -183,6 +185,8 @@ def _allowed(graph: EscalationGraph, question: Question) -> Test:
     return test
 
 
+VERBS: Final = frozenset((*REQUEST_VERBS, *URL_VERBS, *SPECIAL_VERBS, ALL))
+"""The verbs that a goal in words may begin with; ``permission_goal`` takes any."""
 KNOWN: Final = {goal.name: goal for goal in (CLUSTER, ALL_SECRETS, NODE)}
 
 
@@ -209,8 +213,8 @@ def parse_goal(goal: Goal | str) -> Goal:
     if not rest and ":" in goal:
         return subject_goal(goal)
     resource, _, where = rest.partition(" in ")
-    if not rest or " " in resource:
-        near = get_close_matches(goal, KNOWN, 1)
+    near = get_close_matches(goal.lower(), KNOWN, 1, cutoff=0.8)
+    if not rest or " " in resource or first not in VERBS or near:
         raise SimkitError(
             f"{goal!r} is no goal{f'; did you mean {near[0]!r}?' if near else ''}; known are {', '.join(KNOWN)}, "
             "'namespace NAME', 'impact ID', 'user:NAME', 'group:NAME', 'sa:NAMESPACE/NAME' and "

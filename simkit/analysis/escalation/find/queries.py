@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import pandas as pd
 
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.goal import ALL_SECRETS, CLUSTER, NODE, Goal, parse_goal, permission_goal
+from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.networkx_graph import networkx_graph
 from simkit.analysis.escalation.find.path import Path, shortest_first
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = ("subject", "goal", "hops", "cost", "severity", "primitives", "path")
 REACH_COLUMNS: Final = ("place", "kind", "name", "namespace", "hops", "cost", "primitives")
-WELL_KNOWN: Final = (CLUSTER, ALL_SECRETS, NODE)
+WELL_KNOWN: Final = ("cluster-admin", "all secrets", "a node")
 Ways = Literal["best", "each"]
 
 
@@ -124,12 +124,12 @@ def escalations(
     snapshot: Snapshot,
     subject: Subject | str | Iterable[Subject | str] | None = None,
     *,
-    goal: Goal | str | Iterable[Goal | str] = WELL_KNOWN,
+    goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
     by: By = "hops",
     ways: Ways = "best",
     max_hops: int | None = None,
     direct: bool = False,
-    members: Members = NO_MEMBERS,
+    members: Members | None = None,
     sandbox: Sandbox | None = None,
 ) -> Escalations:
     """The best path of each subject to each goal, or the best one for each first step that the subject can take.
@@ -152,6 +152,22 @@ def escalations(
         Groups that the cluster does not keep, as for ``who_can``.
     sandbox
         Where the paths shall be proven: ``cluster.escalations`` gives the cluster itself.
+    max_hops
+        Longer paths do not count. It goes with ``by="hops"`` only.
+
+    Returns
+    -------
+    Escalations
+        The paths, the shortest first. ``.to_frame()`` has one row per path: subject, goal, hops, cost, severity,
+        primitives (ids), path (what is passed); ``.prove()`` executes them.
+
+    Raises
+    ------
+    SimkitError
+        For a text that is no subject or no goal, for a pod that is not there, and for ``max_hops`` with
+        ``by="cost"``.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
 
     Notes
     -----
@@ -159,24 +175,37 @@ def escalations(
 
     Examples
     --------
+    >>> from simkit.analysis import escalations
     >>> from simkit.snapshot.memory import MemorySnapshot
     >>> len(escalations(MemorySnapshot([], captured=["*"])))
     0
     """
+    members = members or NO_MEMBERS
+    check_limit(by, max_hops)
     graph = graph_of(snapshot, members)
     goals = [parse_goal(one) for one in ([goal] if isinstance(goal, Goal | str) else goal)]
     sources = graph.sources() if subject is None else _places(graph, subject)
     every = subject is None
     paths: list[Path] = []
     for one in goals:
-        within = max_hops if by == "hops" else None
-        found = towards(graph, one, sources=None if every else sources, by=by, within=within)
+        found = towards(graph, one, sources=None if every else sources, by=by, within=max_hops)
         for state in sources:
             if state in found and _counts(state, every):
                 best = path_towards(found, state, one)
                 some = [best] if ways == "best" else each_way(graph, found, state, one)
                 paths += [path for path in dict.fromkeys((*some, best)) if _listed(path, direct, max_hops)]
     return _found(graph, shortest_first(paths), members, sandbox)
+
+
+def check_limit(by: By, max_hops: int | None) -> None:
+    """Nothing for a limit that the search keeps to; SimkitError for one that it could only apply to its results."""
+    if max_hops is not None and max_hops < 0:
+        raise SimkitError(f"max_hops is {max_hops}; write 0 for no step at all, or leave it out for any number")
+    if max_hops is not None and by == "cost":
+        raise SimkitError(
+            "max_hops limits the shortest paths, and by='cost' looks for the cheapest, which may be longer; "
+            "leave one of them out"
+        )
 
 
 def _found(graph: EscalationGraph, paths: Iterable[Path], members: Members, sandbox: Sandbox | None) -> Escalations:
@@ -189,16 +218,39 @@ def _listed(path: Path, direct: bool, within: int | None) -> bool:
 
 
 def next_steps(
-    snapshot: Snapshot, subject: Subject | str, *, members: Members = NO_MEMBERS, sandbox: Sandbox | None = None
+    snapshot: Snapshot, subject: Subject | str, *, members: Members | None = None, sandbox: Sandbox | None = None
 ) -> Escalations:
     """Every single step that a subject can take: what it would be, have or harm after it.
 
+    Parameters
+    ----------
+    subject
+        As for ``escalations``: one.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
+    sandbox
+        Where the steps shall be proven.
+
+    Returns
+    -------
+    Escalations
+        One path of a single step each.
+
+    Raises
+    ------
+    SimkitError
+        For a text that is no subject.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
     Examples
     --------
+    >>> from simkit.analysis import next_steps
     >>> from simkit.snapshot.memory import MemorySnapshot
     >>> list(next_steps(MemorySnapshot([], captured=["*"]), "alice"))
     []
     """
+    members = members or NO_MEMBERS
     graph = graph_of(snapshot, members)
     start = place_of(graph, subject)
     paths = []
@@ -236,12 +288,12 @@ def place_of(graph: EscalationGraph, subject: Subject | str) -> AttackState:
 
 def outsiders(
     snapshot: Snapshot,
-    goal: Goal | str = CLUSTER,
+    goal: Goal | str = "cluster-admin",
     *,
     allowed: Iterable[str] = (),
     max_hops: int | None = None,
     direct: bool = True,
-    members: Members = NO_MEMBERS,
+    members: Members | None = None,
 ) -> Escalations:
     """The paths of all who should not reach a goal: an expectation that holds if there is none.
 
@@ -252,12 +304,32 @@ def outsiders(
         ``sa:kube-system/*``).
     max_hops
         Longer ways do not count.
+    goal
+        What for: see ``parse_goal``.
+    direct
+        Whether those count too who have the goal without any step.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
+
+    Returns
+    -------
+    Escalations
+        The best path of everybody else who gets there; false in a condition if there is none.
+
+    Raises
+    ------
+    SimkitError
+        For a text that is no goal.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
 
     Examples
     --------
+    >>> from simkit.analysis import outsiders
     >>> from simkit.snapshot.memory import MemorySnapshot
-    >>> assert not outsiders(MemorySnapshot([], captured=["*"]), allowed=["group:platform"], within_hops=3)
+    >>> assert not outsiders(MemorySnapshot([], captured=["*"]), allowed=["group:platform"], max_hops=3)
     """
+    members = members or NO_MEMBERS
     patterns = tuple(allowed)
     found = escalations(snapshot, goal=goal, max_hops=max_hops, direct=direct, members=members)
     paths = tuple(path for path in found if not any(fnmatchcase(path.subject, pattern) for pattern in patterns))
@@ -317,15 +389,42 @@ def blast_radius(
     *,
     max_hops: int | None = None,
     by: By = "hops",
-    members: Members = NO_MEMBERS,
+    members: Members | None = None,
 ) -> BlastRadius:
     """All that a subject, or code in a pod (``pod:ns/name``), can get to.
+
+    Parameters
+    ----------
+    subject
+        As for ``escalations``: one.
+    max_hops
+        Places further away do not count. It goes with ``by="hops"`` only.
+    by
+        Whether the fewest hops or the least cost are best.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
 
     Returns
     -------
     BlastRadius
         ``reached`` has one row per place: place, kind, name, namespace, hops, cost, primitives on the way.
+
+    Raises
+    ------
+    SimkitError
+        For a text that is no subject, for a pod that is not there, and for ``max_hops`` with ``by="cost"``.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.blast_radius("user:ann").cluster_admin
+    False
     """
+    members = members or NO_MEMBERS
+    check_limit(by, max_hops)
     graph = graph_of(snapshot, members)
     start = place_of(graph, subject)
     found = from_places(graph, [start], by=by, within=max_hops)
@@ -345,17 +444,41 @@ def compare_paths(
     before: Snapshot,
     after: Snapshot,
     *,
-    goal: Goal | str | Iterable[Goal | str] = WELL_KNOWN,
-    members: Members = NO_MEMBERS,
+    goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
+    members: Members | None = None,
 ) -> pd.DataFrame:
     """The paths that are new and those that are closed, between two snapshots or in a what-if.
+
+    Parameters
+    ----------
+    before, after
+        The snapshots.
+    goal
+        What for: see ``parse_goal``.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
 
     Returns
     -------
     DataFrame
         One row per subject and goal whose best path appeared (``new``), went away (``closed``), or became shorter or
         longer: change, then the columns of ``Escalations.to_frame`` and hops_before.
+
+    Raises
+    ------
+    SimkitError
+        For a text that is no goal.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> len(cluster.compare_paths(cluster.snapshot()))
+    0
     """
+    members = members or NO_MEMBERS
     old = {
         (path.subject, path.goal.name): path for path in escalations(before, goal=goal, direct=True, members=members)
     }
@@ -377,18 +500,3 @@ def _change(was: Path | None, now: Path | None) -> str:
     if was.hops == now.hops:
         return ""
     return "shorter" if now.hops < was.hops else "longer"
-
-
-def within_hops(
-    snapshot: Snapshot,
-    verb: str,
-    resource: str,
-    hops: int,
-    *,
-    members: Members = NO_MEMBERS,
-    **words: Any,
-) -> Escalations:
-    """Everybody who is allowed something after at most so many steps, with the way; at once for none."""
-    return escalations(
-        snapshot, goal=permission_goal(verb, resource, **words), max_hops=hops, direct=True, members=members
-    )

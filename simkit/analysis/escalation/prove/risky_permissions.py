@@ -45,7 +45,7 @@ def risky_permissions(
     subject: Subject | str | Iterable[Subject | str] | None = None,
     *,
     sandbox: Sandbox | None = None,
-    members: Members = NO_MEMBERS,
+    members: Members | None = None,
 ) -> pd.DataFrame:
     """Every primitive whose needs a subject meets, by all its grants together.
 
@@ -55,6 +55,8 @@ def risky_permissions(
         Who: as for ``escalations``, or None for all whom bindings name that are not the server's own.
     sandbox
         Where to execute what can be executed: ``cluster.powers`` gives the cluster itself.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
 
     Returns
     -------
@@ -79,12 +81,21 @@ def risky_permissions(
         leads_to, granted_by, mitigation
             The end of the step, the first source of each need as a tuple, and what to do.
 
+    Raises
+    ------
+    SimkitError
+        For a text that is no subject, and for who holds no grants.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
     Examples
     --------
+    >>> from simkit.analysis import risky_permissions
     >>> from simkit.snapshot.memory import MemorySnapshot
     >>> len(risky_permissions(MemorySnapshot([], captured=["*"]), "alice"))
     0
     """
+    members = members or NO_MEMBERS
     graph = graph_of(snapshot, members)
     if subject is None:
         starts = _bound(snapshot, graph)

@@ -1,0 +1,28 @@
+"""Where a question is asked: in a namespace, in the whole cluster, or anywhere."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.meta.errors import SimkitError
+
+WHOLE_CLUSTER: Final = "*"
+"""How people write the whole cluster, in arguments as in the column ``scope``."""
+
+
+def place_of(namespace: str | None) -> str | None:
+    """The namespace of a question as the index takes it: empty for the whole cluster, None where none is named.
+
+    Raises
+    ------
+    SimkitError
+        For an empty text.
+
+    Examples
+    --------
+    >>> place_of("dev"), place_of("*"), place_of(None)
+    ('dev', '', None)
+    """
+    if namespace == "":
+        raise SimkitError("the namespace is empty: name one, write '*' for the whole cluster, or leave it out (None)")
+    return "" if namespace == WHOLE_CLUSTER else namespace

@@ -1,0 +1,35 @@
+"""What the questions of a cluster stand on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request, Response
+from simkit.snapshot.protocol import Snapshot
+
+
+class Asked(ABC):
+    """Something that has a snapshot, and forks on which answers can be tried."""
+
+    @property
+    @abstractmethod
+    def release(self) -> str:
+        """The release that it behaves as."""
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """The objects as they are now."""
+
+    @abstractmethod
+    def fork(self, *, release: str | None = None) -> Self:
+        """An independent copy."""
+
+    @abstractmethod
+    def with_apis_disabled(self, *elements: str) -> Self:
+        """A fork that no longer serves some versions, groups or resources."""
+
+    @abstractmethod
+    def perform(self, request: Request, *, identity: Identity | None = None) -> Response:
+        """The answer to a request."""

@@ -1,0 +1,190 @@
+"""What an auditor should look at. Written by tools/write_analysis_methods.py out of simkit.analysis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simkit.cluster.analysis_methods.asked import Asked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+    from simkit.analysis.findings.audit import Audit
+    from simkit.analysis.findings.check import Check
+    from simkit.analysis.rbac.subject import Members
+
+
+class FindingsMethods(Asked):
+    """What an auditor should look at."""
+
+    def audit(
+        self,
+        *,
+        include_defaults: bool = False,
+        checks: Iterable[str] | None = None,
+        members: Members | None = None,
+        managed: Iterable[str] = (),
+        rules: Iterable[Check] = (),
+    ) -> Audit:
+        """What an auditor should look at in a snapshot's access control.
+
+        Parameters
+        ----------
+        include_defaults
+            Whether to look at the server's own roles and bindings too, where they are as it made them.
+        checks
+            The ids of the checks to make; left out: all.
+        members
+            Groups that the cluster does not keep, as for ``who_can``.
+        managed
+            Providers of managed clusters (eks, gke, aks, openshift, or auto) whose own bindings are set aside.
+        rules
+            Checks of one's own: see ``simkit.analysis.findings.custom``.
+
+        Returns
+        -------
+        Audit
+            ``.to_frame()`` has one row per finding, ``.summary()`` one per check, ``.skipped`` the checks that could
+            not be made, each with the reason; ``len`` is the number of findings.
+
+        Raises
+        ------
+        IncompleteSnapshot
+            Where roles or bindings were not captured. Checks that need something else are listed as skipped.
+
+        Notes
+        -----
+        O(checks x distinct rule lists + findings).
+
+        Examples
+        --------
+        >>> from simkit.analysis import audit
+        >>> from simkit.snapshot.memory import MemorySnapshot
+        >>> audit(MemorySnapshot([], captured=["*"]))
+        <Audit: no findings; 0 defaults set aside>
+        """
+        from simkit.analysis.findings.audit import audit
+
+        return audit(
+            self.snapshot(),
+            include_defaults=include_defaults,
+            checks=checks,
+            members=members,
+            managed=managed,
+            rules=rules,
+        )
+
+    def findings(
+        self,
+        *,
+        include_defaults: bool = False,
+        checks: Iterable[str] | None = None,
+        members: Members | None = None,
+        managed: Iterable[str] = (),
+        rules: Iterable[Check] = (),
+    ) -> pd.DataFrame:
+        """What an auditor should look at, as a table: ``audit(...).to_frame()``.
+
+        ``audit`` also tells which checks were skipped, and why.
+
+        Parameters
+        ----------
+        include_defaults, checks, members, managed, rules
+            As for ``audit``.
+
+        Returns
+        -------
+        DataFrame
+            One row per finding, worst first: severity, check, namespace, subjects (a tuple), binding, role, rules, message,
+            fix, command.
+
+        Raises
+        ------
+        IncompleteSnapshot
+            Where roles or bindings were not captured.
+
+        Examples
+        --------
+        >>> from simkit.analysis import findings
+        >>> from simkit.snapshot.memory import MemorySnapshot
+        >>> len(findings(MemorySnapshot([], captured=["*"])))
+        0
+        """
+        from simkit.analysis.findings.audit import findings
+
+        return findings(
+            self.snapshot(),
+            include_defaults=include_defaults,
+            checks=checks,
+            members=members,
+            managed=managed,
+            rules=rules,
+        )
+
+    def exposure(self, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame:
+        """How many subjects hold which risky permission where.
+
+        Parameters
+        ----------
+        include_defaults
+            Whether to count what the server's own roles and bindings give.
+        members
+            Groups that the cluster does not keep, as for ``who_can``.
+
+        Returns
+        -------
+        DataFrame
+            One row per namespace in which somebody holds one by a binding there, after a first row ``*`` for the
+            whole cluster; one column per risky permission; numbers of users, groups and service accounts. Limits to
+            single names are not looked at.
+
+        Raises
+        ------
+        IncompleteSnapshot
+            Where roles or bindings were not captured.
+
+        Examples
+        --------
+        >>> import simkit
+        >>> cluster = simkit.Cluster(seed=1)
+        >>> len(cluster.exposure())
+        0
+        """
+        from simkit.analysis.findings.exposure import exposure
+
+        return exposure(self.snapshot(), include_defaults=include_defaults, members=members)
+
+    def reach(self, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame:
+        """The subjects by what they could do.
+
+        Parameters
+        ----------
+        include_defaults
+            Whether to count what the server's own roles and bindings give.
+        members
+            Groups that the cluster does not keep, as for ``who_can``.
+
+        Returns
+        -------
+        DataFrame
+            One row per subject that holds a risky permission, those with the longest reach first: subject (``sa:ns/name``);
+            cluster_wide, how many it holds in the whole cluster; in_namespaces, how many others
+            it holds in at least one namespace; namespaces, how many those are; risky_permissions, their ids.
+
+        Raises
+        ------
+        IncompleteSnapshot
+            Where roles or bindings were not captured.
+
+        Examples
+        --------
+        >>> import simkit
+        >>> cluster = simkit.Cluster(seed=1)
+        >>> len(cluster.reach())
+        0
+        """
+        from simkit.analysis.findings.exposure import reach
+
+        return reach(self.snapshot(), include_defaults=include_defaults, members=members)

@@ -1,0 +1,226 @@
+"""What is in use, and what could be taken away. Written by tools/write_analysis_methods.py out of simkit.analysis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simkit.cluster.analysis_methods.asked import Asked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+    from simkit.analysis.audit_log.events import AuditLog
+    from simkit.analysis.least_privilege.proposal import Proposal
+    from simkit.analysis.least_privilege.recorded_access import AccessRequest
+    from simkit.analysis.least_privilege.roles import Names
+    from simkit.analysis.least_privilege.usage import Usage
+    from simkit.analysis.upgrade.removal_report import RemovalReport
+    from simkit.logic.lifecycle import History
+    from simkit.logic.rbac.binding import Subject
+
+
+class UsageMethods(Asked):
+    """What is in use, and what could be taken away."""
+
+    def usage(self, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage:
+        """What a log shows in use, by the subjects that bindings of the snapshot name.
+
+        Parameters
+        ----------
+        audit_log
+            See ``read_access_requests``; or uses that were read before.
+
+        Returns
+        -------
+        Usage
+            ``.to_frame()`` has one row per subject and action: subject, action, namespace, times.
+
+        Raises
+        ------
+        SimkitError
+            For an audit log that is not there.
+        IncompleteSnapshot
+            Where roles or bindings were not captured.
+
+        Notes
+        -----
+        O(events + different requests x bindings of their subject).
+
+        Examples
+        --------
+        >>> import simkit
+        >>> cluster = simkit.Cluster(seed=1)
+        >>> len(cluster.usage([]))
+        0
+        """
+        from simkit.analysis.least_privilege.usage import usage
+
+        return usage(self.snapshot(), audit_log)
+
+    def unused_grants(self, used: Usage) -> pd.DataFrame:
+        """What the bindings of a snapshot grant and a log does not show in use.
+
+        Parameters
+        ----------
+        used
+            What is in use, as ``usage`` tells it.
+
+        Returns
+        -------
+        DataFrame
+            One row per subject, binding and rule that is not used in full: verdict (``unused grant``: nothing of the
+            binding; ``unused rule``; ``unused part``; ``wildcard``: used, but by a few of the things that a ``*`` stands
+            for); subject; scope; binding_kind, binding, role_kind, role, rule; granted,
+            used, unused, as ``verb resource.group`` each. The server's default bindings are not listed.
+
+        Raises
+        ------
+        IncompleteSnapshot
+            Where roles or bindings were not captured.
+
+        Examples
+        --------
+        >>> import simkit
+        >>> cluster = simkit.Cluster(seed=1)
+        >>> len(cluster.unused_grants(cluster.usage([])))
+        0
+        """
+        from simkit.analysis.least_privilege.unused import unused_grants
+
+        return unused_grants(self.snapshot(), used)
+
+    def least_privilege(
+        self,
+        audit_log: AuditLog,
+        subjects: Iterable[Subject | str] | None = None,
+        *,
+        names: Names = "repeated",
+        reuse: bool = True,
+    ) -> Proposal:
+        """Roles and bindings that allow the subjects what a log shows in use, and nothing else.
+
+        Parameters
+        ----------
+        audit_log
+            See ``read_access_requests``.
+        subjects
+            For whom; None for all whose access was used, without the server's own users and groups.
+        names
+            Whether rules name objects: see ``minimal_rules``.
+        reuse
+            Whether roles that are used in full stay, and roles that allow just what is wanted are bound, instead of new
+            ones made.
+
+        Returns
+        -------
+        Proposal
+            ``.to_frame()`` has one row per subject: subject, before and after (numbers of permissions), roles, reused, new;
+            ``.manifests()`` are the objects to apply, ``.verify()`` tries them on a fork.
+
+        Raises
+        ------
+        SimkitError
+            For an audit log that is not there, and a text that is no subject.
+        IncompleteSnapshot
+            Where roles or bindings were not captured.
+
+        Notes
+        -----
+        What was not asked for while the log was written is taken away: a log should cover rare work too.
+
+        Examples
+        --------
+        >>> import simkit
+        >>> cluster = simkit.Cluster(seed=1)
+        >>> len(cluster.least_privilege([]))
+        0
+        """
+        from simkit.analysis.least_privilege.proposal import least_privilege
+
+        return least_privilege(self.snapshot(), audit_log, subjects, names=names, reuse=reuse, sandbox=self)
+
+    def removal_report(
+        self, *elements: str, release: str | None = None, audit_log: AuditLog | None = None
+    ) -> RemovalReport:
+        """Report everything that uses API versions which a cluster no longer serves, or which another release removes.
+
+        Parameters
+        ----------
+        elements
+            Versions (``flowcontrol.apiserver.<domain>/v1beta3``), groups or resources of versions to disable.
+        release
+            The release to upgrade to, instead of elements.
+        audit_log
+            Recorded requests. Those for removed versions are sent again to two forks: as the cluster is, and after the
+            change.
+
+        Returns
+        -------
+        RemovalReport
+            ``summary()`` counts what was found; the DataFrames list it.
+
+        Raises
+        ------
+        SimkitError
+            Where neither elements nor a release are given, or both, or where the release does not serve an element.
+
+        Notes
+        -----
+        The cluster is not changed: recorded writes are executed on forks alone. O(size of the snapshot + recorded
+        requests).
+
+        Examples
+        --------
+        >>> import simkit
+        >>> cluster = simkit.Cluster(seed=1)
+        >>> cluster.removal_report(release="1.32").has_impact
+        False
+        """
+        from simkit.analysis.upgrade.removal_report import removal_report
+
+        return removal_report(self, *elements, release=release, audit_log=audit_log)
+
+    def timeline(
+        self,
+        api_groups: Iterable[str] | None = None,
+        *,
+        kinds: Iterable[str] = (),
+        history: History | None = None,
+        audit_log: AuditLog | None = None,
+    ) -> pd.DataFrame:
+        """The phases of versions.
+
+        Parameters
+        ----------
+        api_groups
+            Only these groups; None: all of them.
+        kinds
+            Only these kinds; none: all of them.
+        history
+            Whose versions; None: those of Kubernetes.
+        audit_log
+            An audit log in which to count who calls a version.
+
+        Returns
+        -------
+        DataFrame
+            One row per version and phase: lane, api_version, kind, phase (alpha, beta, stable, deprecated), first (release
+            of its beginning), until (the first release that no longer has it; empty: no end in sight), start and end
+            (days; the latest day of the table where there is no end), objects and callers (None where not asked).
+
+        Raises
+        ------
+        SimkitError
+            For an audit log that is not there.
+
+        Examples
+        --------
+        >>> from simkit.analysis import timeline
+        >>> timeline(["batch"], kinds=["CronJob"])[["api_version", "phase", "first", "until"]].values.tolist()[:2]
+        [['batch/v1beta1', 'beta', '1.8', '1.21'], ['batch/v1beta1', 'deprecated', '1.21', '1.25']]
+        """
+        from simkit.analysis.upgrade.timeline import timeline
+
+        return timeline(api_groups, kinds=kinds, history=history, snapshot=self.snapshot(), audit_log=audit_log)

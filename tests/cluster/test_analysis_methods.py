@@ -1,0 +1,100 @@
+"""Each question is a free function and a method of a cluster, with the same signature and the same docstring."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from simkit import Cluster, Options, SimkitError, analysis
+from simkit.cluster.analysis_methods import AnalysisMethods
+from simkit.cluster.trial import Trial
+from tools.write_analysis_methods import FOLDER, PAGES, Question, docstring_of_method, method_of
+
+QUESTIONS = [question for _, questions in PAGES.values() for question in questions]
+BY_NAME = {question.name: question for question in QUESTIONS}
+FIRST = ("snapshot", "before", "cluster")
+"""How the first argument of a free function that asks something of a cluster is called."""
+
+
+def asked() -> dict[str, Callable[..., Any]]:
+    """The free functions that take a snapshot or a cluster first, or among the optional arguments."""
+    public = {name: getattr(analysis, name) for name in analysis.__all__}
+    return {
+        name: function
+        for name, function in public.items()
+        if inspect.isfunction(function) and {"snapshot", *FIRST} & set(inspect.signature(function).parameters)
+    }
+
+
+def test_every_question_is_in_both_places() -> None:
+    """No function waits for its method, no method for its function, and ``dir`` shows all of them."""
+    assert set(asked()) == set(BY_NAME)
+    assert set(BY_NAME) <= set(dir(AnalysisMethods)) & set(dir(Cluster(seed=1))) & set(dir(analysis))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+def test_both_say_the_same(question: Question) -> None:
+    """Names, kinds, defaults and types of the parameters, the answer and the docstring are the function's."""
+    function, method = getattr(analysis, question.name), getattr(AnalysisMethods, question.name)
+    theirs = [one for one in inspect.signature(function).parameters.values() if one.name not in question.given]
+    assert list(inspect.signature(method).parameters.values())[1:] == theirs
+    assert inspect.signature(method).return_annotation == inspect.signature(function).return_annotation
+    assert inspect.getdoc(method) == docstring_of_method(inspect.getdoc(function) or "", question.given)
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+def test_signatures_are_explicit(question: Question) -> None:
+    """Every parameter has a type and a description; nothing is Any, nothing is passed on unseen."""
+    method = getattr(AnalysisMethods, question.name)
+    text = inspect.getdoc(method) or ""
+    for section in ("Returns", "Raises", "Examples"):
+        assert f"\n{section}\n---" in text, section
+    for name, parameter in list(inspect.signature(method).parameters.items())[1:]:
+        assert parameter.kind is not parameter.VAR_KEYWORD
+        assert parameter.annotation not in ("Any", parameter.empty)
+        assert re.search(rf"^(?:.*, )?{name}(?:,.*)?$", text, re.MULTILINE), name
+    assert inspect.signature(method).return_annotation not in ("Any", inspect.Signature.empty)
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_files_are_as_they_are_written(name: str) -> None:
+    """What the tool would write now is what there is."""
+    there = ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))
+    methods = {node.name: node for node in ast.walk(there) if isinstance(node, ast.FunctionDef)}
+    for question in PAGES[name][1]:
+        (written,) = ast.parse(method_of(question)[0]).body
+        assert isinstance(written, ast.FunctionDef)
+        assert _without_docstring(methods[question.name]) == _without_docstring(written)
+
+
+def _without_docstring(function: ast.FunctionDef) -> str:
+    function.body = function.body[1:]
+    return ast.unparse(function)
+
+
+def test_trials_are_clusters() -> None:
+    """A trial is asked as any cluster, and its forks know what it came from."""
+    cluster = Cluster(seed=1)
+    with cluster.what_if() as trial:
+        trial.delete("clusterrolebinding", "system:public-info-viewer")
+    assert isinstance(trial, Cluster)
+    fork = trial.fork()
+    assert isinstance(fork, Trial)
+    assert fork.before is cluster
+    assert not trial.compare(cluster.snapshot()).empty
+    assert trial.compare().equals(fork.compare())
+    assert cluster.compare(cluster.snapshot()).empty
+
+
+def test_options_and_arguments_do_not_contradict_each_other() -> None:
+    """A release beside options of another release is refused instead of ignored."""
+    with pytest.raises(SimkitError, match=r"release is '1\.20', and the options say '1\.30'"):
+        Cluster("1.20", options=Options())
+    with pytest.raises(SimkitError, match="seed is 1"):
+        Cluster(seed=1, options=Options(seed=2))
+    assert Cluster("1.20", options=Options(release="1.20")).release == "1.20"
