@@ -64,6 +64,10 @@ class Stale(Exception):
         self.current = current
 
 
+class Unstorable(Exception):
+    """An object that could not be written out again, and so is not stored. The text says why."""
+
+
 class Compacted(Exception):
     """A revision whose history has been compacted away; ``oldest`` is the first that is left."""
 
@@ -118,7 +122,8 @@ class Writer(Protocol):
     def put(self, key: Key, value: Object, *, expect: Revision | None) -> Entry:
         """Store an object under a new revision, which is written into its metadata.
 
-        ``expect`` is the revision that must be stored now, ABSENT for none, None for whatever there is. Raises Stale.
+        ``expect`` is the revision that must be stored now, ABSENT for none, None for whatever there is. Raises Stale,
+        and Unstorable for what could not be written out again, with room for what surrounds it in answers.
         The caller gives the object away: it must not be changed afterwards.
         """
         ...

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from typing import Final
 
 from simkit.meta.fielderror import quoted
+from simkit.meta.integers import parse_int
 
 _UNITS: Final = {
-    "ns": Fraction(1, 10**9),
-    "us": Fraction(1, 10**6),
-    "µs": Fraction(1, 10**6),
-    "μs": Fraction(1, 10**6),
-    "ms": Fraction(1, 1000),
-    "s": Fraction(1),
-    "m": Fraction(60),
-    "h": Fraction(3600),
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
 }
-_PART: Final = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]*)")
+"""Nanoseconds of each unit."""
+_PART: Final = re.compile(r"([0-9]*+)(?:\.([0-9]*+))?+([^0-9.]*+)")
+_LARGEST: Final = 2**63 - 1
+_LONGEST: Final = 1000
+"""Characters of a text that is read; Go reads any number of parts."""
+_FRACTION: Final = 18
+"""Digits behind the point that count."""
 
 
 def seconds(text: str) -> float:
-    """The seconds of a text such as ``1h30m``, ``-1.5s`` or ``0``. Raises ValueError.
+    """The seconds of a text such as ``1h30m``, ``-1.5s`` or ``0``.
+
+    Raises ValueError, also for what does not fit into 64 bits of nanoseconds. Follows Go's time.ParseDuration.
 
     Examples
     --------
@@ -32,18 +40,29 @@ def seconds(text: str) -> float:
     sign, rest = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
     if rest == "0":
         return 0.0
-    length, end = Fraction(0), 0
-    while not end or end < len(rest):
+    if not rest or len(rest) > _LONGEST:
+        raise _invalid(text)
+    nanos, end = 0, 0
+    while end < len(rest):
         part = _PART.match(rest, end)
-        if part is None:
-            raise ValueError(f"time: invalid duration {quoted(text)}")
-        number, unit = part.groups()
-        if unit not in _UNITS:
-            wrong = f"unknown unit {quoted(unit)}" if unit else "missing unit"
+        if part is None or not (part[1] or part[2]):
+            raise _invalid(text)
+        unit = _UNITS.get(part[3])
+        if unit is None:
+            wrong = f"unknown unit {quoted(part[3])}" if part[3] else "missing unit"
             raise ValueError(f"time: {wrong} in duration {quoted(text)}")
-        length += Fraction(number.rstrip(".")) * _UNITS[unit]
+        whole, fraction = parse_int(part[1] or "0"), (part[2] or "")[:_FRACTION]
+        if whole is None:
+            raise _invalid(text)
+        nanos += whole * unit + int(fraction or "0") * unit // 10 ** len(fraction)
         end = part.end()
-    return float(sign * length)
+    if nanos > _LARGEST:
+        raise _invalid(text)
+    return sign * nanos / 10**9
+
+
+def _invalid(text: str) -> ValueError:
+    return ValueError(f"time: invalid duration {quoted(text)}")
 
 
 def written(length: float) -> str:

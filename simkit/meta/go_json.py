@@ -15,6 +15,14 @@ import orjson
 from simkit.meta.go_json_errors import syntax_text
 
 _WHOLE_BITS: Final = 64
+ROOM_OF_BODIES: Final = 32
+"""How many levels less than can be written a text from a client may nest.
+
+JSON of 254 levels can be written. What a client sends comes to stand in lists, events, reviews and audit events, and
+its managed fields nest deeper than itself. kube-apiserver takes 10,000 levels ("exceeded max depth").
+"""
+ROOM_OF_STORED: Final = 16
+"""How many levels less a stored object may nest, its managed fields included."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -38,11 +46,24 @@ def read(text: bytes) -> Any:
     given = text.decode("utf-8", "surrogateescape")
     try:
         value = _replaced(json.loads(given, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole))
-        orjson.dumps(value)  # what cannot be written again nests too deeply
+        orjson.dumps(nested(value))  # what cannot be written again nests too deeply
     except (RecursionError, orjson.JSONEncodeError):
         raise Malformed("exceeded max depth") from None
     except json.JSONDecodeError as error:
         raise Malformed(syntax_text(error)) from None
+    return value
+
+
+def nested(value: Any, levels: int = ROOM_OF_BODIES) -> Any:
+    """A value inside as many lists, which can be written if the value can be written inside other things.
+
+    Examples
+    --------
+    >>> nested(1, 2)
+    [[1]]
+    """
+    for _ in range(levels):
+        value = [value]
     return value
 
 

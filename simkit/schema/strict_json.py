@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import orjson
 
+from simkit.meta.go_json import nested
+
 _QUOTE: Final = b'"'
 _ESCAPED_QUOTE: Final = b"\\u0022"
 
@@ -34,7 +36,8 @@ class Repeated(dict[str, Any]):
 def parse(text: bytes | str) -> Any:
     """The value of a JSON text; objects with repeated keys are ``Repeated``.
 
-    Raises ``orjson.JSONDecodeError``, and RecursionError for a value that nests too deeply to be written again.
+    Raises ``orjson.JSONDecodeError``, and RecursionError for a value that nests too deeply to be written again inside
+    of others.
 
     Examples
     --------
@@ -46,7 +49,7 @@ def parse(text: bytes | str) -> Any:
     value = orjson.loads(text)
     raw = text.encode() if isinstance(text, str) else text
     try:
-        repeated = may_repeat(raw, value)
+        repeated = may_repeat(raw, nested(value))
     except orjson.JSONEncodeError:
         raise RecursionError("the value nests too deeply") from None
     if not repeated:
@@ -56,8 +59,6 @@ def parse(text: bytes | str) -> Any:
 
 def may_repeat(text: bytes, value: Any) -> bool:
     """Whether keys may be repeated in a text that was parsed to this value; False is certain."""
-    if not isinstance(value, dict | list):
-        return False
     if text.count(_QUOTE) != orjson.dumps(value).count(_QUOTE):
         return True
     return b"\\" in text and _ESCAPED_QUOTE in text

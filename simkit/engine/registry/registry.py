@@ -10,11 +10,11 @@ from simkit.engine.registry import metadata as meta
 from simkit.engine.registry.allocation import SERVICES, ServiceAllocation
 from simkit.engine.registry.deletion import before_delete, check_preconditions
 from simkit.engine.registry.write import Deletion, Outcome, Write
-from simkit.engine.seams import ABSENT, Entry, Stale, Store
+from simkit.engine.seams import ABSENT, Entry, Stale, Store, Unstorable
 from simkit.kinds.strategy import WriteContext
 from simkit.language.merge.update import with_old_times
 from simkit.meta.clock import Clock, NameSource
-from simkit.meta.errors import STALE, already_exists, conflict, invalid, not_found, unexplained
+from simkit.meta.errors import STALE, already_exists, bad_request, conflict, invalid, not_found, unexplained
 from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, Shown, invalid_value, required
 from simkit.meta.go_number import parse_uint
 from simkit.meta.names import GroupKind, Key, Revision
@@ -95,7 +95,7 @@ class Registry:
         if not write.creates:
             _refuse_numbered(draft)
         try:
-            return Outcome(self.store.put(key, scope.rules.stored(draft), expect=ABSENT), created=True)
+            return Outcome(self._put(key, scope.rules.stored(draft), ABSENT), created=True)
         except Stale:
             raise already_exists(scope.resource, key.name, generated=generated) from None
 
@@ -186,7 +186,14 @@ class Registry:
             return Outcome(live)
         if write.dry_run:
             return Outcome(Entry(live.key, live.revision, stored))
-        return Outcome(self.store.put(live.key, stored, expect=live.revision))
+        return Outcome(self._put(live.key, stored, live.revision))
+
+    def _put(self, key: Key, obj: Object, expect: Revision) -> Entry:
+        """Store an object. Raises Stale, and the 400 of one that nests too deeply to be written out again."""
+        try:
+            return self.store.put(key, obj, expect=expect)
+        except Unstorable as error:
+            raise bad_request(str(error)) from None
 
     def _confine(self, write: Write, draft: Draft, live: Object) -> None:
         """A subresource changes its part only, and the main resource never the status."""
@@ -258,7 +265,7 @@ class Registry:
             return Outcome(live, finished=False)
         if deletion.dry_run:
             return Outcome(Entry(live.key, live.revision, draft), finished=False)
-        return Outcome(self.store.put(live.key, draft, expect=live.revision), finished=False)
+        return Outcome(self._put(live.key, draft, live.revision), finished=False)
 
 
 def _numbered(version: str) -> int:

@@ -7,11 +7,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
-from simkit.engine.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Stale
+import orjson
+
+from simkit.engine.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Stale, Unstorable
 from simkit.engine.storage.revision_log import RevisionLog
 from simkit.engine.storage.state import State
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
+from simkit.meta.go_json import ROOM_OF_STORED, nested
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
 
@@ -136,6 +139,7 @@ class MemoryStore:
                 raise Stale(key, old)
             revision = Revision(state.revision + 1)
             new = Entry(key, revision, _stamped(value, revision))
+            _check_encodable(new.object)
             self._commit(state, state.replaced(revision, key, old, new), Change(_verb(old), new, old))
         return new
 
@@ -186,6 +190,11 @@ class MemoryStore:
                 for key, value, revision in given
             )
             kept = list(entries)
+            for entry in kept:
+                try:
+                    _check_encodable(entry.object)
+                except Unstorable as error:
+                    raise SimkitError(f"{entry.key} cannot be loaded: {error}") from None
             if self._journal is not None:
                 self._journal([Change("ADDED", entry, None) for entry in kept])
             seeded = state.seeded(highest, kept)
@@ -227,6 +236,15 @@ class MemoryStore:
 
 def _verb(old: Entry | None) -> ChangeType:
     return "ADDED" if old is None else "MODIFIED"
+
+
+def _check_encodable(obj: Object) -> None:
+    """Refuse what could not be written. One such object would spoil every list and watch that it stands in."""
+    try:
+        orjson.dumps(nested(obj, ROOM_OF_STORED))
+    except orjson.JSONEncodeError as error:
+        deep = "Recursion" in str(error)
+        raise Unstorable("exceeded max depth" if deep else f"the object cannot be encoded: {error}") from None
 
 
 def _stamped(obj: Object, revision: Revision) -> Object:

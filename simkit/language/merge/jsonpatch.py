@@ -17,7 +17,8 @@ from typing import Any, Final
 import orjson
 
 from simkit.language.merge.refusal import PatchError, malformed, unfitting
-from simkit.meta.go_json import go_kind
+from simkit.meta.go_json import go_kind, nested
+from simkit.meta.integers import parse_int, saturating_int
 from simkit.meta.objects import copied
 
 MAX_OPERATIONS: Final = 10_000
@@ -30,7 +31,6 @@ Root = dict[str, Any]
 _ROOT: Final = ""
 
 _FIELDS: Final = frozenset({"op", "path", "from", "value"})
-_INDEX: Final = re.compile(r"[+-]?[0-9]+")
 _ESCAPE: Final = re.compile("~[01]")
 
 
@@ -119,7 +119,17 @@ def json_patch(document: Any, operations: Sequence[Operation]) -> Any:
     """
     if not operations:
         return document
-    root, bytes_copied = {_ROOT: copied(document)}, 0
+    root = {_ROOT: copied(document)}
+    try:
+        _perform_all(root, operations)
+        orjson.dumps(nested(root[_ROOT]))
+    except (RecursionError, orjson.JSONEncodeError):
+        raise unfitting("exceeded max depth") from None
+    return root[_ROOT]
+
+
+def _perform_all(root: Root, operations: Sequence[Operation]) -> None:
+    bytes_copied = 0
     for operation in operations:
         kind = operation.get("op") or ("unknown" if operation.get("op") is None else "")
         perform = _OPERATIONS.get(kind)
@@ -131,7 +141,6 @@ def json_patch(document: Any, operations: Sequence[Operation]) -> Any:
                 f"Unable to complete the copy, the accumulated size increase of copy is {bytes_copied}, "
                 f"exceeding the limit {MAX_COPIED}"
             )
-    return root[_ROOT]
 
 
 def _path(operation: Operation, name: str = "path") -> str:
@@ -163,9 +172,10 @@ def _missing(operation: Operation, path: str) -> PatchError:
 
 def _index(text: str, length: int) -> int:
     """A position in a list of some length; negative ones count from its end."""
-    if not _INDEX.fullmatch(text):
-        raise unfitting(f'strconv.Atoi: parsing "{text}": invalid syntax')
-    index = int(text)
+    index = parse_int(text)
+    if index is None:
+        fault = "invalid syntax" if saturating_int(text) is None else "value out of range"
+        raise unfitting(f'strconv.Atoi: parsing "{text}": {fault}')
     if not -length <= index < length:
         raise unfitting(f"Unable to access invalid index: {index}: invalid index referenced")
     return index % length

@@ -18,10 +18,12 @@ try:
 except ImportError:  # PyYAML was built without libyaml: the same, slower
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
+from simkit.meta.go_json import ROOM_OF_BODIES
+
 MOST_VALUES: Final = 5_000_000
 """How many values one document may have after its aliases are written out."""
 MOST_DEPTH: Final = 1000
-DEEPEST: Final = 400
+DEEPEST: Final = 254 - ROOM_OF_BODIES
 """Collections inside each other that a document may have, whatever the interpreter's own limit is."""
 _TOO_DEEP: Final = "nested too deeply"
 _SUSPICIOUS: Final = 10_000

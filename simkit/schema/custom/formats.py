@@ -16,8 +16,8 @@ Format = Callable[[str], bool]
 
 _TIME: Final = re.compile(r"(\d\d):(\d\d):(\d\d)(\.\d+)?([zZ]|[+-]\d\d:\d\d)", re.ASCII)
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_GO_DURATION: Final = re.compile(r"[+-]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)")
-_LOOSE_DURATION: Final = re.compile(r"(\d+)\s*([A-Za-zµ]+)", re.ASCII)
+_GO_DURATION: Final = re.compile(r"[+-]?+(?:0|(?:(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:ns|us|µs|μs|ms|s|m|h))++)")
+_LOOSE_DURATION: Final = re.compile(r"(?<![0-9])([0-9]++)[ \t\n\r\f\v]*+([A-Za-zµ]++)")
 _UNITS: Final = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
 _INT_DIGITS: Final = 20
 """Digits that are enough to see that a number does not fit into 64 bits."""

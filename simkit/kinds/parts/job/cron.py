@@ -35,7 +35,7 @@ _DESCRIPTORS: Final = {
     "@hourly": "0 * * * *",
 }
 _EVERY: Final = "@every "
-_DURATION: Final = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|[-+]?0")
+_DURATION: Final = re.compile(r"[-+]?+(?:(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:ns|us|µs|μs|ms|s|m|h))++|[-+]?0")
 _STAR: Final = ("*", "?")
 
 
