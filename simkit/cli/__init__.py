@@ -49,6 +49,7 @@ COMMANDS: Final = (
     Command("escalations", "list privilege escalation paths and prove them"),
     Command("cut", "propose the cheapest changes that close all escalation paths"),
     Command("least-privilege", "propose roles that allow what an audit log shows in use"),
+    Command("notebooks", "copy the notebooks that come with simkit"),
 )
 
 

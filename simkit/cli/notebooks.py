@@ -1,0 +1,43 @@
+"""``simkit notebooks``: copies the notebooks that come with simkit."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+from typing import Any
+
+from simkit.meta.errors import SimkitError
+
+EXAMPLES = """\
+examples:
+  simkit notebooks --to simkit-notebooks
+  jupyter lab simkit-notebooks                   # needs: pip install "simkit[all]"
+
+Exit code: 0 when they were copied, 2 for wrong use.
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "notebooks",
+        help="copy the notebooks that come with simkit",
+        description="Copies the notebooks that come with simkit into a new folder, to be opened with Jupyter.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--to", required=True, type=Path, metavar="FOLDER", help="a folder that is not there yet")
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Copy the notebooks, and return the exit code."""
+    from simkit.cluster.report.library import notebook
+
+    source = notebook("01-rbac-audit.ipynb").parent
+    if args.to.exists():
+        raise SimkitError(f"{args.to} is there already; name a folder that is not")
+    shutil.copytree(source, args.to, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+    print(f"{len(list(args.to.rglob('*.ipynb')))} notebooks are in {args.to}; next: jupyter lab {args.to}")
+    return 0
