@@ -58,7 +58,7 @@ class _Silent:
 
 @dataclass
 class Access:
-    """What authorizers are made of, and the ones that follow the store."""
+    """The parts of authorizers, and the authorizers that follow the store."""
 
     options: Options
     store: Store
@@ -67,7 +67,7 @@ class Access:
     metrics: Metrics
     roles: RBACAuthorizer
     graph: NodeGraph | None = None
-    """What each node has to do with; made when the mode Node is asked for."""
+    """The objects that each node is related to; made when the mode Node is asked for."""
     forked: bool = False
     _nodes: NodeAuthorizer | None = field(default=None, init=False)
 

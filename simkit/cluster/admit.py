@@ -1,4 +1,4 @@
-"""What admission would do to an object, plugin by plugin; nothing is stored or charged."""
+"""The effect of admission on an object, plugin by plugin; nothing is stored or charged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VALIDATION: Final = "validation"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one plugin did: what it changed, warned of, noted, and why it refused if it did."""
+    """The effect of one plugin: its changes, warnings and audit annotations, and the reason of its refusal."""
 
     plugin: str
     changes: tuple[FieldChange, ...] = ()
@@ -59,12 +59,12 @@ class Admitted:
 
     @property
     def refusals(self) -> tuple[str, ...]:
-        """Why it would be refused: a server stops at the first one."""
+        """The reasons of all refusals; a server stops at the first one."""
         return tuple(step.refusal for step in self.steps if step.refusal)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the client would be warned of."""
+        """The warnings that the client would get."""
         return tuple(text for step in self.steps for text in step.warnings)
 
     def __repr__(self) -> str:
@@ -87,7 +87,7 @@ def _said(step: Step) -> str:
 
 
 def admit(made: ControlPlane, obj: Object, identity: Identity) -> Admitted:
-    """What each plugin changes in an object and says to it, as if this identity wrote it now.
+    """Returns the changes and messages of each plugin, as if this identity wrote the object now.
 
     An object that is there already is updated, else created. All plugins are asked, also after one has refused.
     Raises SimkitError for an object that is none of the kinds that are served.
@@ -166,7 +166,7 @@ def _mutated(plugin: Plugin, review: Review) -> tuple[Step, Review]:
 
 
 def _validated(scope: RequestScope, review: Review) -> Step:
-    """What the kind's own rules say."""
+    """The step of the kind's own validation."""
     obj = review.object or {}
     errors = scope.rules.validate(obj, review.old)
     return Step(VALIDATION, (), "; ".join(dict.fromkeys(map(str, errors))))

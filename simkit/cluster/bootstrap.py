@@ -1,4 +1,4 @@
-"""What a fresh server holds before anybody asks: its namespaces and the default roles and bindings."""
+"""The objects of a new server: its namespaces and the default roles and bindings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from simkit.schema.catalogue import Resource
 from simkit.snapshot.protocol import Snapshot
 
 SERVER: Final = Identity("system:apiserver", (MASTERS,))
-"""Who the server is when it writes for itself."""
+"""The identity of the server for its own writes."""
 _PRIORITIES: Final = {
     "system-cluster-critical": (
         2_000_000_000,

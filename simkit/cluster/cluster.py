@@ -67,7 +67,7 @@ class Cluster(AnalysisMethods):
         with collection_paused():
             self._made = assembly.fresh(_options(release, seed, options))
         self.dump: Dump | None = None
-        """Where the objects came from, for a cluster that was loaded."""
+        """The dump from which the cluster was loaded; None for any other cluster."""
 
     @classmethod
     def _of(cls, made: ControlPlane, dump: Dump | None = None) -> Self:
@@ -231,7 +231,7 @@ class Cluster(AnalysisMethods):
         return response.object
 
     def admit(self, obj: Object, *, identity: Identity | None = None) -> Admitted:
-        """What each admission plugin would change in an object, say to it or refuse it for; nothing is stored.
+        """Returns the changes, messages and refusals of each admission plugin for an object; nothing is stored.
 
         Examples
         --------
@@ -258,7 +258,7 @@ class Cluster(AnalysisMethods):
         return past(self._made.store, self._made.catalogue, revision, self._made.captured)
 
     def history(self, what: str | Object, name: str = "", namespace: str | None = None) -> History:
-        """What became of one object, with authors and differences: an object, or a word, a name and a namespace."""
+        """Returns the history of an object with authors and differences. Takes an object, or word, name, namespace."""
         from simkit.cluster.object_history import history
 
         if isinstance(what, str):

@@ -54,16 +54,16 @@ _JOB: Final = GroupVersionKind("batch", "v1", "Job")
 
 @dataclass(frozen=True, slots=True)
 class ControllerContext:
-    """What controllers are made from."""
+    """The parts from which controllers are made (``app.ControllerContext``)."""
 
     clock: Clock
     catalogue: Callable[[], Catalogue]
-    """What is served now."""
+    """The resources that are served now."""
     authority: CertificateAuthority
     issue: Callable[[Mapping[str, Any]], str]
     """Signs the claims of a service account token."""
     captured: Collection[GroupResource] | None = None
-    """What is known completely, in a server over a dump; None: everything."""
+    """The resources that a dump held completely; None: all resources."""
 
 
 Maker = Callable[[ControllerContext], Reconciler]

@@ -1,4 +1,4 @@
-"""What objects in the store make a server do besides serving them: policies, webhooks, aggregated groups."""
+"""Effects of stored objects on the server: admission policies, webhooks, aggregated groups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.schema.catalogue import Catalogue
 
 MANAGER: Final = Identity("system:kube-controller-manager", (AUTHENTICATED,))
-"""Who controllers are that have no accounts of their own."""
+"""The identity of controllers without accounts of their own."""
 _SERVICES: Final = GroupResource("", "services")
 _PROXY_NAME: Final = "front-proxy-client"
 _CENTURY: Final = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
@@ -128,7 +128,7 @@ class Extensions:
 
 
 def performing(engine: Engine, *, as_one: bool = False) -> Callable[[Request, Identity], Response]:
-    """How controllers send requests, in whatever version is served: those of the server itself with its own rights.
+    """Returns the function by which controllers send requests, in whatever version is served.
 
     ``as_one`` has all others act as one user, whose default role is not enough for them: bind it to what they need.
     """

@@ -1,4 +1,4 @@
-"""What a server makes for itself besides namespaces and roles: flow control, its own service, records of itself."""
+"""Objects that a server creates for itself besides namespaces and roles: flow control, its service, its leases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Draft, Object
 
 ADDRESS: Final = "192.0.2.1"
-"""Where the server says that it is: an address for documents, since one in memory is nowhere."""
+"""The server's address in documents, since a server in memory has none."""
 PORT: Final = 6443
 AUTHENTICATION: Final = "extension-apiserver-authentication"
 """The config map that tells other servers of the cluster whom to believe."""

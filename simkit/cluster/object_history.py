@@ -1,4 +1,4 @@
-"""What a cluster was: all of it at a revision, and one object from change to change."""
+"""The past of a cluster: all objects at a revision, and one object from change to change."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _differs(fields: Mapping[str, Any], before: Any, after: Any) -> bool:
 
 
 def _under(value: Any, step: str) -> Any:
-    """What stands under one step of a path: a field, an item of a list by its keys, or an item by its value."""
+    """Returns the value at one step of a path: a field, an item of a list by its keys, or an item by its value."""
     match = _STEP.match(step)
     if match is None:
         return None

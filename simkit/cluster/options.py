@@ -1,4 +1,4 @@
-"""How a server is set up: what the flags of ``simkit serve`` and the arguments of ``Cluster`` say."""
+"""The settings of a server, from the flags of ``simkit serve`` or the arguments of ``Cluster``."""
 
 from __future__ import annotations
 
@@ -57,27 +57,27 @@ class Options:
     cluster_signing_key_file: str | Path | None = None
     """The authority that signs approved requests; without files one is made."""
     root_ca_file: str | Path | None = None
-    """What every namespace gets as the certificate of the server; by default that of the signing authority."""
+    """The certificate of the server that every namespace gets; by default that of the signing authority."""
     audit_policy: Policy | str | Path | None = None
     """A policy, its file, or a level (``Metadata``) at which every request is recorded; None: nothing is."""
     audit_memory: int = 100_000
-    """How many of the latest audit events are kept in memory."""
+    """The number of latest audit events that are kept in memory."""
     audit_log_path: str | Path | None = None
     """A file for audit events, one a line; ``-`` is the standard output."""
     audit_webhook_config_file: str | Path | None = None
     """The client configuration of a service that takes audit events."""
     audit_log: LogSettings = field(default_factory=LogSettings)
     audit_webhook: WebhookSettings = field(default_factory=WebhookSettings)
-    """How events go there: at once or in batches, how large, in which form."""
+    """The delivery of events: at once or in batches, their size and their format."""
     max_requests_inflight: int = 0
     max_mutating_requests_inflight: int = 0
-    """How many requests may be under way at once; 0 for no limit."""
+    """The number of requests that may be under way at once; 0 for no limit."""
     enable_priority_and_fairness: bool = True
     """Whether those limits are shared out by flow schemas and priority levels, or each refuses what is above it."""
     livez_grace_period: float = 0.0
     """Seconds for which livez takes for done what is done after the start."""
     services: Mapping[str, str] = field(default_factory=dict)
-    """Where services are that webhooks and registered group versions name: ``{"ops/hook": "127.0.0.1:8443"}``."""
+    """Addresses of services that webhooks and APIServices name: ``{"ops/hook": "127.0.0.1:8443"}``."""
     proxy_client_cert_file: str | Path | None = None
     proxy_client_key_file: str | Path | None = None
     """The certificate, with its key, by which servers behind registered group versions know this one."""
@@ -93,4 +93,4 @@ class Options:
     """For how many seconds after their last write events are kept; 0: for good."""
     default_not_ready_toleration_seconds: int = 300
     default_unreachable_toleration_seconds: int = 300
-    """How long pods stay on nodes that are not ready, or out of reach, unless they say otherwise."""
+    """Seconds for which pods stay on nodes that are not ready, or unreachable, unless they tolerate it for longer."""

@@ -45,7 +45,7 @@ def _document(path: Path) -> Mapping[str, Any]:
 
 
 def pod_security(settings: Settings) -> tuple[Policy, Exemptions]:
-    """What namespaces demand that say nothing, and whose pods are not looked at. Raises SimkitError."""
+    """Returns the default policy of namespaces and the exemptions. Raises SimkitError."""
     defaults = settings.get("defaults") or {}
     policy, errors = policy_of({PREFIX + name: str(value) for name, value in defaults.items()})
     if errors:
@@ -56,7 +56,7 @@ def pod_security(settings: Settings) -> tuple[Policy, Exemptions]:
 
 
 def limited(settings: Settings) -> list[Limited]:
-    """What may only be used where a quota covers it."""
+    """Returns the resources that may only be used where a quota covers them."""
     return [
         Limited(
             GroupResource(each.get("apiGroup", ""), each.get("resource", "")),
@@ -68,7 +68,7 @@ def limited(settings: Settings) -> list[Limited]:
 
 
 def image_policy(settings: Settings, folder: Path) -> tuple[ClientConfig, ImagePolicy]:
-    """Where the service is that judges images, and how it is asked. Raises SimkitError where nothing is said of it."""
+    """Returns the endpoint of the image policy webhook and its settings. Raises SimkitError where there are none."""
     said = settings.get("imagePolicy") or {}
     if not said.get("kubeConfigFile"):
         why = "give imagePolicy.kubeConfigFile in --admission-control-config-file"
@@ -90,7 +90,7 @@ def _seconds(said: Settings, name: str, default: float) -> float:
 
 
 def event_limits(settings: Settings) -> Sequence[Limit]:
-    """How many events are taken. Raises SimkitError where nothing is said, or something that is no limit."""
+    """Returns the limits of event rates. Raises SimkitError where there are none, or for an unknown type of limit."""
     found = settings.get("limits") or ()
     if not found:
         raise SimkitError("EventRateLimit needs limits: give them in --admission-control-config-file")

@@ -58,14 +58,14 @@ from simkit.schema.catalogue import Catalogue
 
 @dataclass(frozen=True, slots=True)
 class PluginInitializer:
-    """What plugins are made from."""
+    """The parts from which plugins are made (``admission.PluginInitializer``)."""
 
     store: Store
     authorizer: Authorizer
     clock: Clock
     name_source: NameSource
     catalogue: Callable[[], Catalogue]
-    """What is served now."""
+    """The resources that are served now."""
     convert: Convert
     restore: Restore
     extensions: Extensions
@@ -74,11 +74,11 @@ class PluginInitializer:
     provide: Callable[[str], None]
     """Makes a namespace."""
     settings: Mapping[str, read.Settings] = field(default_factory=dict)
-    """What a file says of plugins, by name."""
+    """The settings of plugins in a file, by name."""
     folder: Path = Path()
-    """Where that file is: others that it names are found from there."""
+    """The folder of that file: paths in it are relative to the folder."""
     toleration_seconds: tuple[int, int] = SECONDS
-    """How long pods stay on nodes that are not ready, and out of reach."""
+    """Seconds for which pods stay on nodes that are not ready, and on unreachable ones."""
 
     def of(self, name: str) -> read.Settings:
         """The settings of a plugin."""
@@ -86,7 +86,7 @@ class PluginInitializer:
 
     @property
     def reader(self) -> LiveClusterReader:
-        """What is stored now, as policies and webhooks look at it."""
+        """The stored objects as policies and webhooks look at them."""
         return LiveClusterReader(self.store, self.authorizer, self.catalogue, self.convert)
 
 
@@ -175,7 +175,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "ResourceQuota": _resource_quota,
     "AlwaysDeny": lambda _: AlwaysDeny(),
 }
-"""How each plugin is made, in the order in which they are asked."""
+"""A constructor for each plugin, in the order in which plugins are called."""
 
 
 def plugins(
@@ -204,7 +204,7 @@ def plugins(
 
 
 def _instead(name: str) -> str:
-    """What becomes of the objects of a plugin that is missing."""
+    """A sentence on the objects of a plugin that simkit does not have."""
     if name != "PodSecurityPolicy":
         return ""
     return ": its policies are kept and shown, and no pod is held to them; PodSecurity comes with 1.22"

@@ -45,11 +45,11 @@ _LIMITS: Final = (
     Limit("controllers", "1.30's, with the labels and fields that they write; pods get tokens as in 1.22 and later"),
     Limit("protocol", "1.30's: list semantics, watches, server-side apply, status messages"),
 )
-"""What holds of servers of all other releases than 1.30."""
+"""The limits of all releases other than 1.30."""
 
 
 def limits(release: str) -> tuple[Limit, ...]:
-    """How a server of a release differs from kube-apiserver; nothing for 1.30, whose behaviour simkit has."""
+    """Returns the differences from kube-apiserver of a release; empty for 1.30, whose behaviour simkit has."""
     name = release_name(release)
     return () if name == BASE else (*_LIMITS, _roles(name), _plugins(name), _gates(name))
 
@@ -81,7 +81,7 @@ def _gates(release: str) -> Limit:
 
 
 def catalogue_of(options: Options) -> Catalogue:
-    """What a server with these options offers before anybody defines custom resources."""
+    """The resources that a server with these options serves, without custom resources."""
     return configured(options.release, options.runtime_config)
 
 

@@ -16,7 +16,7 @@ _KEY: Final = attrgetter("key")
 
 
 class StoreSnapshot:
-    """What is stored, at one revision. Later writes are not seen.
+    """The stored objects at one revision. Later writes are not seen.
 
     ``captured`` limits what the snapshot claims to know, for stores seeded from a dump that did not hold everything.
     ``earlier`` is one of the same store, or of the store that this one is a fork of, as it was when it was forked.
@@ -41,7 +41,7 @@ class StoreSnapshot:
         return known if known is not None and known.revision >= self._store.oldest else None
 
     def written(self) -> Iterable[tuple[Key, Object | None]]:
-        """What was written since the earlier snapshot."""
+        """The objects written since the earlier snapshot, None for those deleted."""
         assert self._earlier is not None, "there is nothing that it could start from"
         found: dict[Key, Object | None] = {}
         for change in self._store.changes(after=self._earlier.revision):
@@ -59,7 +59,7 @@ class StoreSnapshot:
         return self._store is store
 
     def successor(self, store: ListWatcher, catalogue: Catalogue) -> StoreSnapshot:
-        """What is stored now, in the same store or a fresh fork of it, as a snapshot that starts from this one.
+        """Returns a snapshot of the present, in the same store or a fresh fork of it, that starts from this one.
 
         It starts from this one's own start as long as that is kept: nothing was derived from this one then.
         """

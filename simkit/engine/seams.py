@@ -166,7 +166,7 @@ class ChangeLog(Protocol):
 
 
 class ListWatcher(Reader, ChangeLog, Protocol):
-    """What lists objects and then follows their changes, as an informer does."""
+    """Lists objects and then follows their changes, as an informer does."""
 
 
 class Store(Reader, Writer, ChangeLog, Protocol):

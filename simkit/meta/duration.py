@@ -1,4 +1,7 @@
-"""Durations in Go's format: ``1h30m``, ``500ms``."""
+"""Durations in Go's format: ``1h30m``, ``500ms``.
+
+Follows ``ParseDuration`` and ``Duration.String`` of Go's package time, src/time/format.go and src/time/time.go.
+"""
 
 from __future__ import annotations
 
@@ -27,19 +30,19 @@ _FRACTION: Final = 18
 """Digits behind the point that count."""
 
 
-def seconds(text: str) -> float:
-    """The seconds of a text such as ``1h30m``, ``-1.5s`` or ``0``.
+def nanoseconds(text: str) -> int:
+    """The nanoseconds of a text such as ``1h30m``, ``-1.5s`` or ``0``.
 
-    Raises ValueError, also for what does not fit into 64 bits of nanoseconds. Follows Go's time.ParseDuration.
+    Raises ValueError with Go's message, also for what does not fit into 64 bits. Digits below a nanosecond are dropped.
 
     Examples
     --------
-    >>> seconds("1h30m"), seconds("500ms"), seconds("0")
-    (5400.0, 0.5, 0.0)
+    >>> nanoseconds("1.5us"), nanoseconds("-1h")
+    (1500, -3600000000000)
     """
     sign, rest = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
     if rest == "0":
-        return 0.0
+        return 0
     if not rest or len(rest) > _LONGEST:
         raise _invalid(text)
     nanos, end = 0, 0
@@ -58,7 +61,18 @@ def seconds(text: str) -> float:
         end = part.end()
     if nanos > _LARGEST:
         raise _invalid(text)
-    return sign * nanos / 10**9
+    return sign * nanos
+
+
+def seconds(text: str) -> float:
+    """The seconds of a text such as ``1h30m``, ``-1.5s`` or ``0``. Raises ValueError as ``nanoseconds`` does.
+
+    Examples
+    --------
+    >>> seconds("1h30m"), seconds("500ms"), seconds("0")
+    (5400.0, 0.5, 0.0)
+    """
+    return nanoseconds(text) / 10**9
 
 
 def _invalid(text: str) -> ValueError:

@@ -34,14 +34,36 @@ def format_value(value: Any) -> str:
 
 
 def format_float(value: float) -> str:
-    """A fraction in its shortest form, with an exponent for the very large and the very small."""
-    text = repr(value)
-    if value == int(value) and abs(value) < 1e21:
-        return str(int(value))
-    mantissa, exponent, power = text.partition("e")
-    if not exponent:
-        return text
-    return f"{mantissa.removesuffix('.0')}e{power[0] if power[0] in '+-' else '+'}{power.lstrip('+-').zfill(2)}"
+    """A float64 as ``%v`` prints it, and ``strconv.FormatFloat(value, 'g', -1, 64)``: with an exponent from 1e+06 on.
+
+    Examples
+    --------
+    >>> format_float(50000000.0), format_float(0.75), format_float(-0.0)
+    ('5e+07', '0.75', '-0')
+    """
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "+Inf" if value > 0 else "-Inf"
+    sign, digits, power = _shortest(value)
+    if power < -4 or power >= 6:
+        more = f".{digits[1:]}" if digits[1:] else ""
+        return f"{sign}{digits[0]}{more}e{'-' if power < 0 else '+'}{abs(power):02d}"
+    if power < 0:
+        return f"{sign}0.{'0' * (-power - 1)}{digits}"
+    whole, fraction = digits[: power + 1].ljust(power + 1, "0"), digits[power + 1 :]
+    return f"{sign}{whole}{'.' if fraction else ''}{fraction}"
+
+
+def _shortest(value: float) -> tuple[str, str, int]:
+    """Sign, shortest digits that read back as the value, and the power of ten of the first digit."""
+    text = repr(abs(value))
+    sign = "-" if str(value).startswith("-") else ""
+    mantissa, _, exponent = text.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    power = int(exponent or 0) + len(whole) - 1 - (len(whole + fraction) - len(digits))
+    return sign, digits.rstrip("0") or "0", power if digits else 0
 
 
 def format_string(value: Any) -> str:

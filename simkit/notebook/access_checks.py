@@ -1,4 +1,4 @@
-"""What an exercise tries on a fork: requests of subjects, of which it is known whether they must pass."""
+"""Requests of subjects that an exercise tries on a fork, each with the expected answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class AccessCheck:
     name: str = ""
     allowed: bool = True
     hint: str = ""
-    """What to think about when it goes wrong."""
+    """A hint for the learner when the answer is wrong."""
 
     def __str__(self) -> str:
         where = f" in {self.namespace}" if self.namespace else ""
@@ -91,7 +91,7 @@ class AccessCheck:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """How an attempt went: the request, the server's answer, and, where it should have been another, why."""
+    """The result of a check: the request, the answer, and an explanation where another answer was expected."""
 
     attempt: AccessCheck
     request: str

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
 OFFERED: Final = 200
-"""How many words a field offers; any other can be typed."""
+"""The number of words that a field offers; any other can be typed."""
 _RESOURCES: Final = (
     *("secrets", "pods", "pods/exec", "pods/log", "serviceaccounts/token", "configmaps", "deployments", "nodes"),
     *("nodes/proxy", "clusterrolebindings", "rolebindings", "clusterroles", "roles", "users", "groups"),

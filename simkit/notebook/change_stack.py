@@ -103,7 +103,7 @@ class ChangeStack:
         return table(rows, ("change", *columns))
 
     def effect(self) -> pd.DataFrame:
-        """Who gains and who loses what by all changes together: see ``simkit.analysis.access.compare``."""
+        """Returns the access gained and lost by all changes together: see ``simkit.analysis.access.compare``."""
         return compare(self.origin.snapshot(), self.current.snapshot())
 
 

@@ -34,7 +34,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of an answer. It is true in a condition if everything was right."""
+    """The result of an answer. It is true in a condition if everything was right."""
 
     notes: tuple[Note, ...]
 

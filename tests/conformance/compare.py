@@ -79,7 +79,7 @@ class Difference(NamedTuple):
 
 
 def differences(their: Peer, our: Peer, obj: Object, catalogue: Catalogue, most: int) -> Iterator[Difference]:
-    """Where two servers differ about an object and at most so many odd ones made from it, chosen by name_source."""
+    """Where two servers differ about an object and at most so many odd ones made from it, chosen at random."""
     gvk = GroupVersionKind(*group_version_of(obj), str(obj["kind"]))
     resource = catalogue.kind(gvk)
     if resource is None:

@@ -15,7 +15,7 @@ from simkit.meta.objects import Object
 
 
 class Plugin(Protocol):
-    """What every admission plugin has besides being a Mutator, a Validator, or both (admission.Interface)."""
+    """The common part of admission plugins, which also are a Mutator, a Validator, or both (admission.Interface)."""
 
     @property
     def name(self) -> str:

@@ -14,7 +14,7 @@ from simkit.meta.objects import Object, at
 
 _TAINTS: Final = (label("not-ready", "node"), label("unreachable", "node"))
 SECONDS: Final = (300, 300)
-"""How long pods stay unless they or the flags say otherwise: on nodes that are not ready, and out of reach."""
+"""Default seconds for which pods stay: on nodes that are not ready, and on unreachable ones."""
 
 
 class DefaultTolerationSeconds:

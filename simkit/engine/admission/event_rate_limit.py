@@ -31,7 +31,7 @@ class Limit:
     cache_size: int = 4096
 
     def key(self, review: Review) -> str:
-        """What the event is counted under."""
+        """The key under which the event is counted."""
         match self.type:
             case "Server":
                 return ""
@@ -50,7 +50,7 @@ def _source(event: Any) -> str:
 
 
 class _Buckets:
-    """How much is left under each key; the keys that were not used for longest are forgotten."""
+    """The rest of each key's budget; the keys that were not used for longest are forgotten."""
 
     def __init__(self, limit: Limit, clock: Clock) -> None:
         self.limit, self._clock = limit, clock

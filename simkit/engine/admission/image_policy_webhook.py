@@ -25,7 +25,7 @@ from simkit.meta.objects import Object, annotations_of, at
 _LOG: Final = logging.getLogger("simkit.admission")
 _GROUP: Final = api_group("imagepolicy")
 _NOTES: Final = f".{api_group('image-policy')}/"
-"""What the names of annotations contain that the service gets to see."""
+"""The part of annotation names that the service gets to see."""
 _AUDITED: Final = f"imagepolicywebhook{_NOTES}"
 _REMEMBERED: Final = 1024
 _EPHEMERAL: Final = "ephemeralcontainers"
@@ -33,7 +33,7 @@ _EPHEMERAL: Final = "ephemeralcontainers"
 
 @dataclass(frozen=True, slots=True)
 class ImagePolicy:
-    """How the service is asked. Times are in seconds."""
+    """The settings for calls of the service. Times are in seconds."""
 
     allow_ttl: float = 300.0
     deny_ttl: float = 30.0

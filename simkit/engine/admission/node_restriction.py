@@ -26,7 +26,7 @@ from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata,
 _LEASES: Final = GroupResource(api_group("coordination"), "leases")
 _CSI_NODES: Final = GroupResource(api_group("storage"), "csinodes")
 _POD, _NODE = GroupResource("", "pod"), GroupResource("", "node")
-"""What kube-apiserver's plugin calls that it does not find."""
+"""The resources under which kube-apiserver's plugin reports missing objects."""
 _NODES_GROUP: Final = "system:nodes"
 _USER_PREFIX: Final = "system:node:"
 _MIRROR: Final = label("config.mirror")

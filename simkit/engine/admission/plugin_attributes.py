@@ -32,7 +32,7 @@ SIGNING_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningr
 TRUST_BUNDLES: Final = GroupResource(CERTIFICATES_GROUP, "clustertrustbundles")
 
 Resources = frozenset[GroupResource] | None
-"""What a plugin looks at; None: everything."""
+"""The resources that a plugin looks at; None: all of them."""
 WRITES: Final[frozenset[Operation]] = frozenset({"CREATE", "UPDATE"})
 
 

@@ -28,7 +28,7 @@ from simkit.meta.objects import Object, at, metadata, name_of
 
 QUOTAS: Final = GroupResource("", "resourcequotas")
 _IGNORED: Final = frozenset({GroupResource("", "bindings"), GroupResource("", "events"), LOCAL_ACCESS_REVIEWS})
-"""What is not stored, and events."""
+"""Resources that no quota counts: those that are not stored, and events."""
 _UPDATES: Final = frozenset({SERVICES, CLAIMS})
 """Of other resources only the creation costs anything."""
 _TRIES: Final = 64
@@ -136,7 +136,7 @@ class ResourceQuota:
         return {name: amount for name, amount in left.items() if name in total and amount.nano > 0}
 
     def _fitting(self, review: Review, covering: _Covering) -> Amounts:
-        """What is used with the object. Raises 403 where it is too much."""
+        """Returns the usage with the object. Raises 403 where it is too much."""
         quota = covering.entry.object
         hard, used = amounts_of(at(quota, "status", "hard")), amounts_of(at(quota, "status", "used"))
         requested = {name: amount for name, amount in covering.added.items() if name in hard and amount.nano}

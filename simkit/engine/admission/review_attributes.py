@@ -28,7 +28,7 @@ class LiveClusterReader:
 
     @property
     def catalogue(self) -> Catalogue:
-        """What is served now."""
+        """The resources that are served now."""
         return self.served()
 
     def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:

@@ -40,7 +40,7 @@ Restore = Callable[[Mapping[str, Any], Resource], Object]
 
 
 class _Webhooks:
-    """What both plugins share: which webhooks a write concerns, and how one is asked."""
+    """The common part of both plugins: the webhooks that a write concerns, and the call of one."""
 
     resources = None
 
@@ -240,7 +240,7 @@ class _Round:
         return True
 
     def _note(self, hook: WebhookAccessor, answer: Answer, place: str, *, changed: bool) -> None:
-        """What the audit log keeps of the call."""
+        """The audit annotations of the call."""
         entry: dict[str, Any] = {"configuration": hook.configuration, "webhook": hook.name}
         mutated = orjson.dumps({**entry, "mutated": changed}).decode()
         self._review.annotations.setdefault(f"{_CHANGED}/{place}", mutated)

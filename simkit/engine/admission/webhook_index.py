@@ -32,7 +32,7 @@ EXEMPT: Final = frozenset(
         GroupResource(ADMISSION_GROUP, "validatingadmissionpolicybindings"),
     }
 )
-"""What no webhook sees, lest one lock everybody out."""
+"""Resources that no webhook sees, lest one lock everybody out."""
 OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _SECONDS: Final = 10
 

@@ -36,7 +36,7 @@ FIELDS: Final[ResponseFields] = {
     "auditAnnotations": (dict, "map[string]string"),
     "warnings": (list, "[]string"),
 }
-"""What a response may hold."""
+"""The fields that a response may have."""
 
 
 class BadAnswer(Exception):
@@ -51,7 +51,7 @@ class Answer:
     patch: Sequence[Any] = ()
     """Operations of a JSON patch."""
     status: Mapping[str, Any] | None = None
-    """Why it refuses."""
+    """The reason of the refusal."""
     warnings: Sequence[str] = ()
     annotations: Mapping[str, str] | None = None
     changed: Mapping[str, Any] | None = None
@@ -81,7 +81,7 @@ def encoded(request: Mapping[str, Any], version: str) -> bytes:
 
 
 def answer_of(review: Mapping[str, Any], uid: str, version: str, *, mutating: bool) -> Answer:
-    """What a review says. Raises BadAnswer where it contradicts itself or the request."""
+    """Returns the answer in a review. Raises BadAnswer where it contradicts itself or the request."""
     response = review.get("response")
     if not isinstance(response, Mapping):
         raise BadAnswer("webhook response was absent")

@@ -52,7 +52,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _UNQUOTED: Final = "/:@!$&'()*+,;=~"
 _REDIRECTED: Final = "the backend attempted to redirect this request, which is not permitted"
 _OWN_PREFIXES: Final = ("x-remote-", "impersonate-", "sec-websocket-")
-"""Who asks, and a connection that is not handed on: its protocols may hold a token."""
+"""Prefixes of headers that are not handed on: they name the user, or belong to a connection and may hold a token."""
 _DROPPED: Final = frozenset({"connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"})
 
 
@@ -213,7 +213,7 @@ def _shown(registration: APIService) -> str:
 
 
 def _request_target(context: RequestContext) -> str:
-    """What is asked for, written anew from what was authorized, so that no server reads another path out of it."""
+    """Returns the request target, made anew from what was authorized, so that no server reads another path from it."""
     path = quote(context.info.path, safe=_UNQUOTED)
     pairs = [(name, value) for name, values in context.request.query.items() for value in values]
     return f"{path}?{urlencode(pairs)}" if pairs else path

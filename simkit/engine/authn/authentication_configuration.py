@@ -43,7 +43,7 @@ class _Document(BaseModel):
 
 
 class Issuer(_Document):
-    """Who signs tokens, and for whom they must be."""
+    """The issuer of tokens, and the audiences that they must have."""
 
     url: Text = ""
     discovery_url: Text = Field("", alias="discoveryURL")
@@ -84,7 +84,7 @@ class ExtraEntry(_Document):
 
 
 class Mappings(_Document):
-    """Where the parts of an identity come from."""
+    """The sources of the parts of an identity."""
 
     username: PrefixedSource = Field(default_factory=lambda: PrefixedSource.model_validate({}))
     groups: PrefixedSource = Field(default_factory=lambda: PrefixedSource.model_validate({}))

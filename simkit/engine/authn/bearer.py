@@ -17,7 +17,7 @@ from simkit.meta.errors import unauthorized
 from simkit.meta.message import Credentials, Request
 
 SPACED: Final = "the provided Authorization header contains extra space before the bearer token, and is ignored"
-"""What a client is warned of that sends a header from which no token is read."""
+"""The warning for clients whose Authorization header holds no token."""
 _IN_PROTOCOL: Final = f"base64url.bearer.{AUTHORIZATION_GROUP}."
 _ALPHABET: Final = re.compile(r"[A-Za-z0-9_-]*")
 Headers = Mapping[str, Sequence[str]]

@@ -21,7 +21,7 @@ class TokenRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ClaimSource:
-    """Where a part of the identity comes from: a claim, with a prefix, or an expression."""
+    """The source of a part of the identity: a claim with a prefix, or an expression."""
 
     claim: str = ""
     prefix: str = ""

@@ -59,7 +59,7 @@ class GeneratedKey:
 
     @property
     def keys(self) -> Sequence[VerificationKey]:
-        """What verifies the tokens; empty as long as there are none."""
+        """The keys that verify the tokens; empty as long as there are no tokens."""
         return [self._made.public] if self._made is not None else []
 
 

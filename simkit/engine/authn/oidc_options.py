@@ -21,7 +21,7 @@ _ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS2
 
 @dataclass(frozen=True, slots=True)
 class OIDCOptions:
-    """What the flags ``--oidc-*`` say. The authority is a PEM text."""
+    """The values of the flags ``--oidc-*``. The authority is a PEM text."""
 
     issuer_url: str = ""
     client_id: str = ""
@@ -40,7 +40,7 @@ class OIDCOptions:
 
     @property
     def prefix(self) -> str:
-        """What stands before user names: the issuer, unless they are addresses, or something else was said."""
+        """The prefix of user names: the issuer by default, none for addresses."""
         if self.username_prefix == "-":
             return ""
         if self.username_prefix or self.username_claim == "email":

@@ -71,7 +71,7 @@ class AuthenticationOptions:
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """What a server needs of authentication."""
+    """The parts of authentication that a server uses."""
 
     authenticator: Union
     """Asked about every request."""
@@ -80,7 +80,7 @@ class Authentication:
     issuer: TokenIssuer | None
     """Makes service account tokens; None without a signing key."""
     keys: Callable[[], Sequence[VerificationKey]]
-    """What relying parties verify service account tokens with."""
+    """The keys by which relying parties verify service account tokens."""
     audiences: Sequence[str]
     """For whom tokens are when nobody else is named."""
     longest: int = 0
@@ -88,11 +88,11 @@ class Authentication:
     extends: bool = True
     """Whether mounted tokens get a year."""
     issuer_url: str = ""
-    """What tokens carry as ``iss``."""
+    """The issuer of tokens (``iss``)."""
     jwks_uri: str = ""
-    """Where relying parties find the keys, unless on this server."""
+    """The address of the keys for relying parties, if it is not this server."""
     published: Mapping[str, str] = field(default_factory=dict)
-    """What servers behind registered group versions must know to tell clients and this server's proxy apart."""
+    """The settings by which aggregated servers tell clients and this server's proxy apart."""
 
 
 def build(

@@ -204,7 +204,7 @@ def key_set(keys: Sequence[VerificationKey]) -> dict[str, Any]:
 
 
 def discovery_document(issuer: str, keys: Sequence[VerificationKey], jwks_uri: str) -> dict[str, Any]:
-    """What relying parties read first: the issuer, where its keys are, and their algorithms."""
+    """The discovery document for relying parties: the issuer, the address of its keys, and their algorithms."""
     return {
         "issuer": issuer,
         "jwks_uri": jwks_uri,

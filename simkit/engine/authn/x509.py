@@ -117,7 +117,7 @@ class DynamicAuthorities:
         self._file = DynamicFile(path, made, clock)
 
     def verify(self, chain: tuple[bytes, ...]) -> Identity | None:
-        """What ``ChainVerifier.verify`` says of the authorities as they are now."""
+        """Returns the answer of ``ChainVerifier.verify`` for the present authorities."""
         return self._file.current().verify(chain)
 
 
@@ -126,7 +126,7 @@ Authorities = bytes | DynamicAuthorities
 
 
 def verifier_of(authorities: Authorities, clock: Clock) -> ChainVerifier | DynamicAuthorities:
-    """What verifies chains against some authorities. Raises SimkitError for a bundle without a certificate."""
+    """Verifies chains against some authorities. Raises SimkitError for a bundle without a certificate."""
     return ChainVerifier(authorities, clock) if isinstance(authorities, bytes) else authorities
 
 

@@ -44,7 +44,7 @@ class _Document(BaseModel):
 
 
 class Connection(_Document):
-    """How a webhook is reached."""
+    """The connection to a webhook."""
 
     type: Text = ""
     kube_config_file: str | None = Field(None, alias="kubeConfigFile")
@@ -63,7 +63,7 @@ class Condition(_Document):
 
 
 class WebhookEntry(_Document):
-    """How one webhook is asked."""
+    """The settings of one webhook."""
 
     authorized_ttl: Seconds = Field(0.0, alias="authorizedTTL")
     unauthorized_ttl: Seconds = Field(0.0, alias="unauthorizedTTL")

@@ -28,7 +28,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, metadata, name_of, namespace_of
 
 _OF_COLLECTOR: Final = {"ownerReferences", "finalizers", "managedFields", "selfLink"}
-"""What the garbage collector changes of an object; a write of nothing else is not checked."""
+"""The fields that the garbage collector changes; a write of nothing else is not checked."""
 _ROLE_RESOURCES: Final = {"Role": ROLES, "ClusterRole": CLUSTER_ROLES}
 
 

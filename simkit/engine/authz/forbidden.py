@@ -20,7 +20,7 @@ def sanitized(text: str) -> str:
 
 
 def forbidden_message(ask: Attributes, reason: str = "") -> str:
-    """Who may not do what, and the authorizer's reason where it gave one.
+    """Returns the message of a refusal: user, request, and the authorizer's reason where it gave one.
 
     Examples
     --------

@@ -31,13 +31,13 @@ _OF_PODS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"), "secretRef"),
     "csi": "nodePublishSecretRef",
 }
-"""Where the sources of a pod's volumes name a secret."""
+"""The fields in which the sources of a pod's volumes name a secret."""
 _OF_VOLUMES: Final[Mapping[str, Sequence[str]]] = {
     "azureFile": ("secretName",),
     **dict.fromkeys(("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"), ("secretRef",)),
     "csi": ("nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef"),
 }
-"""Where persistent volumes name a secret that the node reads."""
+"""The fields in which persistent volumes name a secret that the node reads."""
 
 Keys = frozenset[Key]
 
@@ -150,7 +150,7 @@ class NodeGraph:
 
 
 def used_by_pod(pod: Object) -> Iterator[Key]:
-    """What the node of a pod has to read for it."""
+    """Returns the objects that the node of a pod has to read for it."""
     namespace, spec = namespace_of(pod), pod.get("spec") or {}
     if spec.get("serviceAccountName"):
         yield Key(ACCOUNTS, namespace, spec["serviceAccountName"])

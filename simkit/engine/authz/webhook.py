@@ -25,7 +25,7 @@ from simkit.meta.identity import Identity
 
 _LOG: Final = logging.getLogger("simkit.authz")
 REMEMBERED: Final = 8192
-"""How many answers are kept."""
+"""The number of answers that are kept."""
 _LONGEST_KEPT: Final = 10_000
 """Characters of a question above which its answer is not kept, lest somebody fills the memory."""
 ReviewVersion = Literal["v1", "v1beta1"]
@@ -46,7 +46,7 @@ class Counters(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a service is asked. Times are in seconds."""
+    """The settings for calls of a service. Times are in seconds."""
 
     name: str = "webhook"
     version: ReviewVersion = "v1beta1"
@@ -95,7 +95,7 @@ class WebhookAuthorizer:
         self._lock = Lock()
 
     def authorize(self, ask: Attributes) -> Decision:
-        """What the service says; what the failure policy says where it cannot be asked or its answer not be used."""
+        """Returns the service's decision; the failure policy's where the call fails or the answer is unusable."""
         spec = spec_of(ask)
         try:
             if self._conditions is not None and not self._conditions.hold(spec):

@@ -88,10 +88,10 @@ def expect(response: Response, *tolerated: int) -> Response:
 
 
 def key_of(resource: GroupResource, obj: Object) -> Key:
-    """Where an object is stored."""
+    """The key of an object."""
     return Key(resource, namespace_of(obj), name_of(obj))
 
 
 def keys_of(resource: GroupResource, objects: Sequence[Object]) -> list[Key]:
-    """Where objects are stored."""
+    """The path of a collection."""
     return [key_of(resource, obj) for obj in objects]

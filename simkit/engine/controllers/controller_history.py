@@ -25,7 +25,7 @@ class WorkloadHistory(NamedTuple):
     """The revisions and pods that a workload owns, with the revision of its present template."""
 
     reference: Mapping[str, Any]
-    """How the workload is named as an owner."""
+    """The owner reference to the workload."""
     revisions: Sequence[Object]
     pods: Sequence[Object]
     update: Object
@@ -35,7 +35,7 @@ class WorkloadHistory(NamedTuple):
 def claim_history(
     client: Client, lister: Lister, owner: Object, kind: str, member: Callable[[Object], bool]
 ) -> WorkloadHistory | None:
-    """What belongs to a workload whose pods have to be something besides selected.
+    """The objects of a workload whose pods have to be something besides selected.
 
     None: something was taken in, let go or made just now, and is to be seen first.
     """

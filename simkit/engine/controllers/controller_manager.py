@@ -26,7 +26,7 @@ from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.controllers")
 _ROUNDS: Final = 1000
-"""How often controllers may answer each other before they are said to fight."""
+"""The number of rounds after which controllers are said to fight."""
 _MOST_WRITES: Final = 50_000
 """How often controllers may write until they come to rest: somebody may want two thousand million pods."""
 _FIRST_RETRY: Final = 0.5
@@ -34,7 +34,7 @@ _LONGEST_RETRY: Final = 60.0
 _GATHERING: Final = 0.02
 """Seconds for which the background thread lets changes gather before it looks at them."""
 USER_AGENT: Final = "kube-controller-manager"
-"""Who controllers say that they are, and so whom the fields belong to that they write."""
+"""The user agent of controllers, and so the field manager of their writes."""
 
 
 class Client(Protocol):

@@ -29,11 +29,11 @@ class ClaimRules:
 
     selector: LabelSelector
     member: Callable[[Object], bool] = _any
-    """What else an object must be besides selected."""
+    """A further condition for objects besides the selector."""
     looks_at: Callable[[Object], bool] = _any
     """Others are neither taken in nor let go."""
     finalizer: str = ""
-    """What those that are taken in get, and those that are let go lose."""
+    """The finalizer that adopted objects get, and that released ones lose."""
 
     def takes(self, obj: Object) -> bool:
         """Whether an object is to be the owner's."""

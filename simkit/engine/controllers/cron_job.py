@@ -31,11 +31,11 @@ from simkit.meta.objects import Object, at, metadata, name_of
 
 _SCHEDULED: Final = label("cronjob-scheduled-timestamp", "batch")
 _MANY: Final = 100
-"""How many times may be missed before that is told."""
+"""The number of missed times from which a warning is given."""
 _TOO_MANY: Final = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
 
 _NEVER: Final = "time difference between two schedules is less than 1 second"
-"""What the controller finds of a schedule whose next time is always the zero time."""
+"""The error for a schedule whose next time is always the zero time."""
 _OLD_ZONE: Final = (
     "CRON_TZ or TZ used in schedule {} is not officially supported, see "
     f"https://{LABEL_DOMAIN}/docs/concepts/workloads/controllers/cron-jobs/ for more details"

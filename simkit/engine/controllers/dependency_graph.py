@@ -84,7 +84,7 @@ class DependencyGraph:
             self._owners.pop(key, None)
 
     def dependents(self, uid: str) -> set[Key]:
-        """What an object owns."""
+        """The objects that an object owns."""
         return set(self._dependents.get(uid, _NOBODY))
 
     def owned(self) -> set[Key]:

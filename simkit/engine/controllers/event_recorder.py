@@ -19,9 +19,9 @@ from simkit.meta.objects import Object, metadata, name_of, namespace_of
 
 _LOG: Final = logging.getLogger("simkit.controllers")
 _REMEMBERED: Final = 4096
-"""How many kinds of news are known again."""
+"""The number of different events that are remembered."""
 _TRIES: Final = 1000
-"""How many events of an object may have one moment in their names."""
+"""The number of events of an object that may have the same moment in their names."""
 _NANOS: Final = 1_000_000_000
 
 _News = tuple[str, str, str, str]

@@ -338,7 +338,7 @@ def _with_variable(container: Mapping[str, Any], variable: Mapping[str, Any]) ->
 
 
 def _failures(progress: Progress, index: int) -> int:
-    """How often an index has failed already."""
+    """The number of failures of an index."""
     counts = [
         jobs.index_failures(pod) + 1
         for pod in progress.pods

@@ -139,7 +139,7 @@ class NamespaceController:
 
 
 def _problems(contents: Contents, failures: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """What is in the way: reason and message by type of condition."""
+    """The obstacles to a removal: reason and message by type of condition."""
     problems: dict[str, tuple[str, str]] = {}
     if failures:
         text = f"Failed to delete all resource types, {len(failures)} remaining: {', '.join(sorted(failures))}"

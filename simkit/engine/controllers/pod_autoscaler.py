@@ -29,7 +29,7 @@ _UNABLE: Final = "the HPA was unable to compute the replica count: "
 
 
 class _Metric:
-    """Why a metric of a kind cannot be followed: the reason, and the two texts that tell of it."""
+    """The reason why a kind of metric cannot be followed, and its two messages."""
 
     def __init__(self, reason: str, told: str, value: str) -> None:
         self.reason, self.told, self.value = reason, told, value
@@ -68,7 +68,7 @@ class HorizontalController(ResourceWatcher):
         return self._clock.now() + _PERIOD
 
     def _scale_path(self, scaler: Object) -> str:
-        """Where the Scale of the target is; empty where no such kind is served."""
+        """The path of the target's Scale; empty where no such kind is served."""
         target = at(scaler, "spec", "scaleTargetRef") or {}
         group, _, version = (target.get("apiVersion") or "").rpartition("/")
         resource = self._catalogue().kind(GroupVersionKind(group, version, target.get("kind", "")))
@@ -179,7 +179,7 @@ class _Turn:
         return _Metric(f"FailedGet{kind}Metric", told, f"failed to get {name} {word} metric value: {told}")
 
     def _metrics_api(self, selector: str) -> str:
-        """Why the API for metrics of pods gives none."""
+        """The reason why the API for metrics of pods gives none."""
         group = api_group("metrics")
         path = f"/apis/{group}/v1beta1/namespaces/{namespace_of(self._scaler)}/pods?labelSelector={selector}"
         answer = self._client.perform(Request.of("GET", path))

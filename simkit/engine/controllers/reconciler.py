@@ -39,7 +39,7 @@ class Reconciler(Protocol):
 
     @property
     def account(self) -> str:
-        """Who it acts as, see ``Controller``."""
+        """The account that it acts as, see ``Controller``."""
         ...
 
     @property

@@ -100,7 +100,7 @@ class ReplicaSetController(ResourceWatcher):
         return ""
 
     def _crowds(self, lister: Lister, owner: Object) -> Mapping[str, int]:
-        """How many pods of the workload that an owner belongs to each node has."""
+        """Returns, by node, the number of pods of the workload that an owner belongs to."""
         whole = controller_of(owner)
         alike = lister.controlled(self._resource, namespace_of(owner), whole["uid"]) if whole is not None else ()
         pods = (pod for each in alike for pod in lister.controlled(PODS, namespace_of(owner), uid_of(each)))

@@ -43,7 +43,7 @@ class SliceReconciler:
     annotations: Mapping[str, str]
     owner: Mapping[str, Any]
     most: int
-    """How many endpoints a slice may hold."""
+    """The largest number of endpoints in a slice."""
 
     def reconcile(self, wanted: Mapping[Group, Sequence[dict[str, Any]]], present: Sequence[Object]) -> None:
         """Make the present slices hold the wanted endpoints. A group without any has one empty slice."""

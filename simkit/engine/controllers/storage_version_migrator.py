@@ -67,7 +67,7 @@ class StorageVersionMigrator(ResourceWatcher):
 
     @staticmethod
     def _migrate(client: Client, resource: Resource, listed: Object) -> str:
-        """What kept an object from being written; empty when all were."""
+        """The reason why an object was not written; empty when all were."""
         for obj in listed.get("items") or ():
             scope = f"/namespaces/{namespace_of(obj)}" if resource.namespaced else ""
             meta = {name: metadata(obj).get(name) for name in ("uid", "resourceVersion")}

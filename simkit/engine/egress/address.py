@@ -11,7 +11,7 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Where a server is and how it is known. Certificates and keys are PEM texts; no authorities: the machine's.
+    """A server's address and authorities. Certificates and keys are PEM texts; no authorities: the machine's.
 
     ``name`` is the host that its certificate must have, and that a client calls it.
     """

@@ -24,7 +24,7 @@ LOOK_EVERY: Final = 1.0
 READ_EVERY: Final = 60.0
 """Seconds after which the file is read whether it seems to have changed or not."""
 SERVER_HASH: Final = "sha256:" + hashlib.sha256(platform.node().encode()).hexdigest()
-"""What the metrics call this server."""
+"""The name of this server in metrics."""
 T = TypeVar("T")
 
 
@@ -37,7 +37,7 @@ class Counters(Protocol):
 
 
 class DynamicFile(Generic[T]):
-    """What a file's content stands for, as it is now.
+    """The value of a file's content, kept up to date.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ class DynamicFile(Generic[T]):
 
     @property
     def known(self) -> T:
-        """What was last read, without a look at the file."""
+        """The value that was read last, without a look at the file."""
         return self._value
 
     def current(self) -> T:
-        """What the file stands for, after a look where one is due."""
+        """The value of the file, read again where that is due."""
         now = self._clock.now()
         if now - self._looked >= LOOK_EVERY and self._lock.acquire(blocking=False):
             try:
@@ -118,7 +118,7 @@ class DynamicFile(Generic[T]):
             raise SimkitError(f"{self._path} cannot be read: {error.strerror or error}") from error
 
     def _stamped(self) -> tuple[int, int, int]:
-        """What changes when the file does."""
+        """The file's stamp, which changes when the file does."""
         try:
             found = self._path.stat()
         except OSError:

@@ -22,7 +22,7 @@ from simkit.meta.objects import Object, at, copied, name_of, namespace_of
 
 VERSIONS: Final = ("v1", "v1beta1")
 SECONDS: Final = 30
-"""How long a webhook may take to convert."""
+"""Seconds that a conversion webhook may take."""
 _FIELDS: Final[ResponseFields] = {
     "uid": (str, "types.UID"),
     "convertedObjects": (list, "[]runtime.RawExtension"),
@@ -30,7 +30,7 @@ _FIELDS: Final[ResponseFields] = {
 }
 _KIND: Final = "ConversionReview"
 _WHAT: Final = "conversion webhook for /, Kind="
-"""What kube-apiserver calls the objects that it sends: a list that was not given a kind."""
+"""The text by which kube-apiserver names the objects that it sends: a list without a kind."""
 
 
 class WebhookConverter:
@@ -127,7 +127,7 @@ def _shown(objects: Sequence[Object], api_version: str) -> str:
 
 
 def _asked(function: ConversionFunction, objects: Sequence[Object], api_version: str) -> Sequence[Any]:
-    """What a function makes of copies of the objects; a text is why it fails."""
+    """Returns the result of a function for copies of the objects; a text is the reason of its failure."""
     answered = []
     for obj in objects:
         made = function(copied(obj), api_version)

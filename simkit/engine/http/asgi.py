@@ -130,11 +130,11 @@ class Application:
         await self.finish(request, response, receive, send, cut=cut)
 
     async def _step(self, request: Request, step: Callable[[], T]) -> T | Response:
-        """What a step of the engine gives, on a worker thread where that may block."""
+        """Returns the result of a step of the engine, on a worker thread where it may block."""
         return await self._elsewhere(request, step) if self.engine.blocking(request) else step()
 
     async def _elsewhere(self, request: Request, step: Callable[[], T]) -> T | Response:
-        """What a step gives on a worker thread, or the refusal of a request that takes too long."""
+        """Returns the result of a step on a worker thread, or the refusal of a request that takes too long."""
         future = asyncio.get_running_loop().run_in_executor(self._threads, step)
         try:
             return await asyncio.wait_for(asyncio.shield(future), self._patience_with(request))

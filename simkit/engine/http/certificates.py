@@ -47,7 +47,7 @@ class CertificateFiles:
 
 
 def default_folder() -> Path:
-    """Where certificates are kept for this user: under ``$XDG_STATE_HOME``, else ``~/.local/state``."""
+    """The folder of this user's certificates: under ``$XDG_STATE_HOME``, else ``~/.local/state``."""
     state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "simkit" / "certificates"
 

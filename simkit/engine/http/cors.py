@@ -72,7 +72,7 @@ class CORSHandler:
         return _told(entered, headers) if isinstance(entered, Response) else _Entered(entered, headers)
 
     def blocking(self, request: Request) -> bool:
-        """What the engine says."""
+        """The engine's answer."""
         return self._engine.blocking(request)
 
     def _headers(self, origin: str) -> list[tuple[str, str]]:

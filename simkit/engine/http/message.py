@@ -66,7 +66,7 @@ def error_response(error: StatusError) -> Response:
 
 
 def too_late() -> StatusError:
-    """What a request gets that takes too long."""
+    """The answer to a request that takes too long."""
     return StatusError(504, "Timeout", "Timeout: request did not complete within the allotted timeout")
 
 

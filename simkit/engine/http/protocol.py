@@ -45,7 +45,7 @@ BODY_SECONDS: Final = 60.0
 HEAD_LIMIT: Final = 1024 * 1024
 """Bytes that the request line and the headers may have together."""
 _BROKEN: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-"""What stands in a path where two digits of a character are missing."""
+"""A percent sign in a path that is not followed by two digits."""
 JOIN_BELOW: Final = 64 * 1024
 """Bytes of a body up to which copying it behind its head is cheaper than a second write."""
 
@@ -319,7 +319,7 @@ class Conversation(HttpToolsProtocol):
         super().on_message_complete()
 
     def _go_the_long_way(self) -> None:
-        """What uvicorn does when the headers are complete, with the scope that was left out at the beginning."""
+        """Does the work of uvicorn at the end of the headers, with the scope that was left out at the beginning."""
         url, headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
         self.url, self.headers, self.expect_100_continue = url, headers, expects

@@ -32,7 +32,7 @@ _LOOPBACK: Final = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class ServingOptions:
-    """How a server is reached.
+    """The addresses, ports and certificates of a server.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class ServingOptions:
 
 
 class ControllerRunner(Protocol):
-    """What works in the background as long as a server runs."""
+    """A background worker that runs as long as a server runs."""
 
     def start(self) -> None: ...
 
@@ -170,7 +170,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where clients reach it: the HTTPS address, or the plain one where there is no other. Raises SimkitError."""
+        """The address for clients: HTTPS, or plain HTTP where there is no other. Raises SimkitError."""
         if not self._ports:
             raise SimkitError("the server does not run; start() it")
         return self._urls()[0]
@@ -312,7 +312,7 @@ class Server:
 
 
 class AssembledCluster(Protocol):
-    """What ``serve`` needs of an assembled cluster."""
+    """The parts of a control plane that ``serve`` uses."""
 
     @property
     def engine(self) -> pipeline.Engine: ...

@@ -18,7 +18,7 @@ _LOOK_EVERY: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ShutdownOptions:
-    """What a server does between being told to stop and stopping; times are in seconds."""
+    """The steps of a server between the signal and its end; times are in seconds."""
 
     delay: float = 0.0
     """For so long it goes on as before, but is not ready any more, so that balancers send nobody new."""
@@ -31,7 +31,7 @@ class ShutdownOptions:
 
 
 class ShutdownTarget(Protocol):
-    """What an engine does when its server is about to end."""
+    """The steps of an engine when its server is about to end."""
 
     @property
     def busy(self) -> bool:

@@ -33,7 +33,7 @@ _OF_TLS13: Final = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHA
 
 @dataclass(frozen=True, slots=True)
 class TLSOptions:
-    """How TLS is spoken. Names are those of kube-apiserver's flags: ``VersionTLS13``, ``TLS_ECDHE_RSA_...``."""
+    """The settings of TLS. Names are those of kube-apiserver's flags: ``VersionTLS13``, ``TLS_ECDHE_RSA_...``."""
 
     minimum: str = ""
     """The oldest version; by default 1.2."""
@@ -113,7 +113,7 @@ def _choose_suites(context: ssl.SSLContext, suites: Sequence[str]) -> None:
 
 
 def openssl_name(suite: str) -> str:
-    """What OpenSSL calls a cipher suite.
+    """Returns OpenSSL's name of a cipher suite.
 
     Examples
     --------

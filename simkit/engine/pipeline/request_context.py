@@ -1,4 +1,4 @@
-"""What is known of one request while the handler chain serves it, and protocols for the parts that filters attach."""
+"""The context of one request while the handler chain serves it, and protocols for the parts that filters attach."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Ticket(Protocol):
 
     @property
     def outcome(self) -> TicketOutcome:
-        """How the wait ended; empty while the request waits."""
+        """The outcome of the wait; empty while the request waits."""
         ...
 
     def on_settled(self, callback: Callable[[], None]) -> None:

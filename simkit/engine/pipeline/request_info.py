@@ -46,7 +46,7 @@ class RequestInfo:
     namespace: str = ""
     name: str = ""
     rest: str = ""
-    """What follows the subresource, for connections that pass a path on."""
+    """The path after the subresource, for connections that pass a path on."""
     old_watch: bool = False
     """The path has the ``/watch/`` prefix."""
 

@@ -101,7 +101,7 @@ class RequestScope:
 
     @cached_property
     def deprecation(self) -> tuple[str, str] | None:
-        """What clients are warned of and the release that ends it; None for a version that is not deprecated."""
+        """The warning for clients and the release of the removal; None for a version that is not deprecated."""
         if self.custom is not None:
             return (self.custom.warning, "") if self.custom.warning else None
         found = None if self.resource.custom else lifecycle_of(self.resource.api_version, self.resource.kind)

@@ -20,7 +20,7 @@ INCONSISTENT: Final = Revision(-1)
 
 _LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_\r\n")
 _FIELDS: Final[dict[str, type]] = {"v": str, "rv": int, "start": str}
-"""What a token holds."""
+"""The content of a token."""
 _TOO_LARGE: Final = 2**63
 
 _TOO_OLD: Final = (

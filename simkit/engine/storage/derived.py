@@ -56,7 +56,7 @@ class Derived(Generic[Made]):
             self._changes += 1
 
     def now(self) -> Made:
-        """What the resources of this moment make."""
+        """The value for the resources of this moment."""
         made, changes = self._made, self._changes
         if made is None or made[0] != changes:  # what is made while somebody writes is made again next time
             self._made = made = changes, self._make()

@@ -28,7 +28,7 @@ Listener = Callable[[Sequence[Change]], None]
 
 
 class Journal(Protocol):
-    """Where changes go before they can be seen."""
+    """The journal that keeps changes before they can be seen."""
 
     def __call__(self, changes: Sequence[Change]) -> None:
         """Keep the changes, all of them or none; raise where that fails."""

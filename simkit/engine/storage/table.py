@@ -13,7 +13,7 @@ SMALLEST: Final = 64
 """A block above the one is split; one below the other is joined with its neighbour where both fit together."""
 
 FILL: Final = 192
-"""How full blocks are made from a sorted sequence: room for some more names before the first split."""
+"""The size of blocks made from a sorted sequence: room for some more names before the first split."""
 
 
 class _Block(Generic[Value]):

@@ -17,11 +17,11 @@ from simkit.language.cel.values import (
     Timestamp,
     UInt,
     kind_of,
-    number_text,
     parsed_duration,
     parsed_timestamp,
     timestamp,
 )
+from simkit.meta.gotext import format_float
 
 _DIGITS: Final = 1000
 """Digits of a number that is read at all; Python itself refuses some thousands."""
@@ -121,7 +121,7 @@ def to_string(value: Any) -> str:
     if kind == "bool":
         return "true" if value else "false"
     if kind == "double":
-        return number_text(value)
+        return format_float(value)
     if kind == "bytes":
         try:
             return str(value, "utf-8")

@@ -20,7 +20,8 @@ from simkit.language.cel.tree import (
     Select,
     StructNode,
 )
-from simkit.language.cel.values import UInt, number_text
+from simkit.language.cel.values import UInt
+from simkit.meta.gotext import format_float
 
 
 class Step(NamedTuple):
@@ -98,7 +99,7 @@ def _literal(node: Literal) -> tuple[str, int]:
     if isinstance(value, UInt):
         return f"{int(value)}u", 8
     if isinstance(value, float):
-        text = number_text(value)
+        text = format_float(value)
         return text if "." in text or "e" in text else f"{text}.0", 8
     return repr(value), 8
 

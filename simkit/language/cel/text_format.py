@@ -13,7 +13,8 @@ from typing import Any, Final
 from simkit.language.cel.conversions import type_of
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.operations import plain_key
-from simkit.language.cel.values import kind_of, number_text
+from simkit.language.cel.values import kind_of
+from simkit.meta.gotext import format_float
 
 _STRING_CLAUSE: Final = (
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
@@ -90,7 +91,7 @@ def _scalar(value: Any, kind: str) -> str:
     if kind == "null":
         return "null"
     if kind == "double":
-        return number_text(value)
+        return format_float(value)
     if kind == "bytes":
         return str(value, "utf-8", "replace")
     if kind in ("int", "uint"):
@@ -107,7 +108,7 @@ def _inner(value: Any) -> str:
         text = _quoted(_string(value, None))
         return text if kind == "string" else f"b{text}" if kind == "bytes" else f"{kind}({text})"
     if kind == "double":
-        return f"{value:.6f}" if math.isfinite(value) else f'"{number_text(value)}"'
+        return f"{value:.6f}" if math.isfinite(value) else f'"{format_float(value)}"'
     return _string(value, None)
 
 
@@ -130,7 +131,7 @@ def _decimal(value: Any, precision: int | None) -> str:
     if kind_of(value) in ("int", "uint"):
         return str(int(value))
     if kind_of(value) == "double" and not math.isfinite(value):
-        return number_text(value).replace("+Inf", "Infinity").replace("-Inf", "-Infinity")
+        return format_float(value).replace("+Inf", "Infinity").replace("-Inf", "-Infinity")
     raise _wrong("decimal clause can only be used on integers", value)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from simkit.language.cel.errors import EvaluationError
+from simkit.meta.duration import nanoseconds
 
 INT_MIN: Final = -(2**63)
 INT_MAX: Final = 2**63 - 1
@@ -127,19 +128,6 @@ _OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)")
 _MOMENT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:([Zz])|([+-])(\d\d):(\d\d))", re.ASCII
 )
-_UNITS: Final = {
-    "ns": 1,
-    "us": 10**3,
-    "µs": 10**3,
-    "μs": 10**3,
-    "ms": 10**6,
-    "s": _BILLION,
-    "m": 60 * _BILLION,
-    "h": 3600 * _BILLION,
-}
-_LONGEST_PART = 1000
-"""Letters of one part of a duration: longer ones are out of range, or more precise than anything."""
-_DURATION_PART = re.compile(r"(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)")
 
 
 def duration(nanos: int) -> Duration:
@@ -158,23 +146,10 @@ def timestamp(nanos: int, offset: int = 0) -> Timestamp:
 
 def parsed_duration(text: str) -> Duration | None:
     """The duration that a text such as ``1h30m`` or ``-1.5s`` writes; None where it writes none."""
-    sign = -1 if text.startswith("-") else 1
-    rest = text[1:] if text[:1] in "+-" and text else text
-    if rest == "0":
-        return Duration(0)
-    total, position = 0, 0
-    while position < len(rest):
-        part = _DURATION_PART.match(rest, position)
-        if part is None or not (part[1] or part[2]) or len(part[0]) > _LONGEST_PART:
-            return None
-        unit = _UNITS[part[3]]
-        total += int(part[1] or 0) * unit
-        if part[2]:
-            total += int(part[2]) * unit // 10 ** len(part[2])
-        position = part.end()
-    if not rest or total > INT_MAX:
+    try:
+        return Duration(nanoseconds(text))
+    except ValueError:
         return None
-    return Duration(sign * total)
 
 
 def parsed_timestamp(text: str) -> Timestamp | None:
@@ -194,39 +169,6 @@ def parsed_timestamp(text: str) -> Timestamp | None:
     seconds -= offset
     nanos = seconds * _BILLION + int((found[7] or "0")[:9].ljust(9, "0"))
     return Timestamp(nanos, offset) if _MOMENT_MIN <= nanos <= _MOMENT_MAX else None
-
-
-def number_text(value: float) -> str:
-    """A double as cel-go writes it: the shortest digits, an exponent from 1e+06 on.
-
-    Examples
-    --------
-    >>> number_text(50000000.0), number_text(0.75), number_text(-0.0)
-    ('5e+07', '0.75', '-0')
-    """
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "+Inf" if value > 0 else "-Inf"
-    sign, digits, power = _shortest(value)
-    if power < -4 or power >= 6:
-        more = f".{digits[1:]}" if digits[1:] else ""
-        return f"{sign}{digits[0]}{more}e{'-' if power < 0 else '+'}{abs(power):02d}"
-    if power < 0:
-        return f"{sign}0.{'0' * (-power - 1)}{digits}"
-    whole, fraction = digits[: power + 1].ljust(power + 1, "0"), digits[power + 1 :]
-    return f"{sign}{whole}{'.' if fraction else ''}{fraction}"
-
-
-def _shortest(value: float) -> tuple[str, str, int]:
-    """Sign, shortest digits that read back as the value, and the power of ten of the first digit."""
-    text = repr(abs(value))
-    sign = "-" if str(value).startswith("-") else ""
-    mantissa, _, exponent = text.partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).lstrip("0")
-    power = int(exponent or 0) + len(whole) - 1 - (len(whole + fraction) - len(digits))
-    return sign, digits.rstrip("0") or "0", power if digits else 0
 
 
 KINDS: Final[Mapping[type, str]] = {

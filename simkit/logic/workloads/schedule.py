@@ -12,10 +12,10 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from simkit.kinds.parts.job.cron import BadSchedule, Schedule, parse
+from simkit.meta.duration import seconds
 
 _YEARS: Final = 5 * 366
 """Days after which a schedule is said to fire never."""
-_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
 _PREFIX: Final = re.compile(r"(?:CRON_)?TZ=(\S+)\s+")
 
 
@@ -103,5 +103,4 @@ class Firing:
         return of_month or of_week
 
     def _period(self) -> float:
-        parts = re.findall(r"([\d.]+)([a-zµμ]+)", self._schedule.every)
-        return max(1.0, float(int(sum(float(number) * _UNITS[unit] for number, unit in parts))))
+        return max(1.0, float(int(seconds(self._schedule.every))))

@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Final
 
+from simkit.meta.duration import nanoseconds
+
 Format = Callable[[str], bool]
 
 _TIME: Final = re.compile(r"(\d\d):(\d\d):(\d\d)(\.\d+)?([zZ]|[+-]\d\d:\d\d)", re.ASCII)
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_GO_DURATION: Final = re.compile(r"[+-]?+(?:0|(?:(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:ns|us|µs|μs|ms|s|m|h))++)")
 _LOOSE_DURATION: Final = re.compile(r"(?<![0-9])([0-9]++)[ \t\n\r\f\v]*+([A-Za-zµ]++)")
 _UNITS: Final = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
 _INT_DIGITS: Final = 20
@@ -49,7 +50,11 @@ def _is_moment(text: str) -> bool:
 
 def _is_duration(text: str) -> bool:
     """A duration as Go writes it, or any text in which a number stands before a unit."""
-    if _GO_DURATION.fullmatch(text):
+    try:
+        nanoseconds(text)
+    except ValueError:
+        pass
+    else:
         return True
     found = [(int(number[:_INT_DIGITS]), unit.lower()) for number, unit in _LOOSE_DURATION.findall(text)]
     return all(number < 2**63 for number, _ in found) and any(

@@ -52,7 +52,7 @@ class FlowSchema:
         return any(_asks(rule, info) and _names(rule, identity) for rule in self.rules)
 
     def flow_of(self, info: RequestInfo, identity: Identity) -> str:
-        """What a request's flow is called within the schema: its user, its namespace, or nothing."""
+        """The flow distinguisher of a request: its user, its namespace, or the empty string."""
         if self.distinguisher == "ByUser":
             return identity.user
         return info.namespace if self.distinguisher == "ByNamespace" else ""

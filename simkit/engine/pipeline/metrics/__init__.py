@@ -1,1 +1,1 @@
-"""What the server counts, and the stability levels of its metrics."""
+"""The server's metrics and their stability levels."""

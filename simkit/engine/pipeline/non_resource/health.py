@@ -24,7 +24,7 @@ def _stored(engine: Engine) -> str:
 
 
 def _started(engine: Engine) -> str:
-    """What has to be done at the start is done: it is done before anybody is listened to."""
+    """The check that the steps at the start are done; they are done before the server listens."""
     return "" if engine.started else "not finished"
 
 

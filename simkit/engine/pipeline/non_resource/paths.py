@@ -35,7 +35,7 @@ _GATES: Final = {
 _REMEMBERED: Final = 1024
 """Characters of an Accept header up to which it is looked at for the aggregated form."""
 _ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI})
-"""What answers to all methods alike; so do the single groups."""
+"""Paths that answer all methods alike; so do the single groups."""
 
 
 def answer(engine: Engine, context: RequestContext) -> Response:

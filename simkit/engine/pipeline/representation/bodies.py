@@ -68,7 +68,7 @@ def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
 
 
 def repeat_faults(repeats: Sequence[Repeat]) -> list[str]:
-    """What strict validation says of repeated keys in YAML."""
+    """The messages of strict validation about repeated keys in YAML."""
     return [f"line {repeat.line}: key {quoted(repeat.key)} already set in map" for repeat in repeats]
 
 
@@ -87,7 +87,7 @@ def unrecognized(kind: str, why: str, body: bytes) -> StatusError:
 
 
 def header_fault(value: Any) -> str:
-    """Why a decoded body has no apiVersion and kind to read, or the empty string where it has."""
+    """The reason why a decoded body has no readable apiVersion and kind, or the empty string where it has."""
     if value is None or isinstance(value, dict):
         for name, field in (("apiVersion", "apiVersion"), ("kind", "kind")):
             given = (value or {}).get(name)

@@ -29,7 +29,7 @@ def check_header(custom: CustomVersion, value: Any, body: bytes) -> None:
 
 
 def header_fault(value: Any, text: Callable[[], bytes]) -> str:
-    """Why a value does not say what it is, or the empty string where it does; ``text`` makes its text where needed."""
+    """The reason why a value has no readable kind, or the empty string; ``text`` makes its text where needed."""
     fault = bodies.header_fault(value)
     if fault:
         return fault

@@ -28,7 +28,7 @@ class MediaTypeOptions:
     version: str = ""
     pretty: bool = False
     include: str = ""
-    """What rows of a Table carry: Metadata (also where empty), Object or None."""
+    """The object in the rows of a Table: Metadata (also where empty), Object or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _negotiated(accept: str, watchable: bool, convertible: bool, routed: bool, b
 
 
 def _answerable(accept: str) -> bool:
-    """What the path itself looks at: a media type that it has, by its full name, or whatever there is."""
+    """Whether the path itself takes one of the media types: one that it has, by its full name, or any."""
     named = (clause.split(";")[0].strip() for clause in accept.split(","))
     return any(media in MEDIA or media == "*/*" for media in named)
 
@@ -138,7 +138,7 @@ def _number(text: str) -> float:
 
 
 def _wanted(clause: _Clause, media: str, convertible: bool) -> MediaTypeOptions | None:
-    """What a clause asks for in one of its media types; None where that cannot be had."""
+    """Returns the options of a clause for one of its media types; None where they are not supported."""
     parameters = dict(clause.parameters)
     if parameters.get("stream") not in (None, "", "watch") or (parameters.get("stream") and media == YAML):
         return None

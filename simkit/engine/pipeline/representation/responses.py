@@ -52,7 +52,7 @@ def as_yaml(obj: Any) -> bytes:
 
 
 _YES: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-"""What the parameter ``pretty`` may say to be on; anything else is off."""
+"""The values of the parameter ``pretty`` that turn it on; anything else is off."""
 
 
 def wants_pretty(request: Request, wanted: MediaTypeOptions) -> bool:

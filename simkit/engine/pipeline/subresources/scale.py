@@ -50,7 +50,7 @@ class ScaleView:
     wanted: tuple[str, ...] = ("spec", "replicas")
     counted: tuple[str, ...] = ("status", "replicas")
     missing: GroupResource | None = None
-    """What is said to be missing by a read that finds nothing; None: the resource itself."""
+    """The resource that a read reports as missing; None: the resource itself."""
 
     @property
     def paths(self) -> Paths:

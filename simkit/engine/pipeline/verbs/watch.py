@@ -120,7 +120,7 @@ class WatchStream:
         self.ended: Callable[[], None] | None = None
         """Called once, when the stream ends."""
         self._first: Iterator[bytes] | None = None
-        """What comes before the changes, made as it is taken: many may begin to watch many objects, and not read."""
+        """The events before the changes, made as they are taken: many watches of many objects may begin unread."""
         start = Revision(requested)
         initial = options.initial_events if options.initial_events is not None else not requested
         if initial:
@@ -265,7 +265,7 @@ class WatchStream:
 
 
 def _as_it_was(change: Change) -> Entry:
-    """What a selector's DELETED shows: the object as it last matched, under the revision of the change."""
+    """Returns the object of a selector's DELETED event: as it last matched, under the revision of the change."""
     if change.type == "DELETED" or change.previous is None:
         return change.entry
     obj = change.previous.object

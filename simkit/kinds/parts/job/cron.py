@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from simkit.meta.duration import nanoseconds
+
 
 class BadSchedule(ValueError):
     """A text that is no schedule; the message is kube-apiserver's."""
@@ -35,7 +37,6 @@ _DESCRIPTORS: Final = {
     "@hourly": "0 * * * *",
 }
 _EVERY: Final = "@every "
-_DURATION: Final = re.compile(r"[-+]?+(?:(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:ns|us|µs|μs|ms|s|m|h))++|[-+]?0")
 _STAR: Final = ("*", "?")
 
 
@@ -92,8 +93,10 @@ def _descriptor(text: str) -> Schedule:
     if not text.startswith(_EVERY):
         raise BadSchedule(f"unrecognized descriptor: {text}")
     every = text.removeprefix(_EVERY)
-    if not _DURATION.fullmatch(every):
-        raise BadSchedule(f'failed to parse duration {text}: time: invalid duration "{every}"')
+    try:
+        nanoseconds(every)
+    except ValueError as error:
+        raise BadSchedule(f"failed to parse duration {text}: {error}") from None
     return Schedule(every=every)
 
 
