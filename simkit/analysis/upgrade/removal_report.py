@@ -25,9 +25,10 @@ from simkit.analysis.upgrade.removed_resources import (
     removed_by_disabling,
 )
 from simkit.analysis.upgrade.replay import REPLAY_COLUMNS, replay
-from simkit.analysis.upgrade.stored_objects import OBJECT_COLUMNS, object_evidence
+from simkit.analysis.upgrade.stored_objects import OBJECT_COLUMNS, manifest_evidence, object_evidence
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.schema.catalogue import Catalogue
+from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 REMOVED_COLUMNS: Final = ("api_version", "kind", "resource", "left", "replacement")
@@ -43,10 +44,16 @@ CALLER_COLUMNS: Final = (
     "codes",
     "last",
 )
+_NOT_KNOWN: Final = "not known"
 
 
 class ApiDisablingSandbox(Sandbox, Protocol):
     """A sandbox whose forks can have API versions disabled, as ``--runtime-config`` of kube-apiserver does."""
+
+    @property
+    def dump(self) -> Dump | None:
+        """What it was loaded from: objects in the versions in which they were written. None where it was not."""
+        ...
 
     def with_apis_disabled(self, *elements: str) -> Sandbox:
         """Return a fork that does not serve the given groups, versions or resources of versions."""
@@ -66,7 +73,8 @@ class RemovalReport:
     replacement."""
     objects: pd.DataFrame
     """One row per piece of evidence in a stored object: evidence, api_version, kind, resource, namespace, name, where
-    (the field), manager (the field manager)."""
+    (the field), manager (the field manager). For a release it also lists manifests in versions that earlier releases
+    removed."""
     callers: pd.DataFrame
     """One row per user, user agent and resource: user, caller (the impersonator, or empty), agent, api_version,
     resource, removed_in (the first release without it; empty where no release removed it), verbs, requests, codes,
@@ -79,6 +87,8 @@ class RemovalReport:
     verdict."""
     replayed: pd.DataFrame
     """One row per distinct request that was sent again: the columns of ``replay.ReplayedRequest``."""
+    callers_known: bool = True
+    """Whether recorded requests were given; without them nothing is known of callers."""
 
     @property
     def has_impact(self) -> bool:
@@ -98,7 +108,7 @@ class RemovalReport:
         return self.callers[[pair in going for pair in asked]]
 
     def summary(self) -> pd.DataFrame:
-        """DataFrame with one row per sort of evidence: what, count, example."""
+        """DataFrame with one row per sort of evidence: what, count (or ``not known``), example."""
         rows: list[tuple[Any, ...]] = [
             ("removed: resources of versions", len(self.removed), _first(self.removed, "api_version"))
         ]
@@ -106,7 +116,7 @@ class RemovalReport:
             example = self.objects[self.objects["evidence"] == evidence].iloc[0]
             rows.append((f"objects: {evidence}", count, f"{example['resource']} {example['name']}"))
         concerned = self._current_callers()
-        rows.append(("callers", len(concerned), _first(concerned, "user")))
+        rows.append(("callers", len(concerned) if self.callers_known else _NOT_KNOWN, _first(concerned, "user")))
         if len(self.callers) > len(concerned):
             earlier = self.callers.drop(concerned.index)
             rows.append(("callers of what is gone already", len(earlier), _first(earlier, "user")))
@@ -120,9 +130,10 @@ class RemovalReport:
 
     def __repr__(self) -> str:
         breaks = int((self.replayed["verdict"] == "breaks").sum()) if len(self.replayed) else 0
+        callers = len(self._current_callers()) if self.callers_known else _NOT_KNOWN
         return (
             f"<RemovalReport {self.title}: {len(self.removed)} resources removed; "
-            f"evidence in objects: {len(self.objects)}; callers: {len(self._current_callers())}; "
+            f"evidence in objects: {len(self.objects)}; callers: {callers}; "
             f"distinct requests that break: {breaks}>"
         )
 
@@ -145,8 +156,8 @@ def removal_report(
     release
         The release to upgrade to, instead of elements.
     audit_log
-        Recorded requests. Those for removed versions are sent again to two forks: as the cluster is, and after the
-        change.
+        Recorded requests; without them callers are not known. Those for removed versions are sent again to two
+        forks: as the cluster is, and after the change.
 
     Returns
     -------
@@ -186,6 +197,7 @@ def removal_report(
         removed, earlier = removed_by_disabling(old, elements), None
     sent = [each for each in recorded_requests(audit_log or ()) if _uses(each, removed) or _uses(each, earlier)]
     asked = [each for each in sent if _uses(each, removed)]
+    written = manifest_evidence(cluster.dump, snapshot, removed, earlier) if cluster.dump is not None else ()
     answers = []
     if asked:
         after = cluster.fork(release=release) if release else cluster.with_apis_disabled(*elements)
@@ -193,11 +205,12 @@ def removal_report(
     return RemovalReport(
         title,
         table([(g.api_version, g.kind, g.resource, g.left, g.replacement) for g in removed.resources], REMOVED_COLUMNS),
-        table(object_evidence(snapshot, removed), OBJECT_COLUMNS),
+        table([*object_evidence(snapshot, removed), *written], OBJECT_COLUMNS),
         callers(sent, removed, earlier),
         table(_rules(snapshot, removed), RULE_COLUMNS),
         table(configuration_references(snapshot, removed), CONFIGURATION_COLUMNS),
         table(answers, REPLAY_COLUMNS),
+        audit_log is not None,
     )
 
 

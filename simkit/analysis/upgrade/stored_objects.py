@@ -11,6 +11,7 @@ from simkit.analysis.upgrade.removed_resources import RemovedResources
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
+from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Snapshot
 
 _LAST_APPLIED: Final = f"kubectl.{LABEL_DOMAIN}/last-applied-configuration"
@@ -20,9 +21,10 @@ OBJECT_COLUMNS: Final = ("evidence", "api_version", "kind", "resource", "namespa
 class ObjectEvidence(NamedTuple):
     """One sign that an object has to do with a removed version.
 
-    ``evidence``: unreachable (no version of it is left), written (a field manager wrote it in that version; programs
-    that still do will fail), applied (the last client-side apply used it; maybe long ago), mentions (a part of the
-    object names the version and kind, as references and templates do), text (a text inside spells a manifest).
+    ``evidence``: unreachable (no version of it is left), written (a field manager or a manifest wrote it in that
+    version; programs that still do will fail), applied (the last client-side apply used it; maybe long ago), mentions
+    (a part of the object names the version and kind, as references and templates do), text (a text inside spells a
+    manifest).
     """
 
     evidence: str
@@ -41,6 +43,20 @@ def object_evidence(snapshot: Snapshot, removed: RemovedResources) -> Iterator[O
     for resource in sorted(snapshot.captured()):
         for obj in snapshot.scan(resource):
             yield from _of_object(obj, resource, removed, resource in lost)
+
+
+def manifest_evidence(dump: Dump, snapshot: Snapshot, *tables: RemovedResources | None) -> Iterator[ObjectEvidence]:
+    """The manifests that are written in a removed version, as far as their objects are still there.
+
+    What has a uid is no manifest but was listed by a server, in a version of the listing's choice.
+    """
+    for key, obj in dump.keyed.items():
+        if at(obj, "metadata", "uid") or key.resource not in snapshot.captured():
+            continue
+        version, kind = str(obj.get("apiVersion", "")), str(obj.get("kind", ""))
+        gone = any(removed is not None and removed.kind(version, kind) is not None for removed in tables)
+        if gone and snapshot.get(key.resource, key.name, key.namespace) is not None:
+            yield ObjectEvidence("written", version, kind, str(key.resource), key.namespace, key.name, "apiVersion", "")
 
 
 def _unreachable(removed: RemovedResources, key: tuple[str, str]) -> bool:

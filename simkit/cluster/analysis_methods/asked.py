@@ -7,11 +7,15 @@ from typing import Self
 
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
+from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Snapshot
 
 
 class Asked(ABC):
     """Something that has a snapshot, and forks on which answers can be tried."""
+
+    dump: Dump | None
+    """What the objects came from, in the versions in which they were written."""
 
     @property
     @abstractmethod

@@ -153,8 +153,8 @@ class UsageMethods(Asked):
         release
             The release to upgrade to, instead of elements.
         audit_log
-            Recorded requests. Those for removed versions are sent again to two forks: as the cluster is, and after the
-            change.
+            Recorded requests; without them callers are not known. Those for removed versions are sent again to two
+            forks: as the cluster is, and after the change.
 
         Returns
         -------

@@ -157,6 +157,44 @@ def test_nobody_notices_what_nobody_uses() -> None:
     assert len(found.objects) == len(found.callers) == len(found.replayed) == 0
 
 
+def _manifest(api_version: str, kind: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": "default", **more}}
+
+
+def test_manifests_in_versions_that_are_gone_or_go() -> None:
+    """They are found by the version that they are written in, although a cluster would answer in another.
+
+    What a server listed, and so has a uid, says nothing of how it was written; nor does what is deleted since.
+    """
+    manifests = [
+        _manifest("policy/v1beta1", "PodDisruptionBudget", "budget"),
+        _manifest("extensions/v1beta1", "Ingress", "way"),
+        _manifest("extensions/v1beta1", "Ingress", "listed", uid="u"),
+        _manifest("extensions/v1beta1", "Ingress", "deleted"),
+        _manifest("policy/v1", "PodDisruptionBudget", "new"),
+        _manifest(BETA, "FlowSchema", "flow"),
+    ]
+    cluster = simkit.load(manifests, manifests=True)
+    cluster.delete("ingress", "deleted", "default")
+    found = removal_report(cluster, release="1.32")
+    rows = [(row.evidence, row.api_version, row.name) for row in found.objects.itertuples()]
+    assert rows == [
+        ("written", "policy/v1beta1", "budget"),
+        ("written", "extensions/v1beta1", "way"),
+        ("written", BETA, "flow"),
+    ]
+    assert found.has_impact
+
+
+def test_callers_are_not_known_without_a_log(cluster: Cluster) -> None:
+    """A count is told only of recorded requests, be they none."""
+    for log, told in ((None, "not known"), ([], 0)):
+        found = removal_report(cluster, BETA, audit_log=log)
+        summary = found.summary().set_index("what")["count"]
+        assert summary["callers"] == told
+        assert f"callers: {told};" in repr(found)
+
+
 def test_either_elements_or_a_release(cluster: Cluster) -> None:
     """Neither and both are refused."""
     with pytest.raises(SimkitError, match="either"):
