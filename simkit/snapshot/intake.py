@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
+import orjson
+
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, with_metadata
@@ -46,6 +48,11 @@ class Intake:
         if complaint:
             where = f"{found.where}: " if found.where else ""
             self._report.add(found.file, found.line, where + complaint[0], complaint[1])
+            return
+        unwritable = _cannot_be_written(obj)
+        if unwritable:
+            hint = "it was left out, as no server can answer with it"
+            self._report.add(found.file, found.line, f"{kind} {meta['name']} {unwritable}", hint)
             return
         mapping = self._index.mapping(api_version, kind)
         if not mapping.kept:
@@ -148,6 +155,15 @@ def _complaint(api_version: Any, kind: Any, meta: Any) -> tuple[str, str] | None
     if namespace is not None and not isinstance(namespace, str):
         return f"the namespace of {kind} {name} is not text: {namespace!r}", "it was left out; put it in quotes"
     return None
+
+
+def _cannot_be_written(obj: Object) -> str:
+    """Why an object cannot be written again within a list or an event; empty for those that can be."""
+    try:
+        orjson.dumps([[[[[[obj]]]]]])
+    except TypeError as error:
+        return "nests too deeply" if "ecursion" in str(error) else f"cannot be written as JSON ({error})"
+    return ""
 
 
 def _minor(version: Any) -> str:

@@ -127,6 +127,6 @@ def _end_of_value(text: str, start: int) -> int | None:
     """Where the JSON value that begins here ends; None where it is broken."""
     try:
         _, end = json.JSONDecoder().raw_decode(text, start)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError of Python's
         return None
     return end if _loads(text[start:end]) is not None else None

@@ -17,6 +17,7 @@ from simkit.snapshot.progress import Progress
 from simkit.snapshot.report import Report
 from simkit.snapshot.resources import ResourceIndex
 from simkit.snapshot.sources import Source, pieces
+from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 
 
 def load(
@@ -26,6 +27,7 @@ def load(
     captured: Iterable[str | GroupResource] = (),
     secrets: bool = False,
     namespace: str = DEFAULT_NAMESPACE,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Dump:
     """The objects of a dump, with a report of what was wrong in it.
 
@@ -47,6 +49,8 @@ def load(
         that repeats what was applied last.
     namespace
         Where objects go that live in namespaces and name none, as ``kubectl apply -n`` has it.
+    limits
+        What compressed files and archives may unpack to.
 
     Raises
     ------
@@ -71,7 +75,7 @@ def load(
     with collection_paused():
         report = Report()
         flattener = ListFlattener(report)
-        found = _found(source, flattener, report)
+        found = _found(source, flattener, report, limits)
         index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), release)
         intake = Intake(index, report, secrets=secrets, namespace=namespace)
         for each in found:
@@ -81,9 +85,9 @@ def load(
         return Dump(intake.keyed, complete, tuple(report), index, intake.origins, intake.withheld)
 
 
-def _found(source: Source, flattener: ListFlattener, report: Report) -> list[Found]:
+def _found(source: Source, flattener: ListFlattener, report: Report, limits: Limits) -> list[Found]:
     """Every object of the source. Texts are let go as soon as they are read."""
-    waiting = list(pieces(source, report))
+    waiting = list(pieces(source, report, limits))
     waiting.reverse()
     found: list[Found] = []
     with Progress(sum(piece.size for piece in waiting)) as progress:

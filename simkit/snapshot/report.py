@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Weight = Literal["lost", "changed", "note"]
 """``lost``: something could not be read; ``changed``: read otherwise than it stands there; ``note``: worth knowing."""
@@ -32,6 +32,10 @@ class Problem:
         return f"{where}: {self.what}{f'; {self.hint}' if self.hint else ''}"
 
 
+LONGEST: Final = 500
+"""Letters of what is told of one problem."""
+
+
 class Report:
     """Collects problems while a load is going on."""
 
@@ -39,8 +43,9 @@ class Report:
         self._problems: list[Problem] = []
 
     def add(self, file: str, line: int | None, what: str, hint: str = "", *, weight: Weight = "lost") -> None:
-        """Note one problem."""
-        self._problems.append(Problem(file, line, what, hint, weight))
+        """Note one problem. What is quoted from the source is cut where it is very long."""
+        told = what if len(what) <= LONGEST else f"{what[:LONGEST]}... ({len(what):,} letters)"
+        self._problems.append(Problem(file, line, told, hint, weight))
 
     def __iter__(self) -> Iterator[Problem]:
         return iter(self._problems)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 import tarfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -16,6 +14,7 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.layouts import layout_of
 from simkit.snapshot.report import Report
+from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits, Unpacking
 
 SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".gz", ".tgz", ".tar", ".list", ""))
 """Endings of the files that are read from folders and archives. A file that is named itself is always read."""
@@ -52,14 +51,20 @@ Source = str | Path | bytes | Mapping[str, Any] | Readable | Piece | Iterable[An
 """A path, text, bytes, an open file, a decoded object or list, text with a name for reports, or several of these."""
 
 
-def pieces(source: Any, report: Report) -> Iterator[Piece]:
+def pieces(source: Any, report: Report, limits: Limits = DEFAULT_LIMITS) -> Iterator[Piece]:
     """Every text and decoded value of a source, in a fixed order: folders by path, archives as they are packed.
+
+    Links of a folder that lead out of it are not followed.
 
     Raises
     ------
     SimkitError
         For a path at which there is nothing, and for values that are no source.
     """
+    yield from _pieces(source, Unpacking(report, limits))
+
+
+def _pieces(source: Any, unpacking: Unpacking) -> Iterator[Piece]:
     if isinstance(source, Piece):
         yield source
     elif isinstance(source, Mapping):
@@ -67,14 +72,14 @@ def pieces(source: Any, report: Report) -> Iterator[Piece]:
     elif isinstance(source, str) and _is_text(source):
         yield Piece("the given text", dedent(source) if _INDENTED.match(source) else source)
     elif isinstance(source, str | Path):
-        yield from _from_path(Path(source).expanduser(), report)
+        yield from _from_path(Path(source).expanduser(), unpacking)
     elif isinstance(source, bytes):
-        yield from _from_bytes("the given bytes", source, report)
+        yield from _from_bytes("the given bytes", source, unpacking)
     elif isinstance(source, Readable):
-        yield from _from_file(source, report)
+        yield from _from_file(source, unpacking)
     elif isinstance(source, Iterable):
         for each in source:
-            yield from pieces(each, report)
+            yield from _pieces(each, unpacking)
     else:
         raise SimkitError(f"cannot load from {type(source).__name__}; give a path, text, an open file or objects")
 
@@ -84,26 +89,26 @@ def _is_text(source: str) -> bool:
     return "\n" in source or source.lstrip()[:1] in ("{", "[", "") or source.startswith("apiVersion:")
 
 
-def _from_file(source: Readable, report: Report) -> Iterator[Piece]:
+def _from_file(source: Readable, unpacking: Unpacking) -> Iterator[Piece]:
     name = str(getattr(source, "name", "the given file"))
     content = source.read()
     if isinstance(content, str):
         yield Piece(name, content)
     else:
-        yield from _from_bytes(name, content, report)
+        yield from _from_bytes(name, content, unpacking)
 
 
-def _from_path(path: Path, report: Report) -> Iterator[Piece]:
+def _from_path(path: Path, unpacking: Unpacking) -> Iterator[Piece]:
     if path.is_dir():
-        yield from _from_folder(path, report)
+        yield from _from_folder(path, unpacking)
     elif path.exists():
-        yield from _from_bytes(str(path), path.read_bytes(), report)
+        yield from _from_bytes(str(path), path.read_bytes(), unpacking)
     else:
         matches = sorted(path.parent.glob(path.name)) if any(sign in path.name for sign in "*?[") else []
         if not matches:
             raise SimkitError(f"there is nothing to load at {path}{_near(path)}")
         for match in matches:
-            yield from _from_path(match, report)
+            yield from _from_path(match, unpacking)
 
 
 def _near(path: Path) -> str:
@@ -114,11 +119,20 @@ def _near(path: Path) -> str:
     return f"; in {folder} there is {', '.join(there)}" if there else f"; {folder} is empty"
 
 
-def _from_folder(folder: Path, report: Report) -> Iterator[Piece]:
+def _from_folder(folder: Path, unpacking: Unpacking) -> Iterator[Piece]:
     names = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    for name in _wanted(names, str(folder), report):
+    for name in _wanted(names, str(folder), unpacking.report):
         path = folder / name
-        yield from _from_bytes(str(path), path.read_bytes(), report)
+        if _leads_out(path, folder):
+            hint = "it was left out; name the file itself to have it read"
+            unpacking.report.add(str(path), None, "a link that leads out of the folder", hint)
+            continue
+        yield from _from_bytes(str(path), path.read_bytes(), unpacking)
+
+
+def _leads_out(path: Path, folder: Path) -> bool:
+    """Whether a file is somewhere else than in its folder, by a link on the way."""
+    return not path.resolve().is_relative_to(folder.resolve())
 
 
 def _wanted(paths: Sequence[P], where: str, report: Report) -> list[P]:
@@ -138,50 +152,36 @@ def _is_wanted(path: PurePath) -> bool:
     return path.suffix.lower() in SUFFIXES and not any(part.startswith(".") for part in path.parts)
 
 
-def _from_bytes(name: str, content: bytes, report: Report) -> Iterator[Piece]:
-    if content.startswith(_GZIP):
-        yield from _from_gzip(name, content, report)
-    elif content[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
-        yield from _from_tar(name, content, report)
-    else:
-        yield Piece(name, _text(name, content, report))
+def _from_bytes(name: str, content: bytes, unpacking: Unpacking, depth: int = 0) -> Iterator[Piece]:
+    is_tar = content[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR
+    if not content.startswith(_GZIP) and not is_tar:
+        yield Piece(name, _text(name, content, unpacking.report))
+    elif unpacking.may_open(name, depth):
+        opened = _from_tar if is_tar and not content.startswith(_GZIP) else _from_gzip
+        yield from opened(name, content, unpacking, depth + 1)
 
 
-def _from_gzip(name: str, content: bytes, report: Report) -> Iterator[Piece]:
-    try:
-        unpacked = gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        unpacked = _readable_part(content)
-        hint = "fetch it again; what comes before the damage was read"
-        report.add(name, None, f"the compressed file is damaged ({error})", hint)
-    yield from _from_bytes(name, unpacked, report)
+def _from_gzip(name: str, content: bytes, unpacking: Unpacking, depth: int) -> Iterator[Piece]:
+    unpacked = unpacking.gunzipped(name, content)
+    if unpacked is not None:
+        yield from _from_bytes(name, unpacked, unpacking, depth)
 
 
-def _readable_part(content: bytes) -> bytes:
-    """What comes out of damaged gzip data before the damage."""
-    stream, found = zlib.decompressobj(wbits=31), bytearray()
-    try:
-        for start in range(0, len(content), 1 << 16):
-            found += stream.decompress(content[start : start + (1 << 16)])
-    except zlib.error:
-        pass
-    return bytes(found)
-
-
-def _from_tar(name: str, content: bytes, report: Report) -> Iterator[Piece]:
+def _from_tar(name: str, content: bytes, unpacking: Unpacking, depth: int) -> Iterator[Piece]:
     members: dict[PurePath, tarfile.TarInfo] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
             damage = _list_members(archive, members)
-            for path in _wanted(list(members), name, report):
-                stream = archive.extractfile(members[path])
-                if stream is not None:
-                    yield from _from_bytes(f"{name}/{members[path].name}", stream.read(), report)
-    except (tarfile.TarError, EOFError) as error:
+            for path in _wanted(list(members), name, unpacking.report):
+                member = members[path]
+                stream = archive.extractfile(member)
+                if stream is not None and unpacking.has_room(f"{name}/{member.name}", member.size):
+                    yield from _from_bytes(f"{name}/{member.name}", stream.read(), unpacking, depth)
+    except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
         damage = error
     if damage is not None:
         hint = "fetch it again; the files before the damage were read"
-        report.add(name, None, f"the archive is damaged ({damage})", hint)
+        unpacking.report.add(name, None, f"the archive is damaged ({damage})", hint)
 
 
 def _list_members(archive: tarfile.TarFile, members: dict[PurePath, tarfile.TarInfo]) -> Exception | None:
@@ -190,7 +190,7 @@ def _list_members(archive: tarfile.TarFile, members: dict[PurePath, tarfile.TarI
         for member in archive:
             if member.isfile():
                 members[PurePath(member.name.lstrip("./"))] = member
-    except (tarfile.TarError, EOFError) as error:
+    except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
         return error
     return None
 

@@ -1,0 +1,99 @@
+"""Dumps made by somebody who means harm: what is wrong is reported with its place, the rest is read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from simkit.cluster.cluster import Cluster
+from simkit.meta.message import Request
+from simkit.snapshot.load import load
+from simkit.snapshot.unpacking import Limits
+
+GOOD = b'{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"good"}}'
+BOMB = gzip.compress(b'{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"' + b"x" * (80 << 20) + b'"}}')
+
+
+def nested(times: int) -> bytes:
+    content = GOOD
+    for _ in range(times):
+        content = gzip.compress(content)
+    return content
+
+
+def archive(*members: tuple[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as tar:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return made.getvalue()
+
+
+def config(value: bytes) -> bytes:
+    return b'{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t","namespace":"a"},"spec":%s}' % value
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("bomb.json.gz", BOMB, "unpacks to more than"),
+        ("nested.gz", nested(1500), "packed more than 3 times"),
+        ("bomb.tar", archive(("a/bomb.gz", BOMB)), "unpacks to more than"),
+        ("digits.json", config(b'{"a":%s}' % (b"9" * 10_000)), "not JSON"),
+        ("digits.yaml", b"apiVersion: v1\nkind: Thing\nmetadata: {name: a, generation: " + b"9" * 10_000 + b"}", "not YAML"),
+        ("deep.json", config(b"[" * 900 + b"]" * 900), "nests too deeply"),
+        ("deeper.json", config(b"[" * 200_000), "not JSON"),
+        ("flow.yaml", b"a: " + b"[" * 200_000, "not YAML"),
+        ("rules.json", b'{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"r"},'
+         b'"rules":[5,"text"]}', "rules[0] is a number"),
+        ("cut.tar", archive(("a.json", b"{}" * 4000))[:700], "damaged"),
+        ("size.tar", archive(("a.json", b"{}")).replace(b"00000000002\0", b"77777777777\0"), "damaged"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_reported_and_the_rest_is_read(
+    name: str, content: bytes, told: str, tmp_path: Path
+) -> None:
+    """The file is named, its neighbour counts, and a cluster of the dump can be listed."""
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "good.json").write_bytes(GOOD)
+    dump = load(tmp_path)
+    problems = [problem for problem in dump.problems if name in problem.file and told in problem.what]
+    assert problems, dump.problems
+    assert all(len(problem.what) < 600 for problem in problems)
+    listed = Cluster.of(dump).perform(Request.of("GET", "/api/v1/namespaces"))
+    assert [each["metadata"]["name"] for each in listed.object["items"]] == ["good"]
+
+
+def test_limits_can_be_raised() -> None:
+    """Whoever trusts a source says how much it may be."""
+    small = gzip.compress(GOOD + b" " * (70 << 20))
+    assert len(load(small)) == 0
+    assert len(load(small, limits=Limits(ratio=2000))) == 1
+    assert len(load(nested(5), limits=Limits(nesting=5))) == 1
+    assert len(load(nested(1), limits=Limits(unpacked_bytes=10))) == 0
+
+
+def test_archives_share_one_limit() -> None:
+    """Many small bombs are one big one."""
+    packed = archive(*((f"{at}.json.gz", gzip.compress(GOOD)) for at in range(4)))
+    assert len(load(packed, limits=Limits(unpacked_bytes=2000)).problems) >= 1
+
+
+def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
+    """A folder of somebody else's shows nothing of this machine; links within it count."""
+    secret, folder = tmp_path / "secret.json", tmp_path / "dump"
+    secret.write_bytes(GOOD)
+    folder.mkdir()
+    (folder / "out.json").symlink_to(secret)
+    (folder / "up").symlink_to(tmp_path)
+    (folder / "real.json").write_bytes(GOOD.replace(b"good", b"real"))
+    (folder / "again.json").symlink_to(folder / "real.json")
+    dump = load(folder)
+    assert [key.name for key in dump.origins] == ["real"]
+    assert [problem.file for problem in dump.lost] == [str(folder / "out.json")]
