@@ -39,7 +39,7 @@ def fresh(options: Options) -> ControlPlane:
     bootstrap.fill(made.engine, made.snapshot)
     made.engine.started = True
     made.runner.settle()
-    made.store.compact(through=made.store.revision)
+    made.engine.watch_cache.begin(made.store.revision)
     return made
 
 

@@ -73,6 +73,11 @@ class WatchCache:
             raise Compacted(after, oldest)
         return Watcher(self, self._wakers, resource, namespace, name, after)
 
+    def begin(self, revision: Revision) -> None:
+        """Let no watch start before a revision: the cache of a server that has just started was listed at that one."""
+        with self._lock:
+            self._start = max(self._start, revision)
+
     def buffer(self, resource: GroupResource) -> EventBuffer:
         """The recent changes of a resource."""
         ring = self._rings.get(resource)

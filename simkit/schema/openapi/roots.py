@@ -15,7 +15,7 @@ _TOKENS: Final = {
     ".well-known/openid-configuration": ("getServiceAccountIssuerOpenIDConfiguration", "WellKnown", _JSON),
     "openid/v1/jwks": ("getServiceAccountIssuerOpenIDKeyset", "openid", ("application/jwk-set+json",)),
 }
-SINGLE: Final = ("api", "apis", "version", *_TOKENS)
+SINGLE: Final = ("api", "apis", "logs", "version", *_TOKENS)
 """The documents that are of no group."""
 
 
@@ -27,7 +27,7 @@ class Roots:
 
     def kind(self, name: str) -> str | None:
         """The definition of what is found at a path, by the name of its document; None for text."""
-        if name in _TOKENS:
+        if name in _TOKENS or name == "logs":
             return None
         if name == "version":
             return _VERSION_INFO
@@ -37,8 +37,25 @@ class Roots:
         return self._general(("APIGroupList", "APIGroup", "APIResourceList")[len(rest)])
 
     def paths(self, name: str) -> Iterator[tuple[str, Shape]]:
-        """The path of a document's root with its one operation."""
-        yield f"/{name}/", {"get": self._operation(name)}
+        """The path of a document's root with its one operation; of log files two."""
+        if name != "logs":
+            yield f"/{name}/", {"get": self._operation(name)}
+            return
+        yield "/logs/", {"get": self._of_logs("logFileListHandler")}
+        yield "/logs/{logpath}", {"get": self._of_logs("logFileHandler"), "parameters": [self._log_path()]}
+
+    def _of_logs(self, operation: str) -> Shape:
+        out: Shape = {"operationId": operation, "responses": UNAUTHORIZED, "tags": ["logs"]}
+        return {**out, "schemes": ["https"]} if self._dialect is V2 else out
+
+    def _log_path(self) -> Shape:
+        kind = {"type": "string", "uniqueItems": True}
+        return {
+            "name": "logpath",
+            "in": "path",
+            "required": True,
+            **(kind if self._dialect is V2 else {"schema": kind}),
+        }
 
     def _operation(self, name: str) -> Shape:
         operation, label, media = self._named(name)

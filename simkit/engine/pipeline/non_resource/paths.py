@@ -10,7 +10,15 @@ from simkit.engine.pipeline.custom_resources.routes import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol import debug_pages
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.non_resource import exposition, group_discovery, health, issuer_discovery, openapi, version
+from simkit.engine.pipeline.non_resource import (
+    exposition,
+    group_discovery,
+    health,
+    issuer_discovery,
+    openapi,
+    profiling,
+    version,
+)
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
@@ -58,6 +66,10 @@ def answer(engine: Engine, context: RequestContext) -> Response:
         return _group(engine, context, parts)
     if path.startswith(debug_pages.FOLDER):
         return _flow_page(engine, context)
+    if parts[:2] == ["debug", "pprof"]:
+        return profiling.profiles(context)
+    if parts[0] == "logs":
+        return profiling.logs(context)
     if path.startswith(f"{_OPENAPI}/"):
         return openapi.document(engine, context, path.removeprefix(f"{_OPENAPI}/"))
     raise no_path()

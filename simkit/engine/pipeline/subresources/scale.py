@@ -220,7 +220,9 @@ class _Change:
         fields = parent_records(owners, metadata(wanted).get("managedFields") or [], paths, api_version=version)
         made = _with(obj, self._view.wanted, at(wanted, "spec", "replicas") or 0)
         noted = {**metadata(obj), "managedFields": fields}
-        noted["resourceVersion"] = metadata(wanted).get("resourceVersion") or ""
+        given = metadata(wanted).get("resourceVersion") or ""
+        if given or self._scope.custom is None:  # a custom object keeps the one that it has, which holds of itself
+            noted["resourceVersion"] = given
         return self._scope.to_storage({**made, "metadata": noted})
 
     def _admitted(self, wanted: Draft, before: Object) -> Draft:

@@ -1,0 +1,46 @@
+"""The folder of logs and the profiles: what is there although there is nothing to show."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+import simkit
+from simkit.cluster.cluster import Cluster
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request, Response
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    return simkit.Cluster(seed=1)
+
+
+def get(cluster: Cluster, path: str) -> Response:
+    return cluster.perform(Request.of("GET", path))
+
+
+def test_there_are_no_profiles(cluster: Cluster) -> None:
+    """The index and the command line are served; profiles are unknown."""
+    index = get(cluster, "/debug/pprof/")
+    assert (index.status, index.content_type) == (200, "text/html; charset=utf-8")
+    assert get(cluster, "/debug/pprof").status == 301
+    assert get(cluster, "/debug/pprof/cmdline").status == 200
+    unknown = get(cluster, "/debug/pprof/heap")
+    assert (unknown.status, unknown.body) == (404, b"Unknown profile\n")
+
+
+def test_the_folder_of_logs_is_empty(cluster: Cluster) -> None:
+    """It is listed, described by OpenAPI, and holds no file."""
+    assert get(cluster, "/logs/").body == b"<pre>\n</pre>\n"
+    assert get(cluster, "/logs/kube-apiserver.log").status == 404
+    described = orjson.loads(get(cluster, "/openapi/v3/logs").body)["paths"]
+    assert sorted(described) == ["/logs/", "/logs/{logpath}"]
+    assert "logs" in orjson.loads(get(cluster, "/openapi/v3/").body)["paths"]
+    assert described["/logs/"]["get"]["operationId"] == "logFileListHandler"
+
+
+def test_they_need_rights(cluster: Cluster) -> None:
+    """As all paths do."""
+    for path in ("/debug/pprof/", "/logs/"):
+        assert cluster.perform(Request.of("GET", path), identity=Identity("nobody")).status == 403
