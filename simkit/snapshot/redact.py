@@ -7,27 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.meta.objects import Object, annotations_of, with_metadata
+from simkit.snapshot.credentials import GONE, holds_secret, without_assignments, without_flags, without_shapes
 from simkit.snapshot.pseudonyms import Pseudonyms
 from simkit.snapshot.withhold import is_secret, withheld
 
-GONE: Final = "REDACTED"
-"""What stands where a value was that only its owner should know."""
-_SECRET_WORD: Final = r"(?:pass(?:word|wd|phrase)?|secret|token|credential|api-?_?key|private-?_?key|auth)"
-_SECRET_FLAG: Final = re.compile(rf"(?i)^(-{{0,2}}[\w.-]*{_SECRET_WORD}[\w.-]*)(=)(.+)$", re.DOTALL)
-_BARE_FLAG: Final = re.compile(rf"(?i)^-{{1,2}}[\w.-]*{_SECRET_WORD}[\w.-]*$")
-_IN_SCRIPT: Final = re.compile(rf"(?i)([\w.-]*{_SECRET_WORD}[\w.-]*)(=['\"]?)([^\s;&|'\"]+)")
-_SECRET_FIELD: Final = re.compile(
-    r"(?i)^(?:\w*(?:password|passwd|passphrase)|\w*(?:api|access|private|secret|encryption)_?key|\w*token"
-    r"|client_?secret|credentials?|authorization)$"
-)
-"""Fields of objects that hold a secret itself, not the name or the place of one."""
-_SHAPES: Final = (
-    (re.compile(r"(\w://)[^/\s:@]*:[^/\s@]+@"), rf"\1{GONE}@"),
-    (re.compile(r"(?i)\b((?:bearer|basic) )[A-Za-z0-9._~+/=-]{8,}"), rf"\1{GONE}"),
-    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*"), GONE),
-    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), GONE),
-)
-"""Texts that are secrets wherever they stand: logins in addresses, what follows Bearer, tokens, private keys."""
 _COPIES: Final = re.compile(r"last-(?:applied|handled)|/applied$")
 """Annotations in which clients keep a copy of the whole object."""
 _REQUEST_FIELDS: Final = {"request", "certificate"}
@@ -68,7 +51,7 @@ def redacted(
 
 
 def _bare(obj: Object, *, keep_config: bool) -> Object:
-    notes = {name: _shaped(text) for name, text in annotations_of(obj).items() if not _COPIES.search(name)}
+    notes = {name: _note(name, text) for name, text in annotations_of(obj).items() if not _COPIES.search(name)}
     bare: Object = with_metadata(obj, managedFields=None, annotations=notes or None)
     if is_secret(bare):
         return withheld(bare)
@@ -90,27 +73,37 @@ def _without_requests(part: Any) -> Any:
     return {name: "" if name in _REQUEST_FIELDS else value for name, value in part.items()}
 
 
-def _cleaned(value: Any, field: str = "") -> Any:
+def _note(name: str, text: Any) -> Any:
+    """An annotation without credentials."""
+    if not isinstance(text, str):
+        return text
+    return GONE if text and holds_secret(name) else without_assignments(text)
+
+
+def _cleaned(value: Any, field: str = "", programs: str = "") -> Any:
     """The value without written-out variables and credentials in flags and addresses."""
     if isinstance(value, str):
-        return GONE if value and _SECRET_FIELD.match(field) else _shaped(value)
+        return GONE if value and holds_secret(field) else without_shapes(value)
     if isinstance(value, Mapping):
-        return {name: _cleaned(item, str(name)) for name, item in value.items()}
+        called = _programs(value)
+        return {name: _cleaned(item, str(name), called) for name, item in value.items()}
     if not isinstance(value, list):
         return value
     if field in ("env", "httpHeaders"):
         return [_unset(item) for item in value]
     if field in ("args", "command"):
-        return _flags(value)
-    return [_cleaned(item) for item in value]
+        return without_flags(value, programs)
+    return [_cleaned(item, field if isinstance(item, str) else "") for item in value]
 
 
-def _shaped(text: Any) -> Any:
-    """The text without what is a secret by its shape."""
-    if isinstance(text, str):
-        for shape, instead in _SHAPES:
-            text = shape.sub(instead, text)
-    return text
+def _programs(value: Mapping[str, Any]) -> str:
+    """What tells which program a container runs: its image, its command, its arguments."""
+    words = [value.get("image"), *_words(value.get("command")), *_words(value.get("args"))]
+    return " ".join(word for word in words if isinstance(word, str))
+
+
+def _words(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
 
 
 def _unset(variable: Any) -> Any:
@@ -118,18 +111,3 @@ def _unset(variable: Any) -> Any:
     if isinstance(variable, Mapping) and variable.get("value"):
         return {**variable, "value": GONE}
     return variable
-
-
-def _flags(words: Sequence[Any]) -> list[Any]:
-    """Arguments without the values of flags that are called like credentials, behind ``=`` or in the next word."""
-    kept: list[Any] = []
-    for place, word in enumerate(words):
-        before = words[place - 1] if place else None
-        if not isinstance(word, str):
-            kept.append(word)
-        elif isinstance(before, str) and _BARE_FLAG.match(before) and not word.startswith("-"):
-            kept.append(GONE)
-        else:
-            whole = _SECRET_FLAG.sub(rf"\1\2{GONE}", word)
-            kept.append(_shaped(whole if whole != word else _IN_SCRIPT.sub(rf"\1\2{GONE}", word)))
-    return kept

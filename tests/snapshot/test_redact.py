@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from statistics import median
+from time import process_time
 from typing import Any
 
 import orjson
@@ -184,3 +186,58 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     key.write_text("")
     assert main([*words, "--pseudonyms", "--key-file", str(key)]) == 2
     assert "between 1 and 64" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"secret-access-key": "hunter2"},
+        {"sharedKey": "hunter2", "tokens": ["hunter2"]},
+        {"command": ["curl", "-H", "X-Api-Key: hunter2", "https://a/?token=hunter2&x=1"]},
+        {"url": "https://a/b?x=1&access_token=hunter2"},
+        {"image": "mysql:8", "args": ["-uroot", "-phunter2"]},
+        {"command": ["sh", "-c", "mysql -uroot -phunter2 -e 'select 1'"]},
+        {"command": ["sshpass", "-p", "hunter2", "ssh", "a"]},
+        {"args": ["--pw", "hunter2", "--pw=hunter2"]},
+        {"command": ["sh", "-c", "MYSQL_PWD=hunter2 mysql; curl -u me:hunter2 https://a; curl --user=me:hunter2 b"]},
+        {"command": ["curl", "-u", "me:hunter2", "https://a"]},
+        {"command": ["sh", "-c", 'echo "password: hunter2"; PASSWORD="two words hunter2"']},
+    ],
+)
+def test_credentials_as_programs_take_them(spec: dict[str, Any]) -> None:
+    """Headers, queries of addresses, flags of one letter, variables of clients, fields spelled with hyphens."""
+    obj = {"apiVersion": "example.com/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec}
+    assert "hunter2" not in orjson.dumps(list(redacted([obj]))).decode()
+
+
+def test_annotations_called_like_credentials_are_gone() -> None:
+    """An annotation is a field: its name tells, and what is assigned in its text."""
+    notes = {"example.com/password": "hunter2", "apiKey": "hunter2", "run": "TOKEN=hunter2 ./run", "owner": "ann"}
+    obj = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "annotations": notes}}
+    shown = next(redacted([obj]))["metadata"]["annotations"]
+    assert "hunter2" not in str(shown)
+    assert shown["owner"] == "ann"
+
+
+@pytest.mark.parametrize(
+    "word", ["a", "a-", "pass", "token.", "eyJaaaaaaaa-", "basic ", "a://b:", 'key="', "pw='\" ", "?auth="]
+)
+def test_the_price_of_redaction_grows_with_the_text(word: str) -> None:
+    """Twice the text costs about twice the time, whatever it repeats."""
+
+    def cost(size: int) -> float:
+        text = word * (size // len(word))
+        obj = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "a", "annotations": {"x": text}},
+            "spec": {"args": [text]},
+        }
+        times = []
+        for _ in range(5):
+            start = process_time()
+            list(redacted([obj]))
+            times.append(process_time() - start)
+        return median(times)
+
+    assert cost(160_000) < 3.2 * cost(80_000) + 0.01
