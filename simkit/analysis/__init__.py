@@ -69,6 +69,7 @@ from simkit.analysis.membership import (
 from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
+from simkit.analysis.result import Evidence, Result
 from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
 from simkit.analysis.upgrade.timeline import calendar, timeline
 
@@ -78,6 +79,7 @@ __all__ = [
     "BlastRadius",
     "Cut",
     "Escalations",
+    "Evidence",
     "Finding",
     "Goal",
     "Outcome",
@@ -88,6 +90,7 @@ __all__ = [
     "Proofs",
     "Proposal",
     "RemovalReport",
+    "Result",
     "Severity",
     "Suite",
     "Usage",

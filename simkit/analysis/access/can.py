@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 
+import pandas as pd
+
 from simkit.analysis.access.near_misses import NearMiss, near_misses
 from simkit.analysis.access.place import place_of
 from simkit.analysis.access.question import SINGLE_OBJECT_VERBS
@@ -17,7 +19,9 @@ from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import NO_MEMBERS, identity_with_members, index_of
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subject, several_groups, text_of
+from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import text_lines
+from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.attributes import ALLOW, Attributes, Decision, Evidence, Verdict
@@ -29,7 +33,7 @@ MASTERS_DECISION = Decision(ALLOW)
 
 
 @dataclass(frozen=True)
-class AccessDecision:
+class AccessDecision(Result):
     """A decision about one question, and what explains it. It is true in a condition exactly if it is a yes.
 
     ``decision`` is the authorizer's own, with its reason and evidence.
@@ -77,6 +81,11 @@ class AccessDecision:
         Those come first which give it to nobody else and little besides; one is a role with just this permission.
         """
         return () if self.allowed else remedies(self.index, self.subject, self.ask, self.near_misses)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row: subject, allowed, question, reason, explanation (a tuple of sentences)."""
+        row = (text_of(self.subject), self.allowed, self.question, self.reason, tuple(self.explanation()))
+        return table([row], ("subject", "allowed", "question", "reason", "explanation"))
 
     @property
     def question(self) -> str:

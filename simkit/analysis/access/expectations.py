@@ -19,6 +19,7 @@ from simkit.analysis.rbac.index import MASTERS_GROUP
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
+from simkit.analysis.result import Result
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.protocol import Snapshot
 
@@ -111,8 +112,8 @@ class Outcome:
         return not self.failures
 
 
-class Outcomes(Sequence[Outcome]):
-    """How the expectations of a suite fared, in order. It is true in a condition if all are met."""
+class Outcomes(Result, Sequence[Outcome]):
+    """How the expectations of a suite fared, in order; ``passed`` tells whether all are met."""
 
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
         self._outcomes = tuple(outcomes)
@@ -129,7 +130,9 @@ class Outcomes(Sequence[Outcome]):
     def __len__(self) -> int:
         return len(self._outcomes)
 
-    def __bool__(self) -> bool:
+    @property
+    def passed(self) -> bool:
+        """Whether all expectations are met."""
         return all(outcome.passed for outcome in self._outcomes)
 
     def to_frame(self) -> DataFrame:

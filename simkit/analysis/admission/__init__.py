@@ -1,1 +1,16 @@
 """Questions about admission: effects and coverage of policies and webhooks, expressions and their costs."""
+
+from simkit.analysis.admission.cel import cel
+from simkit.analysis.admission.expression_costs import expression_costs
+from simkit.analysis.admission.policies import PolicyEffect, policy_coverage, policy_effect, prove
+from simkit.analysis.admission.webhooks import webhook_coverage
+
+__all__ = [
+    "PolicyEffect",
+    "cel",
+    "expression_costs",
+    "policy_coverage",
+    "policy_effect",
+    "prove",
+    "webhook_coverage",
+]

@@ -12,6 +12,7 @@ import pandas as pd
 from simkit.analysis.admission.simulated_writes import OPERATIONS, POLICY, PolicySet, select_policies, simulated_writes
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.result import Result
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.logic.policy.decide import BoundPolicy, decide
 from simkit.meta.errors import SimkitError, StatusError
@@ -83,7 +84,7 @@ def _place(resource: Resource, attributes: AdmissionAttributes) -> tuple[str, st
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyEffect:
+class PolicyEffect(Result):
     """What policies would do to the objects of a cluster.
 
     Attributes
@@ -101,6 +102,19 @@ class PolicyEffect:
     looked_at: dict[str, int]
     teams: dict[str, int]
     manifests: Sequence[Object] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per object and violation: see ``rows``."""
+        return self.rows
+
+    def summary(self) -> pd.DataFrame:
+        """One row per resource that was looked at: what, count (objects), denied."""
+        counts = self.denied["resource"].value_counts()
+        rows = [(resource, count, int(counts.get(resource, 0))) for resource, count in self.looked_at.items()]
+        return table(rows, ("what", "count", "denied"))
 
     @property
     def denied(self) -> pd.DataFrame:
@@ -121,7 +135,7 @@ class PolicyEffect:
         rows.sort(key=lambda row: (-row[1], -row[2], row[0]))
         return table(rows, ("team", "denied", "warned", "objects", "share"))
 
-    def summary(self) -> str:
+    def sentence(self) -> str:
         """One sentence for each resource: ``412 of 3,096 pods would be denied``."""
         counts = self.denied["resource"].value_counts()
         told = [
@@ -131,11 +145,11 @@ class PolicyEffect:
         return "; ".join(told) or "no object would be looked at"
 
     def __repr__(self) -> str:
-        return f"<Effect: {self.summary()}>"
+        return f"<Effect: {self.sentence()}>"
 
     def _repr_html_(self) -> str:
         html: str = self.by_team().style.format({"share": "{:.0%}"}).hide(axis="index").to_html()
-        return f"<p>{self.summary()}</p>{html}"
+        return f"<p>{self.sentence()}</p>{html}"
 
 
 def policy_effect(

@@ -22,6 +22,7 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, display_name, require_captured
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.result import Result
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import Key
@@ -47,7 +48,7 @@ _TILE: Final = (
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Result):
     """What an audit found, worst first, and what it could not or did not look at.
 
     ``set_aside`` is the number of the server's own roles and bindings that are as it made them, and of those of the
@@ -59,6 +60,9 @@ class Audit:
     set_aside: int
     checks: tuple[Check, ...] = CHECKS
     """The checks that were at hand."""
+
+    def __len__(self) -> int:
+        return len(self.findings)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per finding: severity, check, namespace, subjects, binding, role, rules, message, fix, command."""

@@ -22,6 +22,7 @@ from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines
+from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
@@ -53,7 +54,7 @@ OF_THE_SERVER: Final = ("system:",)
 
 
 @dataclass(frozen=True)
-class Proposal:
+class Proposal(Result):
     """What to write instead of what is there, for some subjects.
 
     ``rules`` gives each subject's rules by namespace, the empty one for the whole cluster; ``reused`` the existing
@@ -68,6 +69,9 @@ class Proposal:
     changes: tuple[Change, ...] = field(repr=False)
     sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
     """Where it is verified unless another place is said."""
+
+    def __len__(self) -> int:
+        return len(self.subjects)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per subject: subject, before and after, roles, reused, new (names).
@@ -176,7 +180,8 @@ def least_privilege(
     --------
     >>> import simkit
     >>> cluster = simkit.Cluster(seed=1)
-    >>> len(cluster.least_privilege([]))
+    >>> log = [{"kind": "Event", "verb": "get", "requestURI": "/version", "user": {"username": "ann"}}]
+    >>> len(cluster.least_privilege(log))
     0
     """
     used = usage(snapshot, audit_log)

@@ -16,6 +16,7 @@ from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import identity_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import html_lines, text_lines
+from simkit.analysis.result import Evidence
 from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.cover import uncovered
 from simkit.logic.rbac.rule import ALL, Rule
@@ -49,7 +50,7 @@ class Verifiable(Protocol):
 
 
 @dataclass(frozen=True)
-class Replay:
+class Replay(Evidence):
     """What a log is answered after a change. True in a condition if nothing in use was lost and no refusal lifted.
 
     ``broken`` was allowed and is not any more; ``opened`` was denied and is allowed now; ``left`` should have been

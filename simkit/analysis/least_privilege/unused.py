@@ -62,7 +62,8 @@ def unused_grants(snapshot: Snapshot, used: Usage) -> pd.DataFrame:
     --------
     >>> import simkit
     >>> cluster = simkit.Cluster(seed=1)
-    >>> len(cluster.unused_grants(cluster.usage([])))
+    >>> log = [{"kind": "Event", "verb": "get", "requestURI": "/version", "user": {"username": "ann"}}]
+    >>> len(cluster.unused_grants(cluster.usage(log)))
     0
     """
     marks = _marked(snapshot, used.allowed)

@@ -15,6 +15,7 @@ from simkit.analysis.least_privilege.recorded_access import AccessRequest, Actio
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE, table
+from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, GROUP, ROLE_BINDINGS, Grant, Subject, key_of
 from simkit.logic.rbac.question import Question
 from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP
@@ -27,7 +28,7 @@ COLUMNS: Final = ("subject", "action", "namespace", "times")
 
 
 @dataclass(frozen=True)
-class Usage:
+class Usage(Result):
     """What was asked for, and which bound subject's access each allowed request used.
 
     ``by_subject`` leaves out what the server's default bindings allow: they stay. ``ungranted`` was allowed in the log,
@@ -38,6 +39,9 @@ class Usage:
     allowed: Mapping[tuple[Identity, Action], int]
     denied: Mapping[tuple[Identity, Action], int]
     ungranted: Mapping[tuple[Identity, Action], int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return sum(len(actions) for actions in self.by_subject.values())
 
     def to_frame(self) -> pd.DataFrame:
         """One row per subject and action: subject, action, namespace, times."""
@@ -85,7 +89,8 @@ def usage(snapshot: Snapshot, audit_log: AuditLog | Iterable[AccessRequest]) -> 
     --------
     >>> import simkit
     >>> cluster = simkit.Cluster(seed=1)
-    >>> len(cluster.usage([]))
+    >>> log = [{"kind": "Event", "verb": "get", "requestURI": "/version", "user": {"username": "ann"}}]
+    >>> len(cluster.usage(log))
     0
     """
     allowed: Counter[tuple[Identity, Action]] = Counter()

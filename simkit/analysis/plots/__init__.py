@@ -1,8 +1,23 @@
-"""Figures of what the analyses find. They take the tables, not the snapshot, and return matplotlib figures."""
+"""Figures of what the analyses find. They take the tables, not the snapshot, and return matplotlib figures.
+
+Each draws into ``ax`` where axes are given, and else makes a figure of its own; both ways it returns the figure.
+"""
 
 from simkit.analysis.plots.bars import findings_by_severity, subjects_by_reach
 from simkit.analysis.plots.bindinggraph import binding_graph
+from simkit.analysis.plots.blast import blast_figure
 from simkit.analysis.plots.drift import access_drift
 from simkit.analysis.plots.heat import access_heat_map
+from simkit.analysis.plots.paths import paths_figure
+from simkit.analysis.plots.timeline import timeline as version_timeline
 
-__all__ = ["access_drift", "access_heat_map", "binding_graph", "findings_by_severity", "subjects_by_reach"]
+__all__ = [
+    "access_drift",
+    "access_heat_map",
+    "binding_graph",
+    "blast_figure",
+    "findings_by_severity",
+    "paths_figure",
+    "subjects_by_reach",
+    "version_timeline",
+]

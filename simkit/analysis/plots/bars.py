@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from simkit.analysis.plots.style import BLUE, INK, SEVERITY_COLOURS, SKY, figure, shortened, title
 
 
-def findings_by_severity(findings: pd.DataFrame) -> Figure:
+def findings_by_severity(findings: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
     """How many findings each check has, worst severity on top, stacked by severity.
 
     Parameters
     ----------
     findings
         A table of ``findings``: the columns ``check`` and ``severity`` are read.
+    ax
+        Axes to draw into; None: a figure of its own.
     """
     counts = pd.crosstab(findings["check"], findings["severity"]) if len(findings) else pd.DataFrame()
     levels = [level for level in SEVERITY_COLOURS if level in counts.columns]
     ordered = counts.sort_values(levels) if levels else counts
-    made, axes = figure(8, 1.2 + 0.24 * max(len(ordered), 2))
+    made, axes = figure(8, 1.2 + 0.24 * max(len(ordered), 2), ax)
     left = pd.Series(0, index=ordered.index)
     for level in levels:
         axes.barh(ordered.index, ordered[level], left=left, color=SEVERITY_COLOURS[level], label=level)
@@ -34,7 +37,7 @@ def findings_by_severity(findings: pd.DataFrame) -> Figure:
     return made
 
 
-def subjects_by_reach(reach: pd.DataFrame, *, top: int = 25) -> Figure:
+def subjects_by_reach(reach: pd.DataFrame, *, top: int = 25, ax: Axes | None = None) -> Figure:
     """The subjects that hold the most sensitive permissions, cluster-wide ones in the darker colour.
 
     Parameters
@@ -43,9 +46,11 @@ def subjects_by_reach(reach: pd.DataFrame, *, top: int = 25) -> Figure:
         A table of ``reach``: the columns ``subject``, ``cluster_wide`` and ``in_namespaces`` are read.
     top
         How many subjects to show.
+    ax
+        Axes to draw into; None: a figure of its own.
     """
     shown = reach.head(top).iloc[::-1]
-    made, axes = figure(8, 1.2 + 0.24 * max(len(shown), 2))
+    made, axes = figure(8, 1.2 + 0.24 * max(len(shown), 2), ax)
     labels = [shortened(text) for text in shown["subject"]]
     places = list(range(len(shown)))
     axes.barh(places, shown["cluster_wide"], color=BLUE, label="in the whole cluster")

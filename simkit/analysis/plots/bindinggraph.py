@@ -23,7 +23,7 @@ MARKERS: Final = {USER: "o", GROUP: "s"}
 Edge = tuple[Hashable, Hashable, bool]
 
 
-def binding_graph(graph: nx.MultiDiGraph[Any], *, most: int = 500) -> Figure:
+def binding_graph(graph: nx.MultiDiGraph[Any], *, most: int = 500, ax: Axes | None = None) -> Figure:
     """Subjects at the left, roles at the right, a line for each binding: cluster-wide ones are strong.
 
     Parameters
@@ -39,6 +39,8 @@ def binding_graph(graph: nx.MultiDiGraph[Any], *, most: int = 500) -> Figure:
     -----
     The figure grows with the number of rows, so that 500 nodes can still be read. Nodes are ordered by the mean place
     of their neighbours, which keeps lines that belong together apart from others.
+    ax
+        Axes to draw into; None: a figure of its own.
     """
     every = _edges(graph)
     edges = _weightiest(every, most, graph)
@@ -46,7 +48,7 @@ def binding_graph(graph: nx.MultiDiGraph[Any], *, most: int = 500) -> Figure:
     right = _ordered({end for _, end, _ in edges}, graph)
     left, right = _untangled(left, right, edges)
     height = max(len(left), len(right), 4)
-    made, axes = figure(12, 1.2 + ROW * height)
+    made, axes = figure(12, 1.2 + ROW * height, ax)
     places = {**_places(left, height), **_places(right, height)}
     _draw_lines(axes, edges, places)
     _draw_subjects(axes, left, places, graph)

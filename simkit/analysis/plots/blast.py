@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from simkit.analysis.plots.style import (
@@ -48,15 +49,17 @@ _KINDS: Final = {
 """The colour and the name of each kind that is drawn, the gravest first. Sets to choose from are left out."""
 
 
-def blast_figure(subject: str, reached: pd.DataFrame) -> Figure:
+def blast_figure(subject: str, reached: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
     """What a subject reaches, in rings: the nearer to the middle, the fewer hops.
 
     Parameters
     ----------
     reached
         The table of ``blast_radius``: the columns ``place``, ``kind``, ``name`` and ``hops`` are read.
+    ax
+        Axes to draw into; None: a figure of its own.
     """
-    made, axes = figure(9, 9)
+    made, axes = figure(9, 9, ax)
     drawn = reached[reached["kind"].isin(_KINDS)]
     rings = sorted(set(drawn["hops"]))
     for number, hops in enumerate(rings, 1):

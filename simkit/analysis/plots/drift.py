@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from simkit.analysis.plots.style import BLUE, INK, VERMILION, figure, shortened, title
@@ -13,7 +14,7 @@ LABEL_ROOM: Final = 1.12
 """How much longer than the longest bar the axis is, for the numbers beside the bars."""
 
 
-def access_drift(changes: pd.DataFrame, *, top: int = 30) -> Figure:
+def access_drift(changes: pd.DataFrame, *, top: int = 30, ax: Axes | None = None) -> Figure:
     """How many permissions each subject gained (to the right) and lost (to the left), most changed first.
 
     Whoever gained or lost everything by a wildcard stands on top.
@@ -24,10 +25,12 @@ def access_drift(changes: pd.DataFrame, *, top: int = 30) -> Figure:
         A table of ``compare``: the columns of subjects, ``change`` and what it is about are read.
     top
         How many subjects to show; the heading counts all of them.
+    ax
+        Axes to draw into; None: a figure of its own.
     """
     counts = _counts(changes)
     shown = counts.head(top).iloc[::-1]
-    made, axes = figure(8, 1.4 + 0.26 * max(len(shown), 2))
+    made, axes = figure(8, 1.4 + 0.26 * max(len(shown), 2), ax)
     places = list(range(len(shown)))
     longest = max(int(shown[["gained", "lost"]].to_numpy().max(initial=0)), 1)
     for change, sign, side, colour in (("gained", 1, "left", VERMILION), ("lost", -1, "right", BLUE)):

@@ -15,7 +15,7 @@ COLOURS = "cividis_r"
 """Looks the same to colour-blind readers and in grey."""
 
 
-def access_heat_map(matrix: pd.DataFrame, *, top: int = 60) -> Figure:
+def access_heat_map(matrix: pd.DataFrame, *, top: int = 60, ax: Axes | None = None) -> Figure:
     """Namespaces by permissions that somebody holds; the darker a field, the more subjects hold it there.
 
     Parameters
@@ -24,12 +24,14 @@ def access_heat_map(matrix: pd.DataFrame, *, top: int = 60) -> Figure:
         A table of ``exposure``: one row a namespace, one column a permission, numbers of subjects.
     top
         How many namespaces are drawn at most: those in which most is held, besides the whole cluster.
+    ax
+        Axes to draw into; None: a figure of its own.
     """
     if not matrix.to_numpy().any():
-        return _nobody()
+        return _nobody(ax)
     every, matrix = len(matrix), _fullest(matrix, top)
     rows, columns = matrix.shape
-    made, axes = figure(3.2 + 0.42 * columns, 2.6 + 0.21 * rows)
+    made, axes = figure(3.2 + 0.42 * columns, 2.6 + 0.21 * rows, ax)
     highest = max(int(matrix.to_numpy().max(initial=0)), 2)
     image = axes.imshow(matrix.where(matrix > 0), aspect="auto", cmap=COLOURS, norm=LogNorm(1, highest))
     places = ["(whole cluster)" if name == EVERYWHERE else shortened(str(name), 32) for name in matrix.index]
@@ -59,9 +61,9 @@ def _fullest(matrix: pd.DataFrame, top: int) -> pd.DataFrame:
     return kept.loc[:, kept.any()]
 
 
-def _nobody() -> Figure:
+def _nobody(ax: Axes | None) -> Figure:
     """A figure for a matrix without rows."""
-    made, axes = figure(6, 1)
+    made, axes = figure(6, 1, ax)
     axes.set_axis_off()
     title(axes, "Nobody holds any of the permissions")
     return made

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import networkx
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from simkit.analysis.plots.style import BLUE, GREEN, GREY, INK, ORANGE, SKY, VERMILION, figure, shortened, title
@@ -33,13 +34,15 @@ _COLOURS: Final[Mapping[str, str]] = {
 }
 
 
-def paths_figure(paths: Iterable[Path]) -> Figure:
+def paths_figure(paths: Iterable[Path], *, ax: Axes | None = None) -> Figure:
     """Where paths lead: one column a step, the starts at the left, arrows with the primitives' ids.
 
     Parameters
     ----------
     paths
         The first ``MOST`` are drawn, common places once.
+    ax
+        Axes to draw into; None: a figure of its own.
     """
     every = list(paths)
     shown = every[:MOST]
@@ -47,7 +50,7 @@ def paths_figure(paths: Iterable[Path]) -> Figure:
     positions = _positions(graph)
     columns = _columns(graph)
     width, height = APART * max(len(columns), 1), HIGH * max(map(len, [*columns.values(), "  "]))
-    made, axes = figure(width, height + 0.5)
+    made, axes = figure(width, height + 0.5, ax)
     axes.set_xlim(-APART / 2, width - APART / 2)
     axes.set_ylim(-height / 2, height / 2)
     _arrows(axes, graph, positions)

@@ -43,11 +43,19 @@ class NotebookFigure(Figure):
         return picture.getvalue()
 
 
-def figure(width: float, height: float) -> tuple[Figure, Axes]:
-    """An empty figure of a size in inches with its one axes, drawn by Agg whatever the session's backend is."""
-    made = NotebookFigure(figsize=(width, height), layout="constrained", dpi=110)
-    FigureCanvasAgg(made)
-    axes = made.subplots()
+def figure(width: float, height: float, ax: Axes | None = None) -> tuple[Figure, Axes]:
+    """The figure of some axes; without any an empty one of a size in inches with its one axes.
+
+    It is drawn by Agg whatever the session's backend is.
+    """
+    if ax is None:
+        made: Figure = NotebookFigure(figsize=(width, height), layout="constrained", dpi=110)
+        FigureCanvasAgg(made)
+        axes = made.subplots()
+    else:
+        whole = ax.get_figure(root=True)
+        assert whole is not None, "these axes are in no figure"
+        made, axes = whole, ax
     axes.tick_params(labelsize=8, colors=INK, length=0)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)

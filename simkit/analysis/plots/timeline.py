@@ -27,7 +27,9 @@ LATER: Final = 12
 """How many releases that are still to come may be named."""
 
 
-def timeline(lanes: pd.DataFrame, *, heading: str = "", calendar: Calendar | None = None, now: str = "") -> Figure:
+def timeline(
+    lanes: pd.DataFrame, *, heading: str = "", calendar: Calendar | None = None, now: str = "", ax: Axes | None = None
+) -> Figure:
     """One lane a version, with the days of releases above and what still uses it at the right.
 
     Parameters
@@ -40,10 +42,12 @@ def timeline(lanes: pd.DataFrame, *, heading: str = "", calendar: Calendar | Non
         Whose releases to mark; None: those of Kubernetes.
     now
         A release to mark with a line.
+    ax
+        Axes to draw into; None: a figure of its own.
     """
     names = list(dict.fromkeys(lanes["lane"]))
     used = bool(lanes[["objects", "callers"]].notna().to_numpy().any())
-    made, axes = figure(12 if used else 10, 1.4 + 0.28 * max(len(names), 2))
+    made, axes = figure(12 if used else 10, 1.4 + 0.28 * max(len(names), 2), ax)
     places = {name: len(names) - 1 - place for place, name in enumerate(names)}
     last = dict(zip(lanes["lane"], lanes.index, strict=True))
     for row in lanes.itertuples():

@@ -40,13 +40,18 @@ RULE_COLUMNS: Final = (
     "resource_names",
     "urls",
 )
+SEVERITY_WORDS: Final = ("info", "low", "medium", "high", "critical")
+"""The levels of ``Severity``, the least first."""
 BOOTSTRAP_LABEL: Final = label("bootstrapping")
 BOOTSTRAP_VALUE: Final = "rbac-defaults"
 
 
 def table(rows: Iterable[tuple[Any, ...]], columns: tuple[str, ...]) -> pd.DataFrame:
-    """A DataFrame that has its columns even where there is no row."""
-    return pd.DataFrame(list(rows), columns=list(columns))
+    """A DataFrame that has its columns even where there is no row; severities are an ordered category."""
+    made = pd.DataFrame(list(rows), columns=list(columns))
+    if "severity" in columns:
+        made["severity"] = pd.Categorical(made["severity"], categories=list(SEVERITY_WORDS), ordered=True)
+    return made
 
 
 def subject_parts(rows: pd.DataFrame, *, column: str = "subject") -> pd.DataFrame:

@@ -12,6 +12,7 @@ import pandas as pd
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.audit_log.requests import RecordedRequest, recorded_requests
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.result import Result
 from simkit.analysis.upgrade.configuration import (
     CONFIGURATION_COLUMNS,
     RULE_COLUMNS,
@@ -61,7 +62,7 @@ class ApiDisablingSandbox(Sandbox, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class RemovalReport:
+class RemovalReport(Result):
     """What is removed and what uses it, as DataFrames, which are empty where nothing is found.
 
     ``title`` names the change: ``1.30 -> 1.32``, or the versions that are disabled.
@@ -89,6 +90,10 @@ class RemovalReport:
     """One row per distinct request that was sent again: the columns of ``replay.ReplayedRequest``."""
     callers_known: bool = True
     """Whether recorded requests were given; without them nothing is known of callers."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per sort of evidence, as ``summary``; the evidence itself is in the tables."""
+        return self.summary()
 
     @property
     def has_impact(self) -> bool:

@@ -52,7 +52,8 @@ class UsageMethods(Asked):
         --------
         >>> import simkit
         >>> cluster = simkit.Cluster(seed=1)
-        >>> len(cluster.usage([]))
+        >>> log = [{"kind": "Event", "verb": "get", "requestURI": "/version", "user": {"username": "ann"}}]
+        >>> len(cluster.usage(log))
         0
         """
         from simkit.analysis.least_privilege.usage import usage
@@ -84,7 +85,8 @@ class UsageMethods(Asked):
         --------
         >>> import simkit
         >>> cluster = simkit.Cluster(seed=1)
-        >>> len(cluster.unused_grants(cluster.usage([])))
+        >>> log = [{"kind": "Event", "verb": "get", "requestURI": "/version", "user": {"username": "ann"}}]
+        >>> len(cluster.unused_grants(cluster.usage(log)))
         0
         """
         from simkit.analysis.least_privilege.unused import unused_grants
@@ -134,7 +136,8 @@ class UsageMethods(Asked):
         --------
         >>> import simkit
         >>> cluster = simkit.Cluster(seed=1)
-        >>> len(cluster.least_privilege([]))
+        >>> log = [{"kind": "Event", "verb": "get", "requestURI": "/version", "user": {"username": "ann"}}]
+        >>> len(cluster.least_privilege(log))
         0
         """
         from simkit.analysis.least_privilege.proposal import least_privilege

@@ -25,7 +25,7 @@ def test_paths_are_found_drawn_proven_and_cut() -> None:
     cluster = served(*OBJECTS)
     paths = cluster.escalations(ATTACKER)
     assert paths
-    assert paths.prove()
+    assert paths.prove().proven
     assert paths.plot().axes
     assert cluster.blast_radius(ATTACKER).cluster_admin
     made = cluster.cut()

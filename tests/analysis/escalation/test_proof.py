@@ -188,7 +188,7 @@ def test_what_cannot_be_executed_is_not_proven() -> None:
     cluster = served(*scene(rule("create", "pods/exec"), rule("delete", "networkpolicies", groups="networking.k8s.io")))
     proofs = next_steps(cluster.snapshot(), ATTACKER, sandbox=cluster).prove()
     assert {proof.path.primitives[0]: proof.verdict for proof in proofs} == {"D5": "not executed", "I9": "not executed"}
-    assert not proofs
+    assert not proofs.proven
 
 
 def test_impacts_are_proven_by_what_they_write() -> None:
@@ -222,7 +222,7 @@ def test_a_facade_proves_its_own_paths() -> None:
     cluster = served(*scene(TOKENS, place="ops"), ADMIN)
     proofs = cluster.escalations(ATTACKER).prove()
     assert isinstance(proofs, Proofs)
-    assert proofs
+    assert proofs.proven
     assert "proven" in str(proofs)
     [bare] = escalations(cluster.snapshot(), ATTACKER, goal=CLUSTER)
     with pytest.raises(SimkitError, match="proven on a cluster"):

@@ -19,6 +19,7 @@ from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines
+from simkit.analysis.result import Result
 from simkit.meta.errors import SimkitError
 from simkit.meta.escaping import kubectl_command, shell_command
 from simkit.meta.identity import Identity
@@ -29,7 +30,7 @@ COLUMNS: Final = ("change", "kind", "object", "namespace", "cost", "closes", "su
 
 
 @dataclass(frozen=True)
-class Cut:
+class Cut(Result):
     """Changes that close paths to a goal.
 
     ``left`` are paths that nothing which may be taken away would close; ``exact`` says that no cheaper cut exists.
@@ -50,6 +51,9 @@ class Cut:
     """What would close each of the paths."""
     sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
     """Where it is verified unless another place is said."""
+
+    def __len__(self) -> int:
+        return len(self.removals)
 
     @property
     def cost(self) -> float:

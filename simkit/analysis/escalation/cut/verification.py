@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.escalation.prove.proof import Proof
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.least_privilege.replay import apply, may
+from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import html_lines, text_lines
+from simkit.analysis.result import Evidence
 from simkit.meta.identity import Identity
 from simkit.snapshot.protocol import Sandbox
 
@@ -23,7 +27,7 @@ REPROVED = 25
 
 
 @dataclass(frozen=True)
-class Verified:
+class Verified(Evidence):
     """What a cut does. True in a condition if it closes all that it promises and takes nothing in use."""
 
     open_paths: tuple[Path, ...]
@@ -34,6 +38,16 @@ class Verified:
 
     def __bool__(self) -> bool:
         return not (self.open_paths or self.still_proven or self.lost)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per thing that was looked at: what, count, holds."""
+        rows = [
+            ("paths that are open", len(self.open_paths), not self.open_paths),
+            ("closed paths that still go through", len(self.still_proven), not self.still_proven),
+            ("closed paths that were refused", len(self.refused), True),
+            ("requests in use that are lost", len(self.lost), not self.lost),
+        ]
+        return table(rows, ("what", "count", "holds"))
 
     def lines(self) -> Iterator[str]:
         yield "the cut holds" if self else "the cut does not hold"

@@ -17,10 +17,12 @@ from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines
+from simkit.analysis.result import Result
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.protocol import Sandbox
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
@@ -76,7 +78,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Path:
+class Path(Result):
     """A way from a subject to a goal. ``prove`` executes it; until then it is a claim."""
 
     goal: Goal
@@ -149,11 +151,11 @@ class Path:
         ]
         return table(rows, COLUMNS)
 
-    def plot(self) -> Figure:
-        """The path as a picture."""
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """The path as a picture, in a figure of its own unless axes are given."""
         from simkit.analysis.plots.paths import paths_figure
 
-        return paths_figure([self])
+        return paths_figure([self], ax=ax)
 
     def lines(self) -> Iterator[str]:
         """The path, line by line."""

@@ -30,6 +30,7 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, parse_subject
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines
+from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
@@ -37,6 +38,7 @@ from simkit.snapshot.protocol import Sandbox, Snapshot
 
 if TYPE_CHECKING:
     import networkx
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from simkit.analysis.escalation.prove.proof import Proofs
@@ -48,7 +50,7 @@ Ways = Literal["best", "each"]
 
 
 @dataclass(frozen=True)
-class Escalations(Sequence[Path]):
+class Escalations(Result, Sequence[Path]):
     """Paths that were found, the shortest first. True in a condition if there is one.
 
     ``unknown`` names resources that the snapshot does not hold, so that paths through them were not found.
@@ -75,6 +77,11 @@ class Escalations(Sequence[Path]):
         """One row per path: subject, goal, hops, cost, severity, primitives (ids), path (what is passed)."""
         return table(map(_row, self.paths), COLUMNS)
 
+    def summary(self) -> pd.DataFrame:
+        """One row per goal: what, count (paths), subjects, hops (of the shortest)."""
+        found = self.to_frame().groupby("goal").agg({"path": "size", "subject": "nunique", "hops": "min"}).reset_index()
+        return found.set_axis(["what", "count", "subjects", "hops"], axis=1)
+
     def to(self, goal: Goal | str) -> Escalations:
         """The paths to one goal."""
         name = parse_goal(goal).name
@@ -90,11 +97,11 @@ class Escalations(Sequence[Path]):
         """The steps of all paths as one graph, each once: see ``networkx_graph``."""
         return networkx_graph(dict.fromkeys(edge for path in self.paths for edge in path.edges))
 
-    def plot(self) -> Figure:
-        """The paths as one picture."""
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """The paths as one picture, in a figure of its own unless axes are given."""
         from simkit.analysis.plots.paths import paths_figure
 
-        return paths_figure(self.paths)
+        return paths_figure(self.paths, ax=ax)
 
     def lines(self) -> Iterator[str]:
         subjects = len({path.subject for path in self.paths})
@@ -342,12 +349,34 @@ def anyone() -> tuple[str, str, str]:
 
 
 @dataclass(frozen=True)
-class BlastRadius:
+class BlastRadius(Result):
     """All that somebody can get to, the nearest first."""
 
     subject: str
     reached: pd.DataFrame
     graph: EscalationGraph = field(repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.reached)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per place: place, kind, name, namespace, hops, cost, primitives on the way."""
+        return self.reached
+
+    def summary(self) -> pd.DataFrame:
+        """One row per kind of place: what, count, hops (to the nearest)."""
+        found = self.reached.groupby("kind")["hops"].agg(["size", "min"]).reset_index()
+        return found.set_axis(["what", "count", "hops"], axis=1)
+
+    def to_networkx(self) -> networkx.DiGraph[str]:
+        """A star of the places: from the subject to each, edges with ``hops``, ``cost`` and ``primitives``."""
+        import networkx
+
+        graph: networkx.DiGraph[str] = networkx.DiGraph()
+        graph.add_node(self.subject)
+        for row in self.reached.itertuples(index=False):
+            graph.add_edge(self.subject, str(row.place), hops=row.hops, cost=row.cost, primitives=row.primitives)
+        return graph
 
     @property
     def cluster_admin(self) -> bool:
@@ -358,11 +387,11 @@ class BlastRadius:
         """The users, groups and service accounts that can be had."""
         return self.reached[self.reached["kind"].isin([USER, GROUP, SERVICE_ACCOUNT])].reset_index(drop=True)
 
-    def plot(self) -> Figure:
-        """The radius as a picture: rings by hops."""
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """The radius as a picture: rings by hops, in a figure of its own unless axes are given."""
         from simkit.analysis.plots.blast import blast_figure
 
-        return blast_figure(self.subject, self.reached)
+        return blast_figure(self.subject, self.reached, ax=ax)
 
     def lines(self) -> Iterator[str]:
         yield f"{self.subject} reaches {counted(len(self.reached), 'place')}" + (

@@ -16,6 +16,7 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, groups_in
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines
+from simkit.analysis.result import Evidence, Result
 from simkit.snapshot.protocol import Sandbox
 
 Verdict = Literal["proven", "refused", "not executed"]
@@ -24,7 +25,7 @@ SUMMARY_COLUMNS: Final = ("subject", "goal", "verdict", "requests", "assumptions
 
 
 @dataclass(frozen=True)
-class Proof:
+class Proof(Evidence):
     """What came of executing a path. True in a condition only if every step was executed and the goal granted."""
 
     path: Path
@@ -73,8 +74,8 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Proofs(Sequence[Proof]):
-    """The proofs of several paths. True in a condition if all are proven."""
+class Proofs(Result, Sequence[Proof]):
+    """The proofs of several paths; ``proven`` tells whether all went through."""
 
     proofs: tuple[Proof, ...]
 
@@ -87,8 +88,10 @@ class Proofs(Sequence[Proof]):
     def __iter__(self) -> Iterator[Proof]:
         return iter(self.proofs)
 
-    def __bool__(self) -> bool:
-        return all(one.proven for one in self.proofs)
+    @property
+    def proven(self) -> bool:
+        """Whether there are proofs, and all of them went through."""
+        return bool(self.proofs) and all(one.proven for one in self.proofs)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per path: subject, goal, verdict, requests, assumptions, primitives, reason."""

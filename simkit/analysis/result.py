@@ -1,0 +1,49 @@
+"""What every answer has that is more than a table."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from typing import Any
+
+import pandas as pd
+
+
+class Result(ABC):
+    """An answer: a table of it, a short one, and a mapping for JSON.
+
+    A result that has a length is true exactly if it holds something. One that has none is true if its answer is yes.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_frame(self) -> pd.DataFrame:
+        """The answer as a table."""
+
+    def summary(self) -> pd.DataFrame:
+        """The answer in a few rows: what, count."""
+        return pd.DataFrame({"what": [type(self).__name__], "count": [len(self.to_frame())]})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer for JSON: ``result`` (its type), ``summary`` and ``rows``, the tables as lists of mappings."""
+        return {"result": type(self).__name__, "summary": _records(self.summary()), "rows": _records(self.to_frame())}
+
+
+class Evidence(Result):
+    """What came of executing something on a fork. It is true if what was claimed holds."""
+
+    __slots__ = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether what was claimed is so."""
+        return bool(self)
+
+    @abstractmethod
+    def __bool__(self) -> bool: ...
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(rows.to_json(orient="records", date_format="iso"))
+    return found
