@@ -71,7 +71,7 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
     >>> before = cluster.snapshot()
     >>> _ = cluster.delete("clusterrolebinding", "cluster-admin")
     >>> list(cluster.compare(before)["change"])
-    []
+    ['lost', 'lost']
     """
     old, new = _holdings(index_of(before)), _holdings(index_of(after))
     rows = []

@@ -72,7 +72,7 @@ def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members 
     >>> import simkit
     >>> cluster = simkit.Cluster(seed=1)
     >>> cluster.permissions("user:ann").loc[0, ["scope", "verbs", "binding"]].tolist()
-    ['*', ('get',), 'system:discovery']
+    ['*', ('create',), 'system:basic-user']
     """
     members = members or NO_MEMBERS
     index, who, catalogue = index_of(snapshot), parse_subject(subject), catalogue_of(snapshot)

@@ -217,7 +217,7 @@ class AccessMethods(Asked):
         >>> import simkit
         >>> cluster = simkit.Cluster(seed=1)
         >>> cluster.permissions("user:ann").loc[0, ["scope", "verbs", "binding"]].tolist()
-        ['*', ('get',), 'system:discovery']
+        ['*', ('create',), 'system:basic-user']
         """
         from simkit.analysis.access.permissions import permissions
 
@@ -258,7 +258,7 @@ class AccessMethods(Asked):
         >>> before = cluster.snapshot()
         >>> _ = cluster.delete("clusterrolebinding", "cluster-admin")
         >>> list(cluster.compare(before)["change"])
-        []
+        ['lost', 'lost']
         """
         from simkit.analysis.access.compare import compare
 
@@ -289,7 +289,7 @@ class AccessMethods(Asked):
         >>> import simkit
         >>> cluster = simkit.Cluster(seed=1)
         >>> from simkit.analysis import Suite
-        >>> nobody = {"verb": ["get"], "resource": "secrets", "allowed": ["sa:kube-system/*", "user:system:*"]}
+        >>> nobody = {"verb": ["get"], "resource": "secrets", "except": ["sa:kube-system/*", "user:system:*"]}
         >>> cluster.check(Suite(expectations=[{"name": "secrets are kept", "nobody": nobody}])).passed
         True
         """
