@@ -15,8 +15,10 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import Final, NamedTuple, TextIO, cast
 
 from simkit import __version__
-from simkit.cli.notes import complain, note
-from simkit.cli.output import TerminalText
+from simkit.cli import completion, terminal
+from simkit.cli.notes import complain, note, set_quiet
+from simkit.cli.pages import PageParser, add_terminal_options
+from simkit.cli.terminal import TerminalText
 from simkit.meta.errors import SimkitError, StatusError
 
 FINE: Final = 0
@@ -27,35 +29,58 @@ TRACEBACK: Final = "SIMKIT_TRACEBACK"
 """The environment variable that shows tracebacks."""
 
 
+DESCRIPTION: Final = "A Kubernetes API server in memory, and analyses of Kubernetes access control and upgrades."
+EXAMPLES: Final = """\
+examples:
+  simkit audit --demo                                # the findings in a demo cluster
+  simkit who-can get secrets --dump cluster.yaml     # who may read secrets, and by which binding
+  simkit escalations cluster.yaml --prove            # who can become cluster-admin, tried on a fork
+  simkit serve --load cluster.yaml                   # the same cluster, for kubectl
+
+Each command has a page: simkit COMMAND --help
+"""
+
+
 class Command(NamedTuple):
-    """A command, and the module whose ``add_parser(subparsers)`` and ``run(args)`` make it."""
+    """A command, and what it is for. Its module has ``add_parser(subparsers)`` and ``run(args)``."""
 
     name: str
     summary: str
+    group: str
 
+
+LOOK: Final = "look at a cluster"
+ASK: Final = "ask who may do what"
+PROVE: Final = "prove what is possible, what breaks, what holds"
+CHANGE: Final = "change: proposals with their effect"
+SERVE: Final = "serve"
+SHARE: Final = "dump and share"
 
 COMMANDS: Final = (
-    Command("serve", "run a Kubernetes API server in memory"),
-    Command("audit", "check the RBAC of a Kubernetes cluster and list findings"),
-    Command("who-can", "list the subjects that have a permission"),
-    Command("can-i", "tell whether a subject has a permission, and why"),
-    Command("check", "check access against a file of expectations"),
-    Command("diff", "list permissions gained and lost between two dumps"),
-    Command("dump", "print the kubectl commands that dump a cluster, or write the dump"),
-    Command("redact", "write a dump that can be shared"),
-    Command("releases", "list what Kubernetes releases serve, deprecate and remove"),
-    Command("policy", "check API versions against the deprecation policy of Kubernetes"),
-    Command("removal-report", "list what uses API versions that a release removes"),
-    Command("escalations", "list privilege escalation paths and prove them"),
-    Command("cut", "propose the cheapest changes that close all escalation paths"),
-    Command("least-privilege", "propose roles that allow what an audit log shows in use"),
-    Command("notebooks", "copy the notebooks that come with simkit"),
+    Command("audit", "check the RBAC of a Kubernetes cluster and list findings", LOOK),
+    Command("diff", "list permissions gained and lost between two dumps", LOOK),
+    Command("releases", "list what Kubernetes releases serve, deprecate and remove", LOOK),
+    Command("who-can", "list the subjects that have a permission", ASK),
+    Command("can-i", "tell whether a subject has a permission, and why", ASK),
+    Command("escalations", "list privilege escalation paths and prove them", PROVE),
+    Command("removal-report", "list what uses API versions that a release removes", PROVE),
+    Command("check", "check access against a file of expectations", PROVE),
+    Command("policy", "check API versions against the deprecation policy of Kubernetes", PROVE),
+    Command("cut", "propose the cheapest changes that close all escalation paths", CHANGE),
+    Command("least-privilege", "propose roles that allow what an audit log shows in use", CHANGE),
+    Command("serve", "run a Kubernetes API server in memory", SERVE),
+    Command("dump", "print the kubectl commands that dump a cluster, or write the dump", SHARE),
+    Command("redact", "write a dump that can be shared", SHARE),
+    Command("notebooks", "copy the notebooks that come with simkit", SHARE),
+    Command("completion", "print the script that completes commands in a shell", SHARE),
 )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code; nothing but the named command is imported."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if completion.ASKED in os.environ:
+        completion.complete(_parser(completion.words_of_line()))
     parser = _parser(arguments)
     try:
         args = parser.parse_args(arguments)
@@ -64,19 +89,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not hasattr(args, "run"):
         parser.print_help()
         return WRONG
-    with redirect_stdout(_terminal(sys.stdout)), redirect_stderr(_terminal(sys.stderr)):
-        return _run(args)
+    terminal.settings = terminal.Settings(not args.no_color, not args.no_pager)
+    set_quiet(args.quiet)
+    out, err = TerminalText(sys.stdout, pages=terminal.has_pager()), TerminalText(sys.stderr)
+    with redirect_stdout(cast("TextIO", out)), redirect_stderr(cast("TextIO", err)):
+        return _run(args, out)
 
 
-def _terminal(stream: TextIO) -> TextIO:
-    return cast("TextIO", TerminalText(stream))
-
-
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, out: TerminalText) -> int:
     try:
         with warnings.catch_warnings(record=True) as told:
-            code: int = args.run(args)
-        sys.stdout.flush()
+            try:
+                code: int = args.run(args)
+            finally:
+                out.finish()
         for warning in told:
             note(str(warning.message))
     except (SimkitError, StatusError) as wrong:
@@ -110,16 +136,15 @@ def _own_fault(fault: Exception) -> int:
     return WRONG
 
 
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+def _parser(arguments: Sequence[str]) -> PageParser:
     """The parser of all commands; of those not named in the arguments only name and summary are known."""
-    parser = argparse.ArgumentParser(
-        prog="simkit",
-        description="A Kubernetes API server in memory, and analyses of Kubernetes access control and upgrades.",
-    )
+    parser = PageParser(prog="simkit", description=DESCRIPTION, epilog=EXAMPLES)
     parser.add_argument(
         "--version", action="version", version=f"simkit {__version__}", help="print the version of simkit"
     )
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
+    parser.listing = COMMANDS
+    add_terminal_options(parser)
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", help=argparse.SUPPRESS)
     named = next((word for word in arguments if not word.startswith("-")), "")
     for command in COMMANDS:
         if command.name == named:
@@ -127,6 +152,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             made: argparse.ArgumentParser | None = module.add_parser(subparsers)
             if made is not None:
                 made.set_defaults(run=module.run)
+                add_terminal_options(made)
         else:
-            subparsers.add_parser(command.name, help=command.summary)
+            subparsers.add_parser(command.name)
     return parser

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simkit.cli import output, reports
-from simkit.cli.output import json_text, write_rows
+from simkit.cli import reports
+from simkit.cli.output import add_output, json_text, write_report, write_rows, write_value
 from simkit.cli.source import add_members, add_source, opened, paths_of, read_members
 from simkit.meta import datasets
 from simkit.meta.escaping import markdown_cell
@@ -50,7 +50,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="check the RBAC of a Kubernetes cluster and list findings",
         description="Checks the RBAC roles and bindings of a Kubernetes cluster and lists findings, the worst first.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a report that stands alone, with figures")
     parser.add_argument("--fail-on", choices=(*LEVELS, "never"), default="high", help="exit with 1 from here on (high)")
@@ -70,8 +69,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_members(parser)
     _add_accepting(parser)
     add_source(parser, paths=True)
-    forms = (*output.FORMATS, *reports.FORMS)
-    parser.add_argument("-o", "--output", choices=forms, default="table", help="how to write the answer")
+    add_output(parser, faults=True)
     return parser
 
 
@@ -102,14 +100,16 @@ def run(args: argparse.Namespace) -> int:
     if args.write_baseline is not None:
         return _write_baseline(found, args.write_baseline)
     if args.output in reports.FORMS:
-        _write_report(sifted, dump, paths[0] if paths else "cluster", args)
+        least = None if args.output == "sarif" else args.fail_on  # JUnit: findings count from --fail-on
+        cases = audit_cases(sifted, dump, paths[0] if paths else "cluster", least, args.check)
+        write_report(args.output, cases, name="audit")
     else:
         _write(found, sifted.accepted, args)
     _remark(sifted)
     if args.html is not None:
-        from simkit.cluster.report.report import write_report
+        from simkit.cluster.report.report import write_report as write_html
 
-        write_report(dump, args.html, name=_name(paths, args), include_defaults=args.include_defaults)
+        write_html(dump, args.html, name=_name(paths, args), include_defaults=args.include_defaults)
         print(f"The report is in {args.html}", file=sys.stderr)
     if args.demo or args.fail_on == "never":
         return 0
@@ -150,17 +150,6 @@ def _remark(sifted: Sifted) -> None:
         )
     for each in sifted.unused:
         print(f"simkit: a suppression means nothing any more: {each.reason}", file=sys.stderr)
-
-
-def _write_report(sifted: Sifted, dump: Dump, file: str, args: argparse.Namespace) -> None:
-    """JUnit, where findings count from --fail-on, or SARIF, where all are listed."""
-    cases = audit_cases(sifted, dump, file, None if args.output == "sarif" else args.fail_on, args.check)
-    text = (
-        json_text(reports.sarif(cases, name="simkit-audit"))
-        if args.output == "sarif"
-        else reports.junit("simkit audit", cases)
-    )
-    sys.stdout.write(text)
 
 
 def audit_cases(
@@ -206,11 +195,12 @@ def _write(found: Audit, accepted: Sequence[Accepted], args: argparse.Namespace)
         skipped = [{"check": one.check, "reason": one.reason} for one in found.skipped]
         aside = [{"check": one.finding.check, "message": one.finding.message, "reason": one.reason} for one in accepted]
         counts = found.counts()
-        print(json_text({"counts": counts, "findings": rows, "skipped": skipped, "accepted": aside}), end="")
-    elif args.output == "csv":
-        write_rows(tuple(found.to_frame().columns), rows, "csv")
-    else:
+        told = {"counts": counts, "findings": rows, "skipped": skipped, "accepted": aside}
+        write_value(told, args.output)
+    elif args.output in ("table", "markdown"):
         _write_tables(found, args)
+    else:
+        write_rows(tuple(found.to_frame().columns), rows, args.output, shown=SHOWN)
 
 
 def _write_tables(found: Audit, args: argparse.Namespace) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simkit.cli.output import add_output, json_text, write_rows
+from simkit.cli.flag_types import namespace
+from simkit.cli.output import add_output, write_rows, write_value
 from simkit.cli.source import add_members, add_source, read, read_members
 from simkit.meta.errors import SimkitError
 
 EXAMPLES = """\
 examples:
-  simkit can-i delete pods --as alice --as-group devs -n payments --dump cluster.yaml
-  simkit can-i get secrets db --as system:serviceaccount:ci:runner -n payments --dump cluster.yaml
+  simkit can-i delete pods --as user:alice --group devs -n payments --dump cluster.yaml
+  simkit can-i get secrets db --as sa:ci/runner -n payments --dump cluster.yaml
   simkit can-i --list --as sa:ci/runner --dump cluster.yaml
 
 Exit code: 0 for yes, 1 for no, 2 for wrong use or unreadable input.
@@ -27,17 +28,24 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="tell whether a subject has a permission, and why",
         description="Answers yes with the grant that allows it, or no with the grants that come near it.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("verb", nargs="?", default="", metavar="VERB", help="get, list, create, bind, ...")
     parser.add_argument("resource", nargs="?", default="", metavar="RESOURCE", help="pods, po, deployments.apps, ...")
     parser.add_argument(
         "name", nargs="?", default="", metavar="NAME", help="one object (default: requests without one)"
     )
-    parser.add_argument("--as", dest="user", default="", metavar="USER", help="alice, sa:NAMESPACE/NAME, group:NAME")
-    parser.add_argument("--as-group", dest="groups", action="append", default=[], metavar="G", help="may be repeated")
+    parser.add_argument("--as", dest="user", default="", metavar="WHO", help="user:alice, sa:ns/name or group:devs")
+    parser.add_argument(
+        "--group",
+        "--as-group",
+        dest="groups",
+        action="append",
+        default=[],
+        metavar="GROUP",
+        help="a group that the subject is in besides; may be repeated",
+    )
     add_source(parser)
-    parser.add_argument("-n", "--namespace", default="", help="where (default: in all namespaces at once)")
+    parser.add_argument("-n", "--namespace", type=namespace, help="where (default: in all namespaces at once)")
     parser.add_argument("--subresource", default="", help="such as log or exec")
     parser.add_argument("--url", default="", help="a path such as /metrics instead of a resource")
     parser.add_argument("--api-group", help="ask for a resource that the release does not have")
@@ -51,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     subject = args.user or (f"group:{args.groups[0]}" if args.groups else "")
     if not subject:
-        raise SimkitError("say whom it is about: --as alice, --as sa:namespace/name or --as-group devs")
+        raise SimkitError("say whom it is about: --as user:alice, --as sa:namespace/name or --group devs")
     if args.list:
         return _list(args, subject)
     if not args.verb:
@@ -69,7 +77,7 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
         args.resource,
         subresource=args.subresource,
         name=args.name,
-        namespace=args.namespace or None,
+        namespace=args.namespace,
         url=args.url,
         api_group=args.api_group,
         groups=tuple(args.groups),
@@ -77,10 +85,10 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
     )
     explained = [line.strip() for line in list(answer.lines())[1:]]
     told = {"allowed": answer.allowed, "question": answer.question, "reason": answer.reason, "explanation": explained}
-    if args.output == "table":
+    if args.output in ("table", "wide"):
         print(answer)
-    elif args.output == "json":
-        print(json_text(told), end="")
+    elif args.output in ("json", "jsonl"):
+        write_value(told, args.output)
     else:
         write_rows(tuple(told), [{**told, "explanation": "; ".join(explained)}], args.output)
     return 0 if answer else 1
@@ -94,10 +102,7 @@ def _list(args: argparse.Namespace, subject: str) -> int:
     own = {group: [text_of(parse_subject(subject))] for group in args.groups}
     members = merge_members(read_members(args), own)
     rows = permissions(read(args), subject, members=members).to_dict("records")
-    if args.output in ("json", "csv"):
-        write_rows(COLUMNS, rows, args.output)
-    else:
-        write_rows(LISTED, map(_short, rows), args.output)
+    write_rows(COLUMNS, rows, args.output, shown=LISTED, short=_short, empty=f"{subject} may do nothing")
     return 0 if any(row["effective"] for row in rows) else 1
 
 

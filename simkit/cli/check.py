@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
-from simkit.cli.output import json_text, write_rows
-from simkit.cli.reports import Case, Fault, junit, sarif
+from simkit.cli import reports
+from simkit.cli.output import add_output, write_report, write_rows
+from simkit.cli.reports import Case, Fault
 from simkit.cli.source import add_source, read
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ examples:
 Exit code: 0 when every expectation is met, 1 when one is not, 2 for wrong use or unreadable input.
 """
 COLUMNS = ("result", "severity", "expectation", "failures")
-FORMATS = ("table", "json", "csv", "markdown", "junit", "sarif")
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -34,11 +33,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="check access against a file of expectations",
         description="Checks who can and who cannot against a YAML file of expectations.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("suite", metavar="FILE", help="YAML with a list 'expectations'")
     add_source(parser)
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="how to write the answer")
+    add_output(parser, faults=True)
     return parser
 
 
@@ -47,17 +45,15 @@ def run(args: argparse.Namespace) -> int:
     from simkit.analysis.access.expectations import check, read_suite
 
     outcomes = check(read(args), read_suite(args.suite))
-    if args.output == "junit":
-        sys.stdout.write(junit("simkit check", cases(outcomes, args.suite)))
-    elif args.output == "sarif":
-        sys.stdout.write(json_text(sarif(cases(outcomes, args.suite), name="simkit-check")))
+    if args.output in reports.FORMS:
+        write_report(args.output, cases(outcomes, args.suite), name="check")
     else:
         write_rows(COLUMNS, [_row(each, args.output) for each in outcomes], args.output)
     return 0 if all(each.passed for each in outcomes) else 1
 
 
 def _row(outcome: Outcome, form: str) -> dict[str, Any]:
-    failures = list(outcome.failures) if form == "json" else "; ".join(outcome.failures)
+    failures = list(outcome.failures) if form in ("json", "jsonl") else "; ".join(outcome.failures)
     return {
         "result": "met" if outcome.passed else "broken",
         "severity": outcome.expectation.severity,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from simkit.cli.output import add_output, json_text, write_rows
+from simkit.cli.output import add_output, write_rows, write_value
 from simkit.cli.source import add_members, add_source, cluster_of, opened, read_members
 from simkit.meta.errors import SimkitError
 from simkit.meta.escaping import one_line
@@ -31,7 +31,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="propose the cheapest changes that close all escalation paths",
         description="Proposes what to take out of bindings and roles so that nobody gets to a goal who should not.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--goal", default="cluster-admin", help="what nobody shall reach (cluster-admin)")
     parser.add_argument("--from", dest="sources", action="append", metavar="WHO", help="whose paths (everybody's)")
@@ -64,14 +63,12 @@ def run(args: argparse.Namespace) -> int:
     rows = made.to_frame().to_dict("records")
     left = [{"subject": path.subject, "primitives": path.primitives} for path in made.left]
     if args.output == "json":
-        print(
-            json_text({"goal": made.goal.name, "cost": made.cost, "exact": made.exact, "changes": rows, "left": left}),
-            end="",
-        )
+        told = {"goal": made.goal.name, "cost": made.cost, "exact": made.exact, "changes": rows, "left": left}
+        write_value(told, args.output)
     elif args.commands:
         print("\n".join(made.commands()))
     else:
-        write_rows(tuple(made.to_frame().columns) if args.output == "csv" else SHOWN, rows, args.output)
+        write_rows(tuple(made.to_frame().columns), rows, args.output, shown=SHOWN, empty="there is nothing to cut")
     for path in made.left:
         print(one_line(f"left open: {path.subject} by {' '.join(path.primitives)}"), file=sys.stderr)
     if args.write:

@@ -30,11 +30,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="list permissions gained and lost between two dumps",
         description="Compares the effective access of two dumps.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("before", metavar="BEFORE", help="a dump: a file, a folder or an archive")
     parser.add_argument("after", metavar="AFTER", help="another one")
-    add_reading(parser)
+    add_reading(parser.add_argument_group("how dumps are read"))
     add_output(parser)
     return parser
 

@@ -33,7 +33,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="print the kubectl commands that dump a cluster, or write the dump",
         description="Prints the kubectl commands that dump a cluster. With --to it writes the dump itself.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("resource", nargs="*", default=[], metavar="RESOURCE", help="dump only these (default: all)")
     parser.add_argument(

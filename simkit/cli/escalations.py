@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from simkit.cli.output import add_output, write_rows, write_text
-from simkit.cli.source import add_members, add_source, cluster_of, dump_of, opened, read_members
+from simkit.cli import reports
+from simkit.cli.output import COMPLETE, add_output, write_rows, write_text
+from simkit.cli.source import add_members, add_source, cluster_of, dump_of, opened, paths_of, read_members
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pandas import DataFrame
 
     from simkit.analysis.escalation import Escalations
+    from simkit.cli.tables import Row
     from simkit.snapshot.dump import Dump
     from simkit.snapshot.protocol import Snapshot
 
@@ -22,7 +25,7 @@ EXAMPLES = """\
 examples:
   simkit escalations cluster.yaml
   simkit escalations cluster.yaml --subject sa:ci/runner --each --prove
-  simkit escalations cluster.yaml --goal cluster-admin --within 3 --allow 'group:platform-*'
+  simkit escalations cluster.yaml --goal cluster-admin --max-hops 3 --allow 'group:platform-*'
   simkit escalations cluster.yaml --goal 'list secrets in payments' -o json
   simkit escalations cluster.yaml --subject pod:shop/web-0 --radius
   simkit escalations role.yaml --manifests --risky-permissions --prove
@@ -43,11 +46,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="list privilege escalation paths and prove them",
         description="Finds paths from subjects to cluster-admin, nodes and secrets, and proves them by executing them.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--subject", action="append", metavar="WHO", help="alice, group:devs, sa:ns/name, pod:ns/name")
+    parser.add_argument(
+        "--subject", action="append", metavar="WHO", help="user:alice, group:devs, sa:ns/name, pod:ns/name"
+    )
     parser.add_argument("--goal", action="append", metavar="GOAL", help="cluster-admin, 'a node', 'get secrets in ns'")
-    parser.add_argument("--within", type=int, metavar="N", help="paths of at most so many hops")
+    parser.add_argument("--max-hops", type=int, metavar="N", help="paths of at most so many hops")
     parser.add_argument("--each", action="store_true", help="a path for each first step, not only the best one")
     parser.add_argument("--direct", action="store_true", help="list those too who have the goal already")
     parser.add_argument("--allow", action="append", default=[], metavar="WHO", help="who may; * stands for any part")
@@ -62,7 +66,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--before", metavar="PATH", help="an older dump: list only what is new or closed since")
     add_members(parser)
     add_source(parser, paths=True)
-    add_output(parser)
+    add_output(parser, faults=True)
     return parser
 
 
@@ -76,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         return _risky_permissions(dump, args)
     if args.before:
         return _compared(snapshot, args)
-    if args.details and args.output == "csv":
+    if args.details and args.output in ("csv", "html", *reports.FORMS):
         raise SimkitError("--details is told in tables, markdown and json")
     found = _found(snapshot, args)
     if args.prove:
@@ -92,13 +96,30 @@ def _written(
 ) -> None:
     """Write one row per path; with all its steps if they are wanted."""
     rows, columns = frame.to_dict("records"), tuple(frame.columns)
-    if args.details and args.output == "json":
+    if args.details and args.output in ("json", "jsonl"):
         rows = [{**row, "steps": one.to_dict("records")} for row, one in zip(rows, steps)]
         columns = (*columns, "steps")
-    write_rows(columns if args.output in ("json", "csv") else shown, rows, args.output)
-    if args.details and args.output != "json":
+    cases = partial(_cases, rows, args)
+    write_rows(columns, rows, args.output, shown=shown, cases=cases, empty="no path was found")
+    if args.details and args.output in ("table", "wide", "markdown"):
         print()
         write_text("\n\n".join(texts), args.output)
+
+
+def _cases(rows: Sequence[Row], args: argparse.Namespace) -> list[reports.Case]:
+    """One case for each goal or primitive, with a fault for each row."""
+    file = (paths_of(args) or ["cluster"])[0]
+    found: dict[str, list[reports.Fault]] = {}
+    for row in rows:
+        rule = str(row.get("goal") or row.get("primitive") or "reached")
+        severity = str(row.get("severity") or "high")
+        words = (row.get("subject") or f"{args.subject[0]} reaches {row['place']}", row.get("path") or row.get("title"))
+        found.setdefault(rule, []).append(reports.Fault(": ".join(filter(None, words)), severity, file))
+    rules = found or {goal: [] for goal in args.goal or ["cluster-admin"]}
+    return [
+        reports.Case(f"escalation-{rule}".replace(" ", "-"), f"nobody gets to {rule}", "high", faults)
+        for rule, faults in rules.items()
+    ]
 
 
 def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
@@ -113,7 +134,7 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
         args.subject,
         goal=args.goal or WELL_KNOWN,
         ways="each" if args.each else "best",
-        max_hops=args.within,
+        max_hops=args.max_hops,
         direct=args.direct,
         members=read_members(args),
     )
@@ -127,9 +148,10 @@ def _radius(snapshot: Snapshot, args: argparse.Namespace) -> int:
 
     if not args.subject or len(args.subject) != 1:
         raise SimkitError("--radius is of one subject; name it with --subject")
-    found = blast_radius(snapshot, args.subject[0], max_hops=args.within, members=read_members(args))
-    columns = REACH_COLUMNS if args.output in ("json", "csv") else ("hops", "place", "primitives")
-    write_rows(columns, found.reached.to_dict("records"), args.output)
+    found = blast_radius(snapshot, args.subject[0], max_hops=args.max_hops, members=read_members(args))
+    shown = ("hops", "place", "primitives")
+    rows = found.reached.to_dict("records")
+    write_rows(REACH_COLUMNS, rows, args.output, shown=shown, cases=partial(_cases, rows, args))
     return 1 if len(found.reached) else 0
 
 
@@ -139,9 +161,8 @@ def _risky_permissions(dump: Dump, args: argparse.Namespace) -> int:
     sandbox = cluster_of(dump) if args.prove else None
     found = risky_permissions(dump.snapshot(), args.subject, sandbox=sandbox, members=read_members(args))
     flagged = found[found["flagged"]]
-    complete = args.output in ("json", "csv")
-    rows = found if complete else flagged
-    write_rows(tuple(found.columns) if complete else HELD, rows.to_dict("records"), args.output)
+    rows = (found if args.output in COMPLETE else flagged).to_dict("records")
+    write_rows(tuple(found.columns), rows, args.output, shown=HELD, cases=partial(_cases, rows, args))
     return 1 if len(flagged) else 0
 
 
@@ -151,6 +172,7 @@ def _compared(snapshot: Snapshot, args: argparse.Namespace) -> int:
 
     before = dump_of([args.before], args).snapshot()
     found = compare_paths(before, snapshot, goal=args.goal or WELL_KNOWN, members=read_members(args))
-    columns = tuple(found.columns) if args.output in ("json", "csv") else ("change", *SHOWN)
-    write_rows(columns, found.to_dict("records"), args.output)
+    rows = found.to_dict("records")
+    cases = partial(_cases, [row for row in rows if row["change"] == "new"], args)
+    write_rows(tuple(found.columns), rows, args.output, shown=("change", *SHOWN), cases=cases)
     return 1 if (found["change"] == "new").any() else 0

@@ -25,6 +25,13 @@ def ports(text: str) -> tuple[int, int]:
     return low, high
 
 
+def namespace(text: str) -> str:
+    """The name of a namespace. An empty text is refused: it may come from a variable that is not set."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("an empty text names no namespace; leave the option out for all of them")
+    return text
+
+
 def flag(text: str) -> bool:
     """A switch, in any of the ways to write one."""
     if text.lower() not in _WORDS:

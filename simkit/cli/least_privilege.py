@@ -29,7 +29,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="propose roles that allow what an audit log shows in use",
         description="Reads an audit log and proposes for each subject roles that allow what it used and no more.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--audit-log", action="append", required=True, metavar="PATH", help="audit events as JSON lines"
@@ -52,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     dump = opened(args)
     made = least_privilege(dump.snapshot(), args.audit_log, args.subject, names=args.names, reuse=not args.no_reuse)
     frame = made.unused() if args.unused else made.to_frame()
-    short = args.unused and args.output not in ("json", "csv")
-    write_rows(UNUSED if short else tuple(frame.columns), frame.to_dict("records"), args.output)
+    rows, shown = frame.to_dict("records"), UNUSED if args.unused else None
+    write_rows(tuple(frame.columns), rows, args.output, shown=shown, empty="nobody has more than is in use")
     if args.write:
         args.write.write_text(made.yaml(), encoding="utf-8")
     if args.verify:

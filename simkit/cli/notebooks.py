@@ -25,7 +25,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="copy the notebooks that come with simkit",
         description="Copies the notebooks that come with simkit into a new folder, to be opened with Jupyter.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--to", required=True, type=Path, metavar="FOLDER", help="a folder that is not there yet")
     return parser

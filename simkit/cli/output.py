@@ -1,39 +1,37 @@
-"""How a command writes its answer: as a table, JSON, CSV or markdown."""
+"""The option ``--output``, and the one writer of all answers: tables for people, data for programs, reports for CI."""
 
 from __future__ import annotations
 
 import argparse
 import csv
+import io
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TextIO
-from unicodedata import combining, east_asian_width
 
 import orjson
 
+from simkit.cli import reports, tables
 from simkit.cli.notes import note
-from simkit.meta.escaping import (
-    csv_cell,
-    json_for_terminal,
-    markdown_block,
-    markdown_cell,
-    one_line,
-    terminal_text,
-)
+from simkit.cli.reports import Case
+from simkit.cli.tables import Row
+from simkit.cli.terminal import is_terminal, write_escaped
+from simkit.meta.escaping import csv_cell, json_for_terminal, markdown_block
 
-FORMATS: Final = ("table", "json", "csv", "markdown")
-
-WIDEST: Final = 120
-"""Letters to which a column is padded: one name of a megabyte shall not make every line that long."""
-
-Row = Mapping[Any, Any]
+FORMATS: Final = ("table", "wide", "json", "jsonl", "csv", "markdown", "html")
+COMPLETE: Final = ("wide", "json", "jsonl", "csv")
+"""The formats that have every column."""
+_HELP: Final = "how to write the answer (default: table; wide: with every column)"
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Give a command the option ``--output``."""
-    parser.add_argument(
-        "-o", "--output", choices=FORMATS, default="table", help="how to write the answer (default: table)"
-    )
+def add_output(parser: argparse.ArgumentParser, *, faults: bool = False) -> None:
+    """Give a command the option ``--output``; with ``faults`` it can also be a report for build servers."""
+    formats = (*FORMATS, *reports.FORMS) if faults else FORMATS
+    parser.add_argument("-o", "--output", choices=formats, default="table", metavar="FORMAT", help=_choices(formats))
+
+
+def _choices(formats: Sequence[str]) -> str:
+    return f"{_HELP}: {', '.join(formats)}"
 
 
 def write_rows(
@@ -41,27 +39,54 @@ def write_rows(
     rows: Iterable[Row],
     form: str,
     *,
-    stream: TextIO | None = None,
+    shown: Sequence[str] | None = None,
+    short: Callable[[Row], Row] | None = None,
     empty: str = "nothing was found",
+    cases: Callable[[], Sequence[Case]] | None = None,
+    stream: TextIO | None = None,
 ) -> None:
-    """Write rows in one of the ``FORMATS``, to standard output unless told otherwise.
+    """Write an answer of many rows to standard output, unless told otherwise.
 
-    For people, ``empty`` is said instead of a table without rows: on standard error, as kubectl does it.
+    Parameters
+    ----------
+    columns
+        The columns of the complete rows, which ``COMPLETE`` formats have.
+    form
+        One of ``FORMATS``, or of ``reports.FORMS`` where there are ``cases``.
+    shown, short
+        The columns that people see, and how a row becomes such a row; without them, the complete ones.
+    empty
+        Said instead of a table without rows: on standard error, as kubectl does it.
+    cases
+        Makes the report for build servers.
     """
+    if form in reports.FORMS and cases is not None:
+        write_report(form, cases())
+        return
     out, listed = stream or sys.stdout, list(rows)
-    if form == "json":
-        out.write(json_text([{name: row[name] for name in columns} for row in listed]))
-    elif form == "csv":
-        _write_csv(columns, listed, out)
-    elif form == "table" and not listed:
-        note(empty)
+    if form not in COMPLETE:
+        listed = list(map(short, listed)) if short else listed
+        columns = shown or columns
+    if form in ("table", "wide"):
+        _write_table(columns, listed, out, empty)
     else:
-        out.write((_markdown if form == "markdown" else _table)(columns, listed))
+        out.write(_WRITERS[form](columns, listed))
 
 
-def json_text(value: Any) -> str:
-    """A value as indented JSON with a line end."""
-    return json_for_terminal(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=list).decode()) + "\n"
+def write_report(form: str, cases: Sequence[Case], *, name: str = "") -> None:
+    """Write cases as JUnit or SARIF."""
+    title = f"simkit {name}".strip()
+    text = reports.junit(title, cases) if form == "junit" else json_text(reports.sarif(cases, name=_dashed(title)))
+    sys.stdout.write(text)
+
+
+def _dashed(title: str) -> str:
+    return title.replace(" ", "-")
+
+
+def write_value(value: Mapping[str, Any], form: str) -> None:
+    """Write an answer that is one thing, as JSON on several lines or on one."""
+    sys.stdout.write(json_text(value) if form == "json" else _json_line(value))
 
 
 def write_text(text: str, form: str) -> None:
@@ -69,59 +94,61 @@ def write_text(text: str, form: str) -> None:
     sys.stdout.write(markdown_block(text) if form == "markdown" else f"{text}\n")
 
 
-class TerminalText:
-    """A stream on which nothing acts on the terminal or the build log that shows it.
-
-    Commands write texts of a cluster, which anybody may have chosen, and never colours or movements of their own.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write the text with control characters written out."""
-        return self._stream.write(terminal_text(text))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+def json_text(value: Any) -> str:
+    """A value as indented JSON with a line end."""
+    return json_for_terminal(orjson.dumps(value, option=_PRETTY, default=_json_value).decode()) + "\n"
 
 
-def _write_csv(columns: Sequence[str], rows: Sequence[Row], out: TextIO) -> None:
+_PRETTY: Final = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
+_COMPACT: Final = orjson.OPT_SERIALIZE_NUMPY
+
+
+def _json_line(value: Any) -> str:
+    return json_for_terminal(orjson.dumps(value, option=_COMPACT, default=_json_value).decode()) + "\n"
+
+
+def _json_value(value: Any) -> Any:
+    """What JSON has no form for: moments as text, collections as lists, words of one's own as text."""
+    if tables.is_missing(value):
+        return None
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return str(value)
+
+
+def _write_table(columns: Sequence[str], rows: Sequence[Row], out: TextIO, empty: str) -> None:
+    if not rows:
+        note(empty)
+    elif out is sys.stdout and is_terminal():
+        write_escaped(tables.fitted(columns, rows))
+    else:
+        out.write(tables.aligned(columns, rows))
+
+
+def _json(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    return json_text([{name: row[name] for name in columns} for row in rows])
+
+
+def _json_lines(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    return "".join(_json_line({name: row[name] for name in columns}) for row in rows)
+
+
+def _csv(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([csv_cell(_plain(row[name])) for name in columns] for row in rows)
+    writer.writerows([csv_cell(tables.plain(row[name])) for name in columns] for row in rows)
+    return out.getvalue()
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    lines = [columns, ["---"] * len(columns), *([markdown_cell(_plain(row[name])) for name in columns] for row in rows)]
-    return "".join(f"{line}\n" for line in _aligned(lines, "| ", " | ", " |"))
+    return tables.markdown(columns, rows)
 
 
-def _table(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    head = [name.upper().replace("_", " ") for name in columns]
-    lines = [head, *([one_line(_plain(row[name])) for name in columns] for row in rows)]
-    return "".join(f"{line.rstrip()}\n" for line in _aligned(lines, "", "  ", ""))
-
-
-def _aligned(lines: Sequence[Sequence[str]], first: str, between: str, last: str) -> Iterator[str]:
-    """The lines with their columns below each other. What is wider than ``WIDEST`` makes its own line alone longer."""
-    widths = [max((width for cell in cells if (width := _width(cell)) <= WIDEST), default=0) for cells in zip(*lines)]
-    for cells in lines:
-        padded = (cell + " " * (width - _width(cell)) for cell, width in zip(cells, widths))
-        yield f"{first}{between.join(padded)}{last}"
-
-
-def _width(text: str) -> int:
-    """The places that a text takes: letters of East Asia take two, marks above other letters none."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text)
-
-
-def _plain(value: Any) -> str:
-    """A cell as text: lists joined by commas, nothing for nothing."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+_WRITERS: Final[Mapping[str, Callable[[Sequence[str], Sequence[Row]], str]]] = {
+    "json": _json,
+    "jsonl": _json_lines,
+    "csv": _csv,
+    "markdown": _markdown,
+    "html": tables.html,
+}

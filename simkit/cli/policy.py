@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from simkit.cli.output import add_output, write_rows
+from simkit.cli.reports import Case, Fault
 from simkit.meta.errors import SimkitError
 
 EXAMPLES = """\
@@ -28,7 +29,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="check API versions against the deprecation policy of Kubernetes",
         description="Checks the rules of the deprecation policy, and plans what they allow.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parts = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
     check = parts.add_parser("check", help="what a history breaks")
@@ -38,7 +38,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     check.add_argument("--gates", action="store_true", help="with --kubernetes: judge the lives of feature gates too")
     check.add_argument("--edition", default="C", choices=("A", "B", "C"), help="edition of the policy (default C)")
     check.add_argument("--breaches", action="store_true", help="leave out overruns and notices")
-    add_output(check)
+    add_output(check, faults=True)
     plan = parts.add_parser("plan", help="the earliest schedule that the policy allows")
     plan.add_argument("file", metavar="FILE", help="a history in YAML")
     plan.add_argument("group", metavar="GROUP")
@@ -74,8 +74,24 @@ def _check(args: argparse.Namespace) -> int:
         }
         for each in shown
     ]
-    write_rows(("rule", "weight", "element", "evidence", "complies_from"), rows, args.output)
+    file = args.file or "kubernetes"
+    write_rows(
+        ("rule", "weight", "element", "evidence", "complies_from"),
+        rows,
+        args.output,
+        empty="nothing breaks the policy",
+        cases=lambda: _cases([row for row in rows if row["weight"] == "breach" or args.output == "sarif"], file),
+    )
     return FOUND if any(each.weight == "breach" for each in found) else 0
+
+
+def _cases(rows: list[dict[str, str]], file: str) -> list[Case]:
+    """One case for each rule that is broken."""
+    faults: dict[str, list[Fault]] = {}
+    for row in rows:
+        severity = "high" if row["weight"] == "breach" else "low"
+        faults.setdefault(row["rule"], []).append(Fault(f"{row['element']}: {row['evidence']}", severity, file))
+    return [Case(f"rule-{rule}", f"rule {rule} of the deprecation policy", "high", faults[rule]) for rule in faults]
 
 
 def _plan(args: argparse.Namespace) -> int:

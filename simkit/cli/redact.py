@@ -30,7 +30,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="write a dump that can be shared",
         description="Writes a dump without secret values, and with other names where wanted.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--to", required=True, type=Path, metavar="FILE", help="ends in .json, .yaml, or that and .gz")
     parser.add_argument("--pseudonyms", action="store_true", help="replace names consistently")

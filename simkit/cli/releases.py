@@ -27,7 +27,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="list what Kubernetes releases serve, deprecate and remove",
         description="Shows what Kubernetes releases serve by default, and what changes between them.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("release", nargs="?", default="", metavar="RELEASE", help="such as 1.25")
     parser.add_argument("other", nargs="?", default="", metavar="OTHER", help="another release to compare with")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli.output import add_output, write_rows
-from simkit.cli.source import add_source, cluster_of, opened
+from simkit.cli.removal_cases import removal_cases
+from simkit.cli.source import add_source, cluster_of, opened, paths_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   simkit removal-report flowcontrol.apiserver.k8s.io/v1beta3 --dump cluster.yaml --audit-log audit.jsonl.gz
-  simkit removal-report --at 1.32 --dump cluster.yaml --audit-log audit.jsonl.gz
+  simkit removal-report --release 1.32 --dump cluster.yaml --audit-log audit.jsonl.gz
+  simkit removal-report --release 1.33 --dump charts/ --manifests
   simkit removal-report policy/v1 --dump cluster.yaml --show objects -o csv
 
 Exit code: 0 when nothing uses them, 1 when something does, 2 for wrong use or unreadable input.
@@ -31,21 +33,23 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="list what uses API versions that a release removes",
         description="Finds stored objects, callers, roles, webhooks and policies that use removed API versions.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("element", nargs="*", metavar="ELEMENT", help="policy/v1beta1, batch, storage.../v1/csinodes")
-    parser.add_argument("--at", default="", metavar="RELEASE", help="instead: what this release no longer serves")
-    parser.add_argument("--audit-log", type=Path, metavar="FILE", help="what was asked, as JSON lines (also .gz)")
+    parser.add_argument("--release", default="", metavar="RELEASE", help="instead: what an upgrade to it takes away")
+    parser.add_argument("--audit-log", action="append", metavar="PATH", help="what was asked, as JSON lines (also .gz)")
     parser.add_argument("--show", choices=PARTS, default="summary", help="which table (default: summary)")
-    add_source(parser)
-    add_output(parser)
+    add_source(parser, release_flag="--from-release")
+    add_output(parser, faults=True)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
-    cluster = cluster_of(opened(args))
-    found = cluster.removal_report(*args.element, release=args.at or None, audit_log=args.audit_log)
+    dump = opened(args)
+    cluster = cluster_of(dump)
+    found = cluster.removal_report(*args.element, release=args.release or None, audit_log=args.audit_log)
     table: DataFrame = found.summary() if args.show == "summary" else getattr(found, args.show)
-    write_rows(tuple(map(str, table.columns)), table.to_dict("records"), args.output)
+    rows = table.to_dict("records")
+    cases = partial(removal_cases, found, dump, paths_of(args))
+    write_rows(tuple(map(str, table.columns)), rows, args.output, cases=cases)
     return FOUND if found.has_impact else 0

@@ -48,7 +48,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="run a Kubernetes API server in memory",
         description="Runs a Kubernetes API server in memory until SIGINT or SIGTERM. Its objects end with it.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_serving(parser.add_argument_group("serving"))
     access_flags.add_arguments(parser)

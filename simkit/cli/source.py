@@ -7,8 +7,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from simkit.cli.flag_types import namespace
 from simkit.cli.notes import complain, note
 from simkit.meta import datasets
 from simkit.meta.domain import DEFAULT_NAMESPACE
@@ -27,35 +28,40 @@ _WHAT: Final = "a dump (simkit dump prints how to make one): files, folders, arc
 _NAMESPACES: Final = GroupResource("", "namespaces")
 
 
-def add_source(parser: argparse.ArgumentParser, *, paths: bool = False) -> None:
+def add_source(parser: argparse.ArgumentParser, *, paths: bool = False, release_flag: str = "--release") -> None:
     """Give a command the options that say what it looks at; ``paths``: its plain arguments say it too."""
     if paths:
         parser.add_argument("path", nargs="*", default=[], metavar="PATH", help=_WHAT)
-    parser.add_argument("--dump", action="append", default=[], metavar="PATH", help=f"{_WHAT}; may be repeated")
-    parser.add_argument("--demo", action="store_true", help="use the demo cluster of simkit")
-    parser.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
-    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
-    add_reading(parser)
+    group = parser.add_argument_group("what to look at")
+    group.add_argument("--dump", action="append", default=[], metavar="PATH", help=f"{_WHAT}; may be repeated")
+    group.add_argument("--demo", action="store_true", help="use the demo cluster of simkit")
+    group.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
+    group.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
+    add_reading(group, release_flag=release_flag)
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Give a command the options that say how objects are read."""
+def add_reading(group: Any, *, release_flag: str = "--release") -> None:
+    """Give a command the options that say how objects are read, to a parser or a group of its options."""
     told = f"read the objects as this release's ({RELEASE}, or that of the running cluster)"
-    parser.add_argument("--release", metavar="R", help=told)
-    parser.add_argument(
+    group.add_argument(release_flag, dest="reading_release", metavar="RELEASE", help=told)
+    group.add_argument(
         "--complete",
         action="append",
         default=[],
         metavar="RESOURCE",
         help="take RESOURCE for wholly captured although the dump has none of it ('*': everything); may be repeated",
     )
-    parser.add_argument(
+    group.add_argument(
         "--manifests",
         action="store_true",
         help="the paths hold manifests, not a dump: only the default roles and bindings of kube-apiserver are added",
     )
-    parser.add_argument(
-        "--into", default=DEFAULT_NAMESPACE, metavar="NS", help="where objects go that name no namespace (default)"
+    group.add_argument(
+        "--into",
+        type=namespace,
+        default=DEFAULT_NAMESPACE,
+        metavar="NS",
+        help="where objects go that name no namespace (default)",
     )
 
 
@@ -111,7 +117,7 @@ def read(args: argparse.Namespace, *, namespace: str | None = None) -> Snapshot:
 
 def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
     """The dump or the manifests of some paths; what could not be read is told on standard error."""
-    release = args.release or RELEASE
+    release = args.reading_release or RELEASE
     source = [standard_input() if path == "-" else path for path in paths]
     if args.manifests:
         from simkit.cluster.loading import onto_defaults
@@ -125,7 +131,7 @@ def _live(args: argparse.Namespace) -> Dump:
     from simkit.snapshot.live import LiveCluster
 
     live = LiveCluster(args.context or "", args.kubeconfig)
-    return load(live.pieces(), release=args.release or release_of(live), captured=args.complete)
+    return load(live.pieces(), release=args.reading_release or release_of(live), captured=args.complete)
 
 
 def _told(dump: Dump) -> Dump:
@@ -143,19 +149,19 @@ def standard_input() -> Source:
     return sys.stdin.buffer
 
 
-def warn_of_unknown_namespace(dump: Dump, namespace: str | None) -> None:
+def warn_of_unknown_namespace(dump: Dump, where: str | None) -> None:
     """Say so where a namespace is asked about that is not there: the answer stands, but may not be meant."""
-    if not namespace:
+    if not where:
         return
     listed = {key.name for key in dump.keyed if key.resource == _NAMESPACES}
-    if namespace in listed or any(key.namespace == namespace for key in dump.keyed):
+    if where in listed or any(key.namespace == where for key in dump.keyed):
         return
-    near = get_close_matches(namespace, listed | {key.namespace for key in dump.keyed}, n=1)
+    near = get_close_matches(where, listed | {key.namespace for key in dump.keyed}, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     if _NAMESPACES in dump.captured and listed:
-        note(f"there is no namespace {namespace!r}{hint}")
+        note(f"there is no namespace {where!r}{hint}")
     else:
-        note(f"nothing that was read is in namespace {namespace!r}, and namespaces were not dumped{hint}")
+        note(f"nothing that was read is in namespace {where!r}, and namespaces were not dumped{hint}")
 
 
 def cluster_of(dump: Dump) -> Cluster:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from simkit.cli.flag_types import namespace
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.source import add_members, add_source, read, read_members
 from simkit.meta.errors import SimkitError
@@ -28,7 +29,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="list the subjects that have a permission",
         description="Lists every subject that has a permission, with the binding, role and rule that grant it.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("verb", metavar="VERB", help="get, list, create, ... or bind, escalate, impersonate, use, ...")
     parser.add_argument("resource", nargs="?", default="", metavar="RESOURCE", help="pods, po, deployments.apps, ...")
@@ -37,7 +37,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     add_source(parser)
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("-n", "--namespace", help="where (default: anywhere)")
+    where.add_argument("-n", "--namespace", type=namespace, help="where (default: anywhere)")
     where.add_argument("-A", "--all-namespaces", action="store_true", help="who may in all namespaces at once")
     parser.add_argument("--any-name", action="store_true", help="count also grants for single names")
     parser.add_argument("--subresource", default="", help="such as log or exec")
@@ -70,10 +70,7 @@ def run(args: argparse.Namespace) -> int:
         members=read_members(args),
     )
     rows = found.to_dict("records")
-    if args.output in ("json", "csv"):
-        write_rows(COLUMNS, rows, args.output)
-    else:
-        write_rows(SHOWN, map(_short, rows), args.output)
+    write_rows(COLUMNS, rows, args.output, shown=SHOWN, short=_short, empty="nobody may")
     return 0 if any(row["subject"] != text_of(MASTERS_GROUP) for row in rows) else 1
 
 

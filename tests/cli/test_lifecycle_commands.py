@@ -111,3 +111,16 @@ def test_switches_given_twice_add_up() -> None:
     args = commands.parse_args(["serve", *given, "--feature-gates", "A=true", "--feature-gates", "B=false"])
     assert args.runtime_config == {"api/all": True, "batch/v1": True}
     assert args.feature_gates == {"A": True, "B": False}
+
+
+def test_uses_of_removed_versions_are_placed_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a report for build servers: the file and the line of the manifest."""
+    path = tmp_path / "chart.yaml"
+    budget = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: dev}\n"
+    path.write_text(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, namespace: dev}}\n---\n{budget}")
+    command = ["removal-report", "--release", "1.32", "--dump", str(path), "--manifests", "-o", "sarif"]
+    assert main(command) == 1
+    (found,) = orjson.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert found["ruleId"] == "removed-policy-v1beta1-poddisruptionbudget"
+    place = found["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (path.as_uri(), 5)

@@ -54,7 +54,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "least-privilege": ("least-privilege", HOSTILE, *ALL, "--audit-log", "LOG"),
     "unused": ("least-privilege", HOSTILE, *ALL, "--audit-log", "LOG", "--unused"),
     "check": ("check", "SUITE", "--dump", HOSTILE, *ALL),
-    "removal-report": ("removal-report", "--dump", HOSTILE, *ALL, "--audit-log", "LOG", "--at", "1.32"),
+    "removal-report": ("removal-report", "--dump", HOSTILE, *ALL, "--audit-log", "LOG", "--release", "1.32"),
     **{f"can-i {at}": ("can-i", "get", "secrets", "--dump", HOSTILE, f"--as={who}") for at, who in enumerate(SUBJECTS)},
     **{f"list {at}": ("can-i", "--list", "--dump", HOSTILE, f"--as={who}") for at, who in enumerate(SUBJECTS)},
 }
@@ -103,14 +103,20 @@ def _run(words: tuple[str, ...], files: dict[str, str], capsys: pytest.CaptureFi
     return out
 
 
-@pytest.mark.parametrize(("name", "form"), list(product(COMMANDS, ("table", "json", "csv", "markdown"))))
+@pytest.mark.parametrize(
+    ("name", "form"), list(product(COMMANDS, ("table", "json", "jsonl", "csv", "markdown", "html")))
+)
 def test_every_output_shows_names_as_names(
     name: str, form: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Tables, JSON, CSV and markdown of every command: nothing is executed, rendered or calculated."""
+    """Tables, JSON, CSV, markdown and HTML of every command: nothing is executed, rendered or calculated."""
     out = _run((*COMMANDS[name], "-o", form), files, capsys)
     if form == "json":
         assert orjson.loads(out) is not None
+    if form == "html" and out:
+        page = Elements(out)
+        assert set(page.names) <= {"meta", "title", "style", "table", "thead", "tbody", "tr", "th", "td"}
+        assert page.attributes <= {"charset"}
     if form == "csv":
         assert formulas(out) == []
     if form == "markdown":

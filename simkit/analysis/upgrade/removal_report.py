@@ -102,9 +102,9 @@ class RemovalReport(Result):
         found = self.configurations
         configurations = found[found["verdict"] != "kept"] if len(found) else found
         rules = self.rules[self.rules["verdict"] == "dead"] if len(self.rules) else self.rules
-        return any(len(part) for part in (serious, self._current_callers(), configurations, rules))
+        return any(len(part) for part in (serious, self.current_callers(), configurations, rules))
 
-    def _current_callers(self) -> pd.DataFrame:
+    def current_callers(self) -> pd.DataFrame:
         """The callers of what this change removes, without those of what earlier releases removed."""
         if not len(self.callers):
             return self.callers
@@ -120,7 +120,7 @@ class RemovalReport(Result):
         for evidence, count in Counter(self.objects["evidence"]).items():
             example = self.objects[self.objects["evidence"] == evidence].iloc[0]
             rows.append((f"objects: {evidence}", count, f"{example['resource']} {example['name']}"))
-        concerned = self._current_callers()
+        concerned = self.current_callers()
         rows.append(("callers", len(concerned) if self.callers_known else _NOT_KNOWN, _first(concerned, "user")))
         if len(self.callers) > len(concerned):
             earlier = self.callers.drop(concerned.index)
@@ -135,7 +135,7 @@ class RemovalReport(Result):
 
     def __repr__(self) -> str:
         breaks = int((self.replayed["verdict"] == "breaks").sum()) if len(self.replayed) else 0
-        callers = len(self._current_callers()) if self.callers_known else _NOT_KNOWN
+        callers = len(self.current_callers()) if self.callers_known else _NOT_KNOWN
         return (
             f"<RemovalReport {self.title}: {len(self.removed)} resources removed; "
             f"evidence in objects: {len(self.objects)}; callers: {callers}; "

@@ -1,0 +1,161 @@
+"""``simkit completion``: scripts with which a shell completes commands, options, kinds, and the names of a dump."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.snapshot.dump import Dump
+
+EXAMPLES = """\
+examples:
+  source <(simkit completion bash)                                   # in this shell; in ~/.bashrc for each
+  simkit completion zsh > "${fpath[1]}/_simkit"                      # then start a new shell
+  simkit completion fish > ~/.config/fish/completions/simkit.fish
+
+Kinds, namespaces, names and subjects are completed too: those of the dump that stands on the line, or that
+SIMKIT_DUMP names.
+
+Exit code: 0, or 2 for wrong use.
+"""
+SHELLS: Final = ("bash", "zsh", "fish")
+ASKED: Final = "_ARGCOMPLETE"
+"""Set by the shell where it asks for completions."""
+_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+_MORE_VERBS: Final = ("bind", "escalate", "impersonate", "approve", "sign", "use", "*")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "completion",
+        help="print the script that completes commands in a shell",
+        description="Prints the script with which a shell completes simkit's commands.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the script."""
+    from argcomplete.shell_integration import shellcode
+
+    print(shellcode(["simkit"], shell=args.shell).strip())
+    return 0
+
+
+def words_of_line() -> list[str]:
+    """The words that stand on the line which is to be completed, without the program."""
+    return os.environ.get("COMP_LINE", "").split()[1:]
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """Answer the shell, and end the process."""
+    from argcomplete import autocomplete
+
+    _attach(parser)
+    autocomplete(parser)
+
+
+def _attach(parser: argparse.ArgumentParser) -> None:
+    """Give each argument that stands for a thing of Kubernetes its completer."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                _attach(below)
+        elif action.dest in _COMPLETERS:
+            action.completer = _COMPLETERS[action.dest]  # type: ignore[attr-defined]
+
+
+Completer = Callable[..., Iterable[str]]
+
+
+def _verbs(**_: Any) -> Iterable[str]:
+    return (*_VERBS, *_MORE_VERBS)
+
+
+def _kinds(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
+    from simkit.schema.catalogue import Catalogue
+
+    catalogue = Catalogue.for_release(getattr(parsed_args, "reading_release", None) or "1.30")
+    return sorted({resource.resource for resource in catalogue.resources()})
+
+
+def _api_groups(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
+    from simkit.schema.catalogue import Catalogue
+
+    catalogue = Catalogue.for_release(getattr(parsed_args, "reading_release", None) or "1.30")
+    return [group.name for group in catalogue.groups() if group.name]
+
+
+def _releases(**_: Any) -> Iterable[str]:
+    from simkit.schema.releases import RELEASES
+
+    return RELEASES
+
+
+def _namespaces(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
+    dump = _dump(parsed_args)
+    return sorted({key.namespace for key in dump.keyed if key.namespace}) if dump else ()
+
+
+def _names(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
+    """The names of the kind that stands on the line, in the namespace that does."""
+    dump = _dump(parsed_args)
+    if dump is None:
+        return ()
+    try:
+        wanted = dump.index.catalogue.lookup(parsed_args.resource).storage
+    except SimkitError:
+        return ()
+    where = getattr(parsed_args, "namespace", None)
+    return sorted({key.name for key in dump.keyed if key.resource == wanted and where in (None, "", key.namespace)})
+
+
+def _subjects(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
+    from simkit.analysis.rbac.objects import all_bindings
+    from simkit.analysis.rbac.subject import text_of
+
+    dump = _dump(parsed_args)
+    if dump is None:
+        return ()
+    try:
+        return sorted({text_of(each) for binding in all_bindings(dump.snapshot()) for each in binding.subjects})
+    except SimkitError:
+        return ()
+
+
+def _dump(args: argparse.Namespace) -> Dump | None:
+    """What the line says to look at."""
+    from simkit.cli.source import demo_path, paths_of
+    from simkit.snapshot.load import load
+
+    paths = [str(demo_path())] if getattr(args, "demo", False) else paths_of(args)
+    paths = paths or [path for path in (os.environ.get("SIMKIT_DUMP"),) if path]
+    try:
+        return load([path for path in paths if path != "-"]) if paths else None
+    except (SimkitError, OSError):
+        return None
+
+
+_COMPLETERS: Final[Mapping[str, Completer]] = {
+    "verb": _verbs,
+    "resource": _kinds,
+    "name": _names,
+    "namespace": _namespaces,
+    "user": _subjects,
+    "subject": _subjects,
+    "sources": _subjects,
+    "keep": _subjects,
+    "allow": _subjects,
+    "api_group": _api_groups,
+    "release": _releases,
+    "reading_release": _releases,
+    "other": _releases,
+}

@@ -1,0 +1,88 @@
+"""The page of help of a command: what it does and examples first, then its options by purpose."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn, Protocol
+
+_END: Final = "\nExit code:"
+
+
+class Listed(Protocol):
+    """A command in the list of commands."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def group(self) -> str: ...
+
+
+class PageParser(argparse.ArgumentParser):
+    """A parser whose help begins with examples. ``listing``: the commands that it names, by what they are for."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **{"formatter_class": argparse.RawDescriptionHelpFormatter, **more})
+        self.listing: Sequence[Listed] = ()
+        self._positionals.title, self._optionals.title = "arguments", "options"
+
+    def error(self, message: str) -> NoReturn:
+        """End with a line that says what is wrong, and where the page of help is."""
+        self.exit(2, f"simkit: {message}; see {self.prog} --help\n")
+
+    def format_help(self) -> str:
+        """The page: usage, purpose, examples, commands, arguments and options, exit codes."""
+        text = self.epilog or ""
+        examples, exits, codes = text.partition(_END)
+        formatter = self._get_formatter()
+        formatter.add_usage(self._short_usage(), (), ())
+        formatter.add_text(self.description)
+        formatter.add_text(examples)
+        positionals, options, *others = self._action_groups
+        for group in (positionals, *others, options):
+            if group.title == "commands" and self.listing:
+                formatter.add_text(self._commands())
+                continue
+            formatter.start_section(group.title)
+            formatter.add_text(group.description)
+            formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        formatter.add_text(f"{exits}{codes}".strip())
+        return formatter.format_help()
+
+    def _short_usage(self) -> str:
+        """The arguments; options have a section of their own."""
+        names = [self._as_shown(action) for action in self._actions if not action.option_strings]
+        return " ".join([self.prog, *names, "[OPTIONS]"])
+
+    @staticmethod
+    def _as_shown(action: argparse.Action) -> str:
+        name = str(action.metavar or action.dest)
+        return {"?": f"[{name}]", "*": f"[{name} ...]", "+": f"{name} ...", "A...": f"{name} ..."}.get(
+            str(action.nargs), name
+        )
+
+    def _commands(self) -> str:
+        lines: list[str] = []
+        width = max(len(command.name) for command in self.listing)
+        for group in dict.fromkeys(command.group for command in self.listing):
+            lines += ["", f"{group}:"]
+            lines += [f"  {each.name:{width}}  {each.summary}" for each in self.listing if each.group == group]
+        return "\n".join(lines[1:])
+
+
+def add_terminal_options(parser: argparse.ArgumentParser) -> None:
+    """Give a command, and the commands below it, the options about what is said and how."""
+    top = parser.prog == "simkit"
+    for name, text in (
+        ("--quiet", "say nothing but the answer and errors"),
+        ("--no-color", "no colours (also with NO_COLOR set)"),
+        ("--no-pager", "long answers at once, not page by page"),
+    ):
+        parser.add_argument(name, action="store_true", default=False if top else argparse.SUPPRESS, help=text)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction) and not top:
+            for below in action.choices.values():
+                add_terminal_options(below)

@@ -1,0 +1,111 @@
+"""The terminal: what may be written to it, its colours, its width, and a pager for what is longer than it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any, Final, TextIO
+
+from simkit.meta.escaping import terminal_text
+
+_PAGER: Final = "less"
+
+
+@dataclass
+class Settings:
+    """What the user asked for, by ``--no-color`` and ``--no-pager``."""
+
+    color: bool = True
+    pager: bool = True
+
+
+settings = Settings()
+
+
+class TerminalText:
+    """A stream on which nothing acts on the terminal or the build log that shows it.
+
+    Commands write texts of a cluster, which anybody may have chosen; colours are put around escaped texts, with
+    ``write_escaped``. Where ``pages`` is set, what is written waits for ``flush`` or ``finish``, so that a long answer
+    is shown page by page.
+    """
+
+    def __init__(self, stream: TextIO, *, pages: bool = False) -> None:
+        self._stream, self._pages = stream, pages
+        self._waiting: list[str] = []
+
+    def write(self, text: str) -> int:
+        """Write the text with control characters written out."""
+        return self.write_escaped(terminal_text(text))
+
+    def write_escaped(self, text: str) -> int:
+        """Write a text in which all that is from outside is escaped already."""
+        if self._pages:
+            self._waiting.append(text)
+            return len(text)
+        return self._stream.write(text)
+
+    def flush(self) -> None:
+        """Write what waits, without a pager."""
+        self._stream.write(self._taken())
+        self._stream.flush()
+
+    def finish(self) -> None:
+        """Write what waits, page by page if it is longer than the terminal."""
+        text = self._taken()
+        if text.count("\n") < shutil.get_terminal_size().lines or not _paged(text):
+            self._stream.write(text)
+        self._stream.flush()
+
+    def _taken(self) -> str:
+        text = "".join(self._waiting)
+        self._waiting.clear()
+        return text
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def is_terminal() -> bool:
+    """Whether somebody reads standard output on a terminal."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def has_pager() -> bool:
+    """Whether long answers are shown page by page."""
+    return settings.pager and is_terminal()
+
+
+def has_color() -> bool:
+    """Whether to write colours: neither ``--no-color`` nor NO_COLOR is given."""
+    return settings.color and not os.environ.get("NO_COLOR")
+
+
+def write_escaped(text: str) -> None:
+    """Write a text with colours to standard output."""
+    out = sys.stdout
+    if isinstance(out, TerminalText):
+        out.write_escaped(text)
+    else:
+        out.write(text)
+
+
+def _paged(text: str) -> bool:
+    """Show the text with $PAGER, or ``less`` where it is there; False where no pager could be started."""
+    words = shlex.split(os.environ.get("SIMKIT_PAGER") or os.environ.get("PAGER") or _PAGER)
+    if not words or words == ["cat"] or shutil.which(words[0]) is None:
+        return False
+    # F ends at once where the text fits, R shows colours, S does not wrap lines, X leaves the text on the screen.
+    environment = {"LESS": "FRSX", **os.environ}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, text=True, env=environment) as pager:  # noqa: S603
+        assert pager.stdin is not None
+        try:
+            pager.stdin.write(text)
+            pager.stdin.close()
+        except BrokenPipeError:
+            pass  # whoever reads has seen enough
+    return True
