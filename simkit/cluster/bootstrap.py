@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote
 
-from simkit.cluster.first_objects import AUTHENTICATION, first_objects
+from simkit.cluster.first_objects import AUTHENTICATION, FLOW_GROUP, first_objects
 from simkit.engine.controllers.apiservices import registered
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import serve_request
@@ -23,7 +23,7 @@ from simkit.meta.domain import (
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
-from simkit.meta.names import Key
+from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.schema import group_priorities
 from simkit.schema.catalogue import Resource
@@ -41,6 +41,8 @@ _PRIORITIES: Final = {
         "Used for system critical pods that must not be moved from their current node.",
     ),
 }
+_PRODUCER: Final = "api-priority-and-fairness-config-producer-v1"
+"""The field manager of the flow schemas and priority levels that the server makes."""
 _NAMESPACES: Final = (SYSTEM_NAMESPACE, PUBLIC_NAMESPACE, NODE_LEASE_NAMESPACE, DEFAULT_NAMESPACE)
 
 
@@ -74,8 +76,14 @@ def _fill_first(engine: Engine) -> None:
 def publish(engine: Engine) -> None:
     """Tell other servers of the cluster whom to believe, where that is known."""
     found = engine.authentication.published
-    if found:
-        path = f"/api/v1/namespaces/{SYSTEM_NAMESPACE}/configmaps/{AUTHENTICATION}"
+    if not found:
+        return
+    path = f"/api/v1/namespaces/{SYSTEM_NAMESPACE}/configmaps/{AUTHENTICATION}"
+    present = engine.store.get(Key(GroupResource("", "configmaps"), SYSTEM_NAMESPACE, AUTHENTICATION))
+    if present is not None and not present.object.get("data"):
+        _send(engine, "DELETE", path, None)  # an object that nobody owned a field of would never get managed fields
+        _send(engine, "POST", path.rpartition("/")[0], {"metadata": {"name": AUTHENTICATION}, "data": dict(found)})
+    else:
         _send(engine, "PATCH", path, {"data": dict(found)}, media="application/merge-patch+json")
 
 
@@ -95,7 +103,8 @@ def _write(engine: Engine, obj: Object, *, exists: bool) -> None:
     if exists:
         _send(engine, "PUT", f"{path}/{quote(name_of(obj), safe=':')}", obj)
     else:
-        _send(engine, "POST", path, obj)
+        by = f"?fieldManager={_PRODUCER}" if resource.group == FLOW_GROUP else ""
+        _send(engine, "POST", path + by, obj)
 
 
 def _send(engine: Engine, method: str, path: str, obj: Object | None, *, media: str = "application/json") -> None:

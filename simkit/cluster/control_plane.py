@@ -27,6 +27,7 @@ from simkit.engine.authn.options import in_process
 from simkit.engine.authz.escalation_check import RoleGuard
 from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.controllers.certificate_authority import CertificateAuthority
+from simkit.engine.controllers.cluster_authentication_trust import ClusterAuthenticationTrust
 from simkit.engine.controllers.controller_manager import ControllerManager
 from simkit.engine.controllers.event_expiry import EventExpiry
 from simkit.engine.controllers.flow_schema_status import FlowSchemaStatusController
@@ -110,6 +111,7 @@ class ControlPlane:
     engine: Engine
     custom: CustomResources
     flow_schemas: FlowSchemaStatusController
+    authentication_trust: ClusterAuthenticationTrust
     authority: CertificateAuthority
     runner: ControllerManager
     latest: StoreSnapshot | None
@@ -294,6 +296,25 @@ def _flow_schemas(server: ControlPlane) -> FlowSchemaStatusController:
     return status
 
 
+def _trust(server: ControlPlane) -> ClusterAuthenticationTrust:
+    """Puts back after a request what other servers must know of this one. In a loaded store nothing is its own."""
+    perform, others = performing(server.engine), server.engine.after_write
+    trust = ClusterAuthenticationTrust(
+        server.store,
+        lambda: server.engine.authentication.published if server.captured is None else {},
+        lambda request: perform(request, bootstrap.SERVER),
+        server.clock,
+    )
+    server.store.listen(trust.follow)
+
+    def both() -> None:
+        others()
+        trust.settle()
+
+    server.engine.after_write = both
+    return trust
+
+
 def _authority(server: ControlPlane) -> CertificateAuthority:
     options = server.options
     files = options.cluster_signing_cert_file, options.cluster_signing_key_file
@@ -369,6 +390,7 @@ PARTS: Final[tuple[Part, ...]] = (
         lambda fork, origin: CustomResources(fork.engine, fork.base, origin.custom),
     ),
     Part.anew("flow_schemas", _flow_schemas),
+    Part.anew("authentication_trust", _trust),
     Part("authority", _authority, lambda fork, origin: origin.authority.fork(fork.clock)),
     Part("runner", _runner, _resumed),
     Part("latest", lambda _: None, _start_of_snapshots),
