@@ -17,7 +17,6 @@ from simkit.schema.storageversion import stored_as
 Document = dict[str, Any]
 
 AGGREGATED_GROUP: Final = api_group("apidiscovery")
-AGGREGATED_VERSIONS: Final = ("v2", "v2beta1")
 
 
 def api_versions(catalogue: Catalogue, server_address: str = "") -> Document:

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from simkit.meta import datasets
 from simkit.meta.names import GroupVersion, GroupVersionKind
-from simkit.schema.releases import LAST, RELEASES, minor_of, release_name
+from simkit.schema.releases import RELEASES, minor_of, release_name
 from simkit.schema.resources import Resource, from_row
 from simkit.schema.versions import version_rank
 
@@ -189,10 +189,6 @@ class ReleaseSpan:
     @property
     def releases(self) -> tuple[str, ...]:
         return RELEASES[RELEASES.index(self.first) : RELEASES.index(self.last) + 1]
-
-    @property
-    def still_there(self) -> bool:
-        return minor_of(self.last) == LAST
 
 
 def spans() -> Iterator[ReleaseSpan]:

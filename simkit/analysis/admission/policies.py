@@ -28,7 +28,6 @@ COVERAGE_COLUMNS: Final = ("policy", "binding", "actions", "resource", "namespac
 EFFECT_COLUMNS: Final = ("resource", "namespace", "name", "team", "policy", "binding", "action", "message", "reason")
 PROOF_COLUMNS: Final = ("resource", "namespace", "name", "expected", "code", "message", "confirmed")
 CALL_COLUMNS: Final = ("kind", "name", "target", "about")
-TEAM: Final = "team"
 NOBODY: Final = "(none)"
 
 Team = Callable[[Object, Object | None], str]

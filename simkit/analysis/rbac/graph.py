@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 import networkx as nx
 
@@ -13,8 +13,6 @@ from simkit.logic.rbac.binding import Binding
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.names import Key
 from simkit.snapshot.protocol import Snapshot
-
-LAYERS: Final = ("subject", "binding", "role", "rule")
 
 
 def access_graph(snapshot: Snapshot, *, rules: bool = True) -> nx.MultiDiGraph[Any]:

@@ -13,7 +13,6 @@ from simkit.analysis.rbac.tables import table
 from simkit.logic.lifecycle import Calendar, History, Track, of_releases
 from simkit.logic.lifecycle.document import Group, Version
 from simkit.logic.lifecycle.stability import age_order
-from simkit.meta.names import GroupVersion
 from simkit.meta.objects import at
 from simkit.schema.lifecycle import lifecycle_of
 from simkit.snapshot.protocol import Snapshot
@@ -188,8 +187,3 @@ def _dated(rows: Sequence[tuple[int, str, str, str, str]], dates: Calendar) -> I
     for place, *rest in rows:
         release = dates.at(place)
         yield release.name, pd.Timestamp(release.day), release.expected, *rest
-
-
-def group_of(api_version: str) -> str:
-    """The group of a version, for grouping lanes."""
-    return GroupVersion.parse(api_version).group

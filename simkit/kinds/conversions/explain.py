@@ -33,11 +33,6 @@ class Conversion:
     lost: tuple[Difference, ...]
     """What is not the same after the way back: before, the original; after, what came back."""
 
-    @property
-    def relabelling_is_enough(self) -> bool:
-        """Whether changing the text of ``apiVersion`` would have done."""
-        return not self.meaning
-
 
 def explain(obj: Object, to_api_version: str) -> Conversion:
     """The conversion of an object, with all defaults explicit, and what it means.

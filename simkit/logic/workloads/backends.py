@@ -12,14 +12,13 @@ from typing import Any, Final
 
 from simkit.logic.workloads.pods import has_ended, is_ready
 from simkit.meta.domain import label
-from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
+from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
 
 HEADLESS: Final = label("headless", "service")
 SERVICE_NAME: Final = label("service-name")
 MANAGED_BY: Final = label("managed-by", "endpointslice")
 CHANGED: Final = label("last-change-trigger-time", "endpoints")
 OVER_CAPACITY: Final = label("over-capacity", "endpoints")
-SKIP_MIRROR: Final = label("skip-mirror", "endpointslice")
 ZONE: Final = label("zone", "topology")
 
 
@@ -138,8 +137,3 @@ def inherited(service: Object) -> dict[str, str]:
     """The labels that a service passes on to objects made for it."""
     labels = {name: value for name, value in labels_of(service).items() if name != HEADLESS}
     return {**labels, HEADLESS: ""} if is_headless(service) else labels
-
-
-def without_trigger(obj: Object) -> dict[str, str]:
-    """An object's annotations but for the time of the last change."""
-    return {name: value for name, value in annotations_of(obj).items() if name != CHANGED}

@@ -12,16 +12,15 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
-from simkit.engine.registry.write import Deletion, Write
+from simkit.engine.pipeline.verbs.server_status import update_status_as_server
+from simkit.engine.registry.write import Deletion
 from simkit.engine.seams import Change, Entry
 from simkit.kinds.apiextensions.customresourcedefinition import approval, is_protected
 from simkit.kinds.apiextensions.definition import Definition, Provider
 from simkit.kinds.apiextensions.naming import CLEANUP, accept_names, condition, established, with_condition
 from simkit.meta.clock import timestamp
-from simkit.meta.domain import API_SERVER, EXTENSIONS_GROUP
+from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.errors import StatusError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object, metadata
@@ -207,10 +206,6 @@ class CustomResources:
 
     def _write(self, entry: Entry, status: Object, finalizers: Sequence[str] | None) -> None:
         """Write the status of a definition, as the server itself."""
-        engine = self._engine
-        resource = engine.catalogue.preferred(DEFINITIONS)
-        assert resource is not None
-        scope = engine.request_scope(resource)
 
         def intent(live: Object | None) -> Draft:
             assert live is not None
@@ -219,8 +214,7 @@ class CustomResources:
                 noted["finalizers"] = list(finalizers)
             return {**live, "metadata": noted, "status": dict(status)}
 
-        track = managed_fields_tracker(engine, scope, WriteOptions(API_SERVER), "status")
-        engine.registry.update(Write(scope.registry_scope, entry.key, intent, subresource="status", track=track))
+        update_status_as_server(self._engine, entry.key, intent)
 
 
 def _unasked(obj: Object) -> None:

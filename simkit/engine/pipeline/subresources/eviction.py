@@ -20,6 +20,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
 from simkit.engine.pipeline.verbs.create_attributes import create_attributes
+from simkit.engine.pipeline.verbs.server_status import update_status_as_server
 from simkit.engine.registry.write import Deletion, Write
 from simkit.engine.seams import Entry, Review
 from simkit.logic.workloads.budgets import guarding, pod_ready, with_allowed
@@ -195,17 +196,13 @@ def _being_processed(budget: str) -> StatusError:
 
 
 def _store_status(engine: Engine, entry: Entry, status: Mapping[str, Any]) -> bool:
-    """Write a status as the server itself; False when somebody else was faster."""
-    resource = engine.catalogue.preferred(entry.key.resource)
-    assert resource is not None
-    scope = engine.request_scope(resource)
+    """Whether the status could be written; False when somebody else was faster."""
 
     def intent(live: Object | None) -> Draft:
         return {**entry.object, "metadata": dict(entry.object["metadata"]), "status": dict(status)}
 
-    track = managed_fields_tracker(engine, scope, WriteOptions(API_SERVER), "status")
     try:
-        engine.registry.update(Write(scope.registry_scope, entry.key, intent, "status", track=track))
+        update_status_as_server(engine, entry.key, intent)
     except StatusError as error:
         if error.code == 409:
             return False

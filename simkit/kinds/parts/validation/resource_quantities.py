@@ -5,7 +5,7 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from simkit.meta import domain
@@ -131,9 +131,3 @@ def _bare(resource: str) -> Shown:
 def compare(one: str, other: str) -> int:
     """Negative, zero or positive as the first amount is less, the same or more."""
     return parse(one).nano - parse(other).nano
-
-
-def validate_nonnegative_resources(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
-    """Amounts below zero in a map of resources."""
-    for resource in sorted(amounts):
-        yield from validate_nonnegative_quantity(f"{path}[{resource}]", amounts[resource])
