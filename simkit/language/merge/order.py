@@ -8,11 +8,11 @@ normalizeElementOrder in k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from simkit.language.merge.refusal import failed
-from simkit.language.merge.typed import same
+from simkit.language.merge.typed import identity
 from simkit.meta.gotext import format_value
 
 
@@ -35,41 +35,45 @@ def arranged(merged: Sequence[Any], wanted: Sequence[Any], live: Sequence[Any], 
     >>> arranged(["a", "b", "c"], ["c", "a"], ["a", "b"], "")
     ['c', 'a', 'b']
     """
-    first, before = _keys(wanted, key), _keys(live, key)
+    first, before = _places(wanted, key), _places(live, key)
     ours: list[tuple[int, Any]] = []
     theirs: list[tuple[int, Any]] = []
     for item in merged:
-        place = _place(first, _key(item, key))
+        place = first.get(_key(item, key), -1)
         (theirs if place < 0 else ours).append((place, item))
     patched = [item for _, item in sorted(ours, key=lambda found: found[0])]
     kept = [item for _, item in theirs]
-    return _woven(sorted(kept, key=lambda item: _place(before, _key(item, key))), patched, before, key)
+    return _woven(sorted(kept, key=lambda item: before.get(_key(item, key), -1)), patched, before, key)
 
 
-def _woven(kept: list[Any], patched: list[Any], before: Sequence[Any], key: str) -> list[Any]:
+def _woven(kept: Sequence[Any], patched: Sequence[Any], before: Mapping[Hashable, int], key: str) -> list[Any]:
     out: list[Any] = []
-    kept, patched = list(kept), list(patched)
-    while kept and patched:
-        left, right = _place(before, _key(kept[0], key)), _place(before, _key(patched[0], key))
-        out.append(kept.pop(0) if 0 <= left < right else patched.pop(0))
-    return [*out, *kept, *patched]
+    mine, theirs = 0, 0
+    while theirs < len(kept) and mine < len(patched):
+        left, right = before.get(_key(kept[theirs], key), -1), before.get(_key(patched[mine], key), -1)
+        if 0 <= left < right:
+            out.append(kept[theirs])
+            theirs += 1
+        else:
+            out.append(patched[mine])
+            mine += 1
+    return [*out, *kept[theirs:], *patched[mine:]]
 
 
-def _keys(items: Sequence[Any], key: str) -> list[Any]:
+def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
+    """Where each key stands first."""
     for place, item in enumerate(items):
         if key and not isinstance(item, dict):
             raise failed(f"value for key {place} is not a map")
-    return [_key(item, key) for item in items]
+    places: dict[Hashable, int] = {}
+    for place, item in enumerate(items):
+        places.setdefault(_key(item, key), place)
+    return places
 
 
-def _key(item: Any, key: str) -> Any:
+def _key(item: Any, key: str) -> Hashable:
     if not key:
-        return item
+        return identity(item)
     if key not in item:
         raise failed(f"map: {format_value(item)} does not contain declared merge key: {key}")
-    return item[key]
-
-
-def _place(keys: Sequence[Any], value: Any) -> int:
-    """Where a key stands first; -1 for nowhere."""
-    return next((place for place, known in enumerate(keys) if same(known, value)), -1)
+    return identity(item[key])

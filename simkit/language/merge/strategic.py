@@ -8,13 +8,14 @@ k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from heapq import heappop, heappush
 from typing import Any, Final
 
 from simkit.language.merge.mergepatch import without_nulls
 from simkit.language.merge.order import arranged
 from simkit.language.merge.refusal import PatchError, failed, malformed, unfitting
-from simkit.language.merge.typed import same
+from simkit.language.merge.typed import identity, same
 from simkit.meta.go_json import go_kind
 from simkit.meta.gotext import format_string, format_value, type_name
 from simkit.schema.structural import Schema
@@ -201,21 +202,28 @@ def _hold_objects(*lists: Sequence[Any]) -> bool:
 
 def _merge_scalars(original: list[Any], patch: list[Any], *, deletes: bool) -> list[Any]:
     if deletes:
-        return [item for item in original if not any(same(item, gone) for gone in patch)]
+        gone = set(map(identity, patch))
+        return [item for item in original if identity(item) not in gone]
     return arranged(_distinct([*original, *patch]), patch, original, "")
 
 
 def _distinct(items: list[Any]) -> list[Any]:
     """The scalars without doubles; the last one takes the place of a double, which shows in the order of the rest."""
-    out, index = list(items), 0
+    out, marks = list(items), list(map(identity, items))
+    places: dict[Hashable, list[int]] = {}
+    for place, mark in enumerate(marks):
+        places.setdefault(mark, []).append(place)
+    index = 0
     while index < len(out) - 1:
-        other = index + 1
-        while other < len(out):
-            if same(out[index], out[other]):
-                out[other] = out[-1]
-                out.pop()
-            else:
-                other += 1
+        alike = places[marks[index]]
+        while alike:
+            place = heappop(alike)
+            if not index < place < len(out) or marks[place] != marks[index]:
+                continue  # itself, or another element stands there now
+            last, mark = out.pop(), marks.pop()
+            if place < len(out):
+                out[place], marks[place] = last, mark
+                heappush(places[mark], place)
         index += 1
     return out
 
@@ -223,30 +231,32 @@ def _distinct(items: list[Any]) -> list[Any]:
 def _special_elements(original: list[Item], patch: list[Item], key: str) -> tuple[list[Item], list[Item]]:
     """What is left of the list after elements with ``$patch`` have had their effect, and the other elements."""
     additions: list[Item] = []
-    replaces = False
+    replaces, gone = False, set[Hashable]()
     for element in patch:
         directive = element.get(DIRECTIVE)
         if DIRECTIVE not in element:
             additions.append(element)
         elif directive == "delete":
-            gone = key_of(element, key)
-            original = [item for item in original if key not in item or not same(item[key], gone)]
+            gone.add(identity(key_of(element, key)))
         elif directive == "replace":
             replaces = True
         elif directive == "merge":
             raise failed("merging lists cannot yet be specified in the patch")
         else:
             raise _unknown_directive(directive, element)
-    return (additions, []) if replaces else (original, additions)
+    if replaces:
+        return additions, []
+    return [item for item in original if key not in item or identity(item[key]) not in gone], additions
 
 
 def _merge_elements(original: list[Item], patch: list[Item], key: str, node: Schema | None) -> list[Item]:
-    merged = list(original)
+    merged, places = list(original), dict[Hashable, int]()
+    for place, item in enumerate(merged):
+        if key in item:
+            places.setdefault(identity(item[key]), place)
     for element in patch:
-        value = key_of(element, key)
-        places = (place for place, item in enumerate(merged) if key in item and same(item[key], value))
-        place = next(places, None)
-        if place is None:
+        place = places.setdefault(identity(key_of(element, key)), len(merged))
+        if place == len(merged):
             merged.append(element)
         else:
             merged[place] = _merge_maps(merged[place], element, node)

@@ -5,7 +5,7 @@ structured-merge-diff v4.4, typed/compare.go and typed/tofieldset.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -94,6 +94,21 @@ def grouped(items: Sequence[Any] | None, shape: Shape) -> dict[str, list[Any]]:
         except BadElement:
             continue
     return out
+
+
+def identity(value: Any) -> Hashable:
+    """What two JSON values have in common exactly where they are the ``same``, to find one among many.
+
+    Examples
+    --------
+    >>> identity({"a": [1, 2]}) == identity({"a": [1.0, 2]}), identity(True) == identity(1)
+    (True, False)
+    """
+    if isinstance(value, dict):
+        return dict, frozenset((key, identity(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return list, tuple(map(identity, value))
+    return isinstance(value, bool), value
 
 
 def same(one: Any, other: Any) -> bool:

@@ -1,0 +1,34 @@
+"""What reading something from outside costs, in CPU time."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+_ROUNDS = 5
+_LEAST = 0.002
+"""Seconds below which a price is noise."""
+
+
+def price(act: Callable[[], Any]) -> float:
+    """The median of the CPU seconds that something takes."""
+    taken = []
+    for _ in range(_ROUNDS):
+        gc.collect()
+        start = time.process_time()
+        act()
+        taken.append(time.process_time() - start)
+    return max(statistics.median(taken), _LEAST)
+
+
+def growth(read: Callable[[Any], Any], make: Callable[[int], Any], size: int) -> float:
+    """How many times as much twice the input costs: about 2 where the price is linear, 4 where it is quadratic."""
+    small, large = make(size), make(2 * size)
+    return price(lambda: read(large)) / price(lambda: read(small))
+
+
+LINEAR = 3.2
+"""More than the noise of a linear price, less than a quadratic one."""
