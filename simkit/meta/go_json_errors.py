@@ -69,7 +69,7 @@ def _broken_literal(text: str) -> str:
 
 
 def _inside_array(text: str) -> bool:
-    bare = re.sub(r'"(\\.|[^"\\])*"', "", text)
+    bare = re.sub(r'"(?:\\.|[^"\\])*+"?', "", text)
     depth: list[str] = []
     for character in bare:
         if character in "[{":

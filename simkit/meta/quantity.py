@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Final, Literal
 
 from simkit.meta.bounded_cache import cached_when_short
@@ -18,7 +17,7 @@ Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 FORMAT_RULE: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 SUFFIX_RULE: Final = "unable to parse quantity's suffix"
 
-_TEXT: Final = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)", re.ASCII)
+_TEXT: Final = re.compile(r"([+-]?+)([0-9]*+)(?:\.([0-9]*+))?+([eEinumkKMGTP]*+[-+]?+[0-9]*+)")
 _EXPONENT: Final = re.compile(r"[eE]([-+]?\d+)", re.ASCII)
 _LONGEST_EXPONENT: Final = 19
 """Digits that an exponent may have; more do not fit into 64 bits."""
@@ -33,6 +32,8 @@ _LARGEST: Final = (2**63 - 1) * NANO
 _FARTHEST_SHIFT: Final = 300
 _FARTHEST: Final = 10**_FARTHEST_SHIFT
 _COUNTED_DIGITS: Final = 18
+_MOST_DIGITS: Final = 700
+"""Significant digits that are read of an amount."""
 
 
 class QuantityError(ValueError):
@@ -126,15 +127,25 @@ def parse(text: str) -> Quantity:
         raise QuantityError(FORMAT_RULE)
     sign, number, fraction, suffix = match.groups(default="")
     family, factor, exponent = _suffix(suffix)
-    digits = int(Decimal((number + fraction) or "0"))  # int by itself refuses texts of thousands of digits
+    digits, dropped = _leading(number + fraction)
     # Beyond these bounds the result is the cap or one billionth anyway; a power of ten stays computable.
-    shift = max(-60 - len(number), min(9 + exponent - len(fraction), _FARTHEST_SHIFT))
+    shift = max(-60 - _MOST_DIGITS, min(9 + exponent - len(fraction) + dropped, _FARTHEST_SHIFT))
     amount = digits * factor * 10**shift if shift >= 0 else -(-digits * factor // 10**-shift)
     amount = min(amount, _LARGEST if family == "BinarySI" else _FARTHEST)
     shown = (number.lstrip("0") or "0") + fraction
     unit = _unit(len(shown), len(fraction), family, factor, exponent)
     kept = text == "0" or (unit is not None and _is_kept(shown, digits, family, unit))
     return Quantity(-amount if sign == "-" else amount, family, text if kept else "", unit)
+
+
+def _leading(text: str) -> tuple[int, int]:
+    """The number that some digits write, and how many of its last digits were left out and rounded up.
+
+    Nothing that is kept depends on the digits left out: the largest amount is shorter, and amounts are rounded up.
+    """
+    significant = text.lstrip("0")
+    kept, rest = significant[:_MOST_DIGITS], significant[_MOST_DIGITS:]
+    return int(kept or "0") + bool(rest.strip("0")), len(rest)
 
 
 def _unit(digits: int, places: int, family: Format, factor: int, exponent: int) -> int | None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from simkit.kinds.parts.job.cron import _DURATION
+from simkit.kinds.apiextensions.printer_columns import BadPath, parse_json_path
+from simkit.kinds.parts.validation.pem import blocks
 from simkit.language.merge.jsonpatch import json_patch
 from simkit.language.merge.refusal import PatchError
 from simkit.language.merge.strategic import _distinct, strategic_merge
@@ -41,11 +42,17 @@ def _readers() -> dict[str, tuple[Callable[[Any], Any], Callable[[int], Any], in
         "format duration, digits": (duration, lambda n: "1" * n, 40_000),
         "format duration, units": (duration, lambda n: "1h" * n + "!", 20_000),
         "format duration, spaces": (duration, lambda n: "1 " * n, 20_000),
-        "cron duration": (_DURATION.fullmatch, lambda n: "1" * n + "!", 100_000),
         "timeout": (seconds, lambda n: "1s" * n, 20_000),
         "quantity": (parse, lambda n: "1" * n, 50_000),
         "quantity, fraction": (parse, lambda n: "0." + "1" * n + "Ki", 50_000),
         "JSON number": (read, lambda n: b"[" + b"1" * n + b"]", 100_000),
+        "PEM without ends": (lambda text: list(blocks(text)), lambda n: b"-----BEGIN A-----\n" * n, 10_000),
+        "PEM with many labels": (
+            lambda text: list(blocks(text)),
+            lambda n: b"".join(b"-----BEGIN A%d-----\n" % number for number in range(n)),
+            10_000,
+        ),
+        "JSONPath filter": (parse_json_path.__wrapped__, lambda n: ".a[?(@" + r".\a" * n + "!)]", 5000),
         "integer": (saturating_int, lambda n: "9" * n, 500_000),
         "strategic merge, new finalizers": (
             lambda n: strategic_merge({"finalizers": _names(n)}, {"finalizers": _names(n, n)}, _META),
@@ -85,7 +92,7 @@ def test_twice_the_input_costs_about_twice_as_much(reader: str) -> None:
     act, make, size = _readers()[reader]
 
     def tried(given: Any) -> None:
-        with suppress(ValueError, QuantityError, Malformed, PatchError):
+        with suppress(ValueError, QuantityError, Malformed, PatchError, BadPath):
             act(given)
 
     assert min(growth(tried, make, size) for _ in range(2)) < LINEAR

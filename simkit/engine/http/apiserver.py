@@ -15,6 +15,7 @@ from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import HandledRequest
 from simkit.engine.pipeline.non_resource.health import ENDPOINTS
 from simkit.meta.errors import StatusError, unexplained
+from simkit.meta.integers import is_digits, saturating_int
 from simkit.meta.message import Request, Response
 
 _HEALTH: Final = tuple(f"/{endpoint}" for endpoint in ENDPOINTS)
@@ -109,7 +110,7 @@ class APIServerHandler:
         if not request.query:
             return False
         version = request.option("resourceVersion")
-        return version.isascii() and version.isdigit() and self._engine.is_future(int(version))
+        return is_digits(version) and self._engine.is_future(saturating_int(version) or 0)
 
 
 def _leaving() -> Response:

@@ -18,7 +18,7 @@ _STEP: Final = re.compile(
     r"\.(?P<name>(?:\\.|[^.\[\]\\])+)|\.?\[(?P<filter>\?\(.*?\))\]|\.?\['(?P<quoted>(?:\\'|[^'])*)'\]"
     r"|\.?\[(?P<slice>[-\d:]*)\]|\.?\[(?P<all>\*)\]|\.(?P<star>\*)"
 )
-_FILTER: Final = re.compile(r"\?\(\s*@((?:\.(?:\\.|[^.\[\]=!<>\s])+)+)\s*(?:(==|!=|<=|>=|<|>)\s*(.+?)\s*)?\)")
+_FILTER: Final = re.compile(r"\?\(\s*@((?:\.(?:\\.|[^.\[\]=!<>\s\\])+)+)\s*(?:(==|!=|<=|>=|<|>)\s*+(.+))?\)")
 Step = Callable[[Any], Iterator[Any]]
 Path = Sequence[Step]
 
@@ -91,6 +91,8 @@ def _sliced(text: str) -> Step:
         bounds = [int(part) if part else None for part in text.split(":")]
     except ValueError:
         raise BadPath(text) from None
+    if bounds[2:] == [0] or len(bounds) > 3:
+        raise BadPath(text)
 
     def step(value: Any) -> Iterator[Any]:
         if not isinstance(value, list):
@@ -107,7 +109,7 @@ def _filtered(text: str) -> Step:
     found = _FILTER.fullmatch(text)
     if found is None:
         raise BadPath(text)
-    inner, operator, literal = found[1], found[2], _literal(found[3]) if found[3] else None
+    inner, operator, literal = found[1], found[2], _literal(found[3].rstrip()) if found[3] else None
 
     def step(value: Any) -> Iterator[Any]:
         for item in value if isinstance(value, list) else ():

@@ -30,6 +30,7 @@ from simkit.language.cel.types import (
     object_type,
 )
 from simkit.language.cel.values import Duration, Timestamp, parsed_duration, parsed_timestamp
+from simkit.meta.integers import saturating_int
 from simkit.schema.structural import NO_DEFAULT, Schema
 
 Adapt = Callable[[Any], Any]
@@ -251,7 +252,7 @@ def _object_adapter(declared: DeclType) -> Adapt | None:
     return adapt
 
 
-_LOOSE_DURATION = re.compile(r"(\d+)\s*([A-Za-zµ]+)")
+_LOOSE_DURATION = re.compile(r"(?<![0-9])([0-9]++)\s*+([A-Za-zµ]++)")
 _LOOSE_UNITS: Final = {
     "ns": 1, "nano": 1, "us": 10**3, "µs": 10**3, "micro": 10**3, "ms": 10**6, "milli": 10**6, "s": 10**9,
     "sec": 10**9, "second": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "minute": 60 * 10**9, "h": 3600 * 10**9,
@@ -271,7 +272,7 @@ def _length(raw: str | None) -> Duration | None:
         factor = _LOOSE_UNITS.get(unit) or _LOOSE_UNITS.get(unit.rstrip("s"))
         if factor is None:
             raise EvaluationError(f"Invalid duration {raw}")
-        total += int(amount) * factor
+        total += (saturating_int(amount) or 0) * factor
     return Duration(total)
 
 

@@ -55,7 +55,7 @@ def _clause(template: str, position: int, value: Any) -> tuple[str, int]:
     precision: int | None = None
     if template[position] == ".":
         end = position + 1
-        while end < len(template) and template[end].isdigit():
+        while end < len(template) and template[end] in "0123456789":
             end += 1
         if end >= len(template):
             raise EvaluationError("could not find end of precision specifier")

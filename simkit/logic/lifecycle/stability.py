@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from simkit.meta.integers import is_digits, saturating_int
 from simkit.schema.versions import VersionRank, version_rank
 
 
@@ -40,7 +41,7 @@ def track_of(version: str) -> Track:
 def major_of(version: str) -> int:
     """The number in front: 2 for ``v2beta1``; 0 for a name of another form."""
     digits = version[1:].partition("alpha")[0].partition("beta")[0]
-    return int(digits) if version.startswith("v") and digits.isascii() and digits.isdigit() else 0
+    return saturating_int(digits) or 0 if version.startswith("v") and is_digits(digits) else 0
 
 
 def age_order(version: str) -> tuple[int, Track, VersionRank]:

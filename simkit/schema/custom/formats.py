@@ -13,6 +13,7 @@ from datetime import date
 from typing import Final
 
 from simkit.meta.duration import nanoseconds
+from simkit.meta.integers import is_digits, saturating_int
 
 Format = Callable[[str], bool]
 
@@ -78,7 +79,7 @@ def _is_range(text: str) -> bool:
         found = ipaddress.ip_address(address)
     except ValueError:
         return False
-    return bool(mark) and length.isascii() and length.isdigit() and int(length) <= found.max_prefixlen
+    return bool(mark) and is_digits(length) and (saturating_int(length) or 0) <= found.max_prefixlen
 
 
 def _is_uri(text: str) -> bool:
@@ -92,7 +93,7 @@ def _is_uri(text: str) -> bool:
         return False
     host = rest[2:].split("/")[0] if rest.startswith("//") else ""
     port = re.search(r":([^\]:]*)$", host)
-    return port is None or not port[1] or port[1].isdigit()
+    return port is None or not port[1] or is_digits(port[1])
 
 
 def _is_hostname(text: str) -> bool:

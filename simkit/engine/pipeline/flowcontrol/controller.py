@@ -15,6 +15,7 @@ from simkit.engine.seams import Change, ListWatcher
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
 from simkit.meta.identity import AUTHENTICATED, MASTERS, UNAUTHENTICATED
+from simkit.meta.integers import parse_int
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of
 
@@ -244,9 +245,9 @@ class FlowControl(InFlight):
         if info.name:
             return 1
         objects = self._store.count(GroupResource(info.group, info.resource))
-        limit = context.request.option("limit")
-        if limit.isdigit() and int(limit) and not ("labelSelector" in query or "fieldSelector" in query):
-            objects = min(objects, int(limit))
+        limit = parse_int(context.request.option("limit")) or 0
+        if limit > 0 and not ("labelSelector" in query or "fieldSelector" in query):
+            objects = min(objects, limit)
         widest = max(1, min(_WIDEST, int(level.nominal * _SHARE_OF_WIDEST)))
         return max(1, min(widest, -(-objects // _OBJECTS_A_SEAT)))
 

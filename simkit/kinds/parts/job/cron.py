@@ -5,11 +5,11 @@ Follows ``github.com/robfig/cron/v3, parser.go``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from simkit.meta.duration import nanoseconds
+from simkit.meta.integers import parse_int, saturating_int
 
 
 class BadSchedule(ValueError):
@@ -147,9 +147,10 @@ def _value(text: str, bounds: Bounds) -> int:
 
 
 def _number(text: str) -> int:
-    if not re.fullmatch(r"[+-]?\d+", text, re.ASCII):
-        raise BadSchedule(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
-    number = int(text)
+    number = parse_int(text)
+    if number is None:
+        fault = "invalid syntax" if saturating_int(text) is None else "value out of range"
+        raise BadSchedule(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": {fault}')
     if number < 0:
         raise BadSchedule(f"negative number ({number}) not allowed: {text}")
     return number

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,8 @@ from simkit.meta.fielderror import Shown
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
-_BLOCK: Final = re.compile(rb"-----BEGIN ([^-\n]+)-----\s*\n(.*?)\n?-----END \1-----", re.DOTALL)
+_BEGIN: Final = re.compile(rb"-----BEGIN ([^-\n]++)-----(\s*+)")
+_END: Final = re.compile(rb"-----END ([^-\n]++)-----")
 _REQUEST: Final = b"CERTIFICATE REQUEST"
 _CERTIFICATE: Final = b"CERTIFICATE"
 _SEQUENCE: Final = 0x30
@@ -30,23 +32,38 @@ def octets(encoded: str | None) -> Shown:
 
 def blocks(content: bytes) -> Iterator[tuple[str, bytes]]:
     """Each block of a PEM text: its type, and its bytes. What is no block is passed over, and so are headers."""
-    for block in _BLOCK.finditer(content):
-        body = block[2]
+    for label, body in _labelled(content):
         if b":" in body:
             body = b"\n".join(line for line in body.splitlines() if b":" not in line)
         der = _decoded(body)
         if der is not None:
-            yield block[1].decode("utf-8", "replace"), der
+            yield label.decode("utf-8", "replace"), der
+
+
+def _labelled(content: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The label and the text of each block, in one pass: each end is found once, and looked up by its label."""
+    ends: dict[bytes, list[int]] = {}
+    for end in _END.finditer(content):
+        ends.setdefault(end[1], []).append(end.start())
+    reached = 0
+    for begin in _BEGIN.finditer(content):
+        if begin.start() < reached or b"\n" not in begin[2]:
+            continue
+        known = ends.get(begin[1], ())
+        place = bisect_left(known, begin.end())
+        if place < len(known):
+            reached = known[place]
+            yield begin[1], content[begin.end() : reached].removesuffix(b"\n")
 
 
 def request_fault(encoded: str | None) -> str:
     """Returns the reason why a text is no certificate request with a valid signature; empty where it is one."""
     from cryptography import x509
 
-    block = _BLOCK.search(base64.b64decode(encoded or ""))
-    if block is None or block[1] != _REQUEST:
+    label, body = next(_labelled(base64.b64decode(encoded or "")), (b"", b""))
+    if label != _REQUEST:
         return "PEM block type must be CERTIFICATE REQUEST"
-    der = _decoded(block[2])
+    der = _decoded(body)
     if der is None:
         return "PEM block type must be CERTIFICATE REQUEST"
     try:
@@ -96,14 +113,15 @@ def certificates_fault(encoded: str | None) -> str:
 
     content = base64.b64decode(encoded)
     found = False
-    for block in _BLOCK.finditer(content):
-        headed = b":" in block[2]
-        der = b"" if headed else _decoded(block[2])
+    for label, body in _labelled(content):
+        headed = b":" in body
+        der = b"" if headed else _decoded(body)
         if der is None:
             continue
         found = True
-        if block[1] != _CERTIFICATE:
-            return f'only CERTIFICATE PEM blocks are allowed, found "{block[1].decode()}"'
+        if label != _CERTIFICATE:
+            named = label.decode("utf-8", "replace")
+            return f'only CERTIFICATE PEM blocks are allowed, found "{named}"'
         if headed:
             return "no PEM block headers are permitted"
         if not der:

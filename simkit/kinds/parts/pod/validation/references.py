@@ -5,7 +5,6 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -30,7 +29,6 @@ FILE_FIELDS: Final = ("metadata.annotations", "metadata.labels", "metadata.name"
 _KNOWN: Final = frozenset(
     (*ENVIRONMENT_FIELDS, *FILE_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase")
 )
-_SUBSCRIPT: Final = re.compile(r"(.*?)\['(.*)'\]", re.DOTALL)
 _RESOURCES: Final = tuple(
     f"{side}.{name}" for side in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
 )
@@ -52,12 +50,12 @@ def validate_field(path: str, reference: Object, fields: Sequence[str]) -> Itera
     elif not field:
         yield required(f"{path}.fieldPath")
     else:
-        subscript = _SUBSCRIPT.fullmatch(field)
-        wrong = _unknown(version, field, subscript[1] if subscript else "")
+        subscript = _subscript(field)
+        wrong = _unknown(version, field, subscript[0] if subscript else "")
         if wrong:
             yield invalid_value(f"{path}.fieldPath", field, f"error converting fieldPath: {wrong}")
         elif subscript:
-            key = subscript[2].lower() if subscript[1] == "metadata.annotations" else subscript[2]
+            key = subscript[1].lower() if subscript[0] == "metadata.annotations" else subscript[1]
             yield from (invalid_value(path, key, text) for text in qualified_name(key))
         else:
             field = "spec.nodeName" if field == "spec.host" else field
@@ -105,3 +103,9 @@ def validate_key_reference(path: str, reference: Object) -> Iterator[FieldError]
         yield required(f"{path}.key")
     else:
         yield from validate_key(f"{path}.key", reference["key"])
+
+
+def _subscript(field: str) -> tuple[str, str] | None:
+    """The path and the key of a text such as ``metadata.labels['a']``."""
+    path, mark, rest = field.partition("['")
+    return (path, rest[:-2]) if mark and rest.endswith("']") else None
