@@ -24,7 +24,7 @@ from simkit.engine.storage.revision_log import RevisionLog
 from simkit.engine.storage.state import State
 from simkit.engine.storage.table import Table
 from simkit.meta.clock import Clock
-from simkit.meta.errors import SimkitError
+from simkit.meta.errors import SimkitError, unexplained
 from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
@@ -98,6 +98,8 @@ class _Journal:
                     self._connection.execute(_REVISION, (highest,))
                     self._remember(changes, highest)
         except sqlite3.Error as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+                raise unexplained(f"the disk of {self._path.name} is full; nothing was changed") from error
             raise SimkitError(f"cannot write to {self._path}: {error}; nothing was changed") from error
 
     def close(self) -> None:
