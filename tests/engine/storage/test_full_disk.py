@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from sqlite3 import Connection
 
 import pytest
 
@@ -27,7 +28,7 @@ def test_a_full_disk_is_told_to_the_client(tmp_path: Path, monkeypatch: pytest.M
     """The answer is 500 with what is wrong, not a fault of the server; after a restart everything is there."""
     prepare = sqlite._prepare
 
-    def small(connection: sqlite.sqlite3.Connection, file: Path, durable: bool) -> None:
+    def small(connection: Connection, file: Path, durable: bool) -> None:
         prepare(connection, file, durable)
         connection.execute("PRAGMA max_page_count = 40")
 
