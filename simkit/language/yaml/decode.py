@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
@@ -291,13 +292,29 @@ def _integer(text: str) -> int | float:
     bases = {"0b": 2, "0o": 8, "0x": 16}
     base = bases.get(digits[:2].lower()) or (8 if len(digits) > 1 and digits[0] == "0" else 10)
     number = sign * int(digits[2:] if digits[:2].lower() in bases else digits, base)
-    return number if -(2**63) <= number < 2**64 else float(number)
+    return number if -(2**63) <= number < 2**64 else _wide(number)
+
+
+def _wide(number: int) -> float:
+    """An integer of more than 64 bits; ValueError for one that no float comes near."""
+    try:
+        return float(number)
+    except OverflowError:
+        raise ValueError("value out of range") from None
 
 
 def _decimal(text: str) -> int | float:
     """JSON knows one kind of number: a whole one is an integer."""
-    number = float(text.replace("_", ""))
+    number = _finite(text.replace("_", ""))
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _finite(text: str) -> float:
+    """A float; ValueError for one that only infinity could stand for."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError("value out of range")
+    return number
 
 
 def _binary(text: str) -> str:
