@@ -7,7 +7,6 @@ import socket
 import sys
 from typing import Final
 
-from simkit.cli.notes import complain
 from simkit.meta.errors import SimkitError
 
 _TRIED: Final = 100
@@ -39,9 +38,8 @@ def _check(host: str, port: int, flag: str) -> None:
     if error.errno != errno.EADDRINUSE:
         raise SimkitError(f"cannot listen on {host} port {port}: {error.strerror or error}")
     free = next((each for each in range(port + 1, min(port + _TRIED, 65536)) if _refusal(host, each) is None), None)
-    if free:
-        complain(f"a port that is free: {flag} {free}")
-    raise SimkitError(f"port {port} on {host} is held by another process; stop that, or choose another port")
+    advice = f"say {flag} {free}, which is free" if free else f"choose another one with {flag}"
+    raise SimkitError(f"port {port} on {host} is taken; stop what listens there, or {advice}")
 
 
 def _refusal(host: str, port: int) -> OSError | None:

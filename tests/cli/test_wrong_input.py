@@ -198,8 +198,8 @@ def test_ports_are_checked_before_a_dump_is_loaded(tmp_path: Path, capsys: pytes
         port = taken.getsockname()[1]
         assert main(["serve", "--secure-port", str(port), "--load", missing]) == 2
         told = capsys.readouterr().err
-        assert f"port {port} on 127.0.0.1 is held by another process; stop that, or choose another port" in told
-        proposed = int(told.split("a port that is free: --secure-port ")[1].split("\n")[0])
+        assert f"port {port} on 127.0.0.1 is taken; stop what listens there, or say --secure-port " in told
+        proposed = int(told.split("say --secure-port ")[1].split(",")[0])
         with socket.socket() as free:
             free.bind(("127.0.0.1", proposed))
     assert main(["serve", "--secure-port", "0", "--load", missing]) == 2
