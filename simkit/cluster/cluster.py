@@ -335,6 +335,8 @@ def _options(release: str | None, seed: int | None, options: Options | None) -> 
     """The settings that the arguments of a cluster say together."""
     if options is None:
         return Options(release=release or LATEST, seed=seed)
+    if seed is not None and options.seed is None:
+        options = replace(options, seed=seed)
     for name, said, there in (("release", release, options.release), ("seed", seed, options.seed)):
         if said is not None and said != there:
             raise SimkitError(f"{name} is {said!r}, and the options say {there!r}; say it in one place")

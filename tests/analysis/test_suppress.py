@@ -145,11 +145,11 @@ def test_reports_of_the_audit(dump: str, tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_reports_hold_what_is_hard_to_write() -> None:
-    """Control characters do not break XML; an accepted fault fails nothing."""
+    """Control characters are shown and do not break XML; an accepted fault fails nothing."""
     case = Case("a", "<name>", "high", [Fault("bad\x00 & <worse>", "high", "f")])
     failure = ElementTree.fromstring(junit("x", [case])).find("testcase/failure")
     assert failure is not None
-    assert failure.text == "bad & <worse>"
+    assert failure.text == "bad\\x00 & <worse>"
     quiet = Case("a", "n", "high", [Fault("m", "high", "f", suppressed="fine")])
     assert ElementTree.fromstring(junit("x", [quiet])).get("failures") == "0"
     assert sarif([quiet])["runs"][0]["results"][0]["level"] == "error"

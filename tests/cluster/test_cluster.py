@@ -122,7 +122,7 @@ def test_loading_seeds(cluster: simkit.Cluster) -> None:
     loaded = simkit.load(dump)
     assert loaded.get("cm", "a")["metadata"]["uid"] == "u"
     assert loaded.get("cm", "a")["metadata"]["resourceVersion"] == "9"
-    with pytest.raises(IncompleteSnapshot, match="kubectl get"):
+    with pytest.raises(IncompleteSnapshot, match="simkit dump"):
         loaded.who_can("get", "secrets")
 
 
