@@ -144,7 +144,7 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
 
 def _radius(snapshot: Snapshot, args: argparse.Namespace) -> int:
     from simkit.analysis.escalation import blast_radius
-    from simkit.analysis.escalation.find.queries import REACH_COLUMNS
+    from simkit.analysis.escalation.find.blast_radius import REACH_COLUMNS
 
     if not args.subject or len(args.subject) != 1:
         raise SimkitError("--radius is of one subject; name it with --subject")

@@ -16,6 +16,7 @@ A proof needs no code where the requests of the entry use the words that ``prove
 
 from simkit.analysis.escalation.cut.minimum_cut import cut
 from simkit.analysis.escalation.cut.result import Cut
+from simkit.analysis.escalation.find.blast_radius import BlastRadius, blast_radius
 from simkit.analysis.escalation.find.goal import (
     ALL_SECRETS,
     CLUSTER,
@@ -29,12 +30,10 @@ from simkit.analysis.escalation.find.goal import (
 )
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.path import Path, Step
+from simkit.analysis.escalation.find.path_comparison import compare_paths
 from simkit.analysis.escalation.find.queries import (
-    BlastRadius,
     Escalations,
     anyone,
-    blast_radius,
-    compare_paths,
     escalations,
     next_steps,
     outsiders,

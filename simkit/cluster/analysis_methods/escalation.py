@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from simkit.analysis.audit_log.events import AuditLog
     from simkit.analysis.escalation.cut.result import Cut
+    from simkit.analysis.escalation.find.blast_radius import BlastRadius
     from simkit.analysis.escalation.find.goal import Goal
-    from simkit.analysis.escalation.find.queries import BlastRadius, Escalations, Ways
+    from simkit.analysis.escalation.find.queries import Escalations, Ways
     from simkit.analysis.escalation.find.search import By
     from simkit.analysis.rbac.subject import Members
     from simkit.logic.rbac.binding import Subject
@@ -210,7 +211,7 @@ class EscalationMethods(Asked):
         >>> cluster.blast_radius("user:ann").cluster_admin
         False
         """
-        from simkit.analysis.escalation.find.queries import blast_radius
+        from simkit.analysis.escalation.find.blast_radius import blast_radius
 
         return blast_radius(self.snapshot(), subject, max_hops=max_hops, by=by, members=members)
 
@@ -252,7 +253,7 @@ class EscalationMethods(Asked):
         >>> len(cluster.compare_paths(cluster.snapshot()))
         0
         """
-        from simkit.analysis.escalation.find.queries import compare_paths
+        from simkit.analysis.escalation.find.path_comparison import compare_paths
 
         return compare_paths(before, self.snapshot(), goal=goal, members=members)
 

@@ -1,4 +1,4 @@
-"""A cut made on a fork: is every path closed, and is everything in use still allowed?"""
+"""A cut made on a fork: whether every path is closed and everything in use is still allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who can become what: paths to goals, blast radius, what changes between two snapshots."""
+"""Paths from subjects to goals, and the single steps that a subject can take."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ from simkit.analysis.escalation.find.search import (
     By,
     each_way,
     first_steps,
-    from_places,
-    hops_of,
     one_of,
-    path_from,
     path_towards,
     towards,
 )
@@ -31,7 +28,7 @@ from simkit.analysis.rbac.subject import Members, parse_subject
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.analysis.result import Result
-from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
+from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.snapshot.protocol import Sandbox, Snapshot
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
     from simkit.analysis.escalation.prove.proof import Proofs
 
 COLUMNS: Final = ("subject", "goal", "hops", "cost", "severity", "primitives", "path")
-REACH_COLUMNS: Final = ("place", "kind", "name", "namespace", "hops", "cost", "primitives")
 WELL_KNOWN: Final = ("cluster-admin", "all secrets", "a node")
 Ways = Literal["best", "each"]
 
@@ -75,7 +71,7 @@ class Escalations(Result, Sequence[Path]):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per path: subject, goal, hops, cost, severity, primitives (ids), path (what is passed)."""
-        return table(map(_row, self.paths), COLUMNS)
+        return table(map(path_row, self.paths), COLUMNS)
 
     def summary(self) -> pd.DataFrame:
         """One row per goal: what, count (paths), subjects, hops (of the shortest)."""
@@ -122,7 +118,8 @@ class Escalations(Result, Sequence[Path]):
         return html_lines(self.lines())
 
 
-def _row(path: Path) -> tuple[Any, ...]:
+def path_row(path: Path) -> tuple[Any, ...]:
+    """The row of a path in tables: ``COLUMNS``."""
     passed = " -> ".join(str(step.target) for step in path.steps)
     return path.subject, path.goal.name, path.hops, path.cost, path.severity, path.primitives, passed
 
@@ -346,186 +343,3 @@ def outsiders(
 def anyone() -> tuple[str, str, str]:
     """Those who need no account: with any login, without any, and as the anonymous user."""
     return f"group:{AUTHENTICATED}", f"group:{UNAUTHENTICATED}", f"user:{ANONYMOUS}"
-
-
-@dataclass(frozen=True)
-class BlastRadius(Result):
-    """All that somebody can get to, the nearest first."""
-
-    subject: str
-    reached: pd.DataFrame
-    graph: EscalationGraph = field(repr=False, compare=False)
-
-    def __len__(self) -> int:
-        return len(self.reached)
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per place: place, kind, name, namespace, hops, cost, primitives on the way."""
-        return self.reached
-
-    def summary(self) -> pd.DataFrame:
-        """One row per kind of place: what, count, hops (to the nearest)."""
-        found = self.reached.groupby("kind")["hops"].agg(["size", "min"]).reset_index()
-        return found.set_axis(["what", "count", "hops"], axis=1)
-
-    def to_networkx(self) -> networkx.DiGraph[str]:
-        """A star of the places: from the subject to each, edges with ``hops``, ``cost`` and ``primitives``."""
-        import networkx
-
-        graph: networkx.DiGraph[str] = networkx.DiGraph()
-        graph.add_node(self.subject)
-        for row in self.reached.itertuples(index=False):
-            graph.add_edge(self.subject, str(row.place), hops=row.hops, cost=row.cost, primitives=row.primitives)
-        return graph
-
-    @property
-    def cluster_admin(self) -> bool:
-        """Whether all is lost."""
-        return bool((self.reached["kind"] == states.EVERYTHING).any())
-
-    def identities(self) -> pd.DataFrame:
-        """The users, groups and service accounts that can be had."""
-        return self.reached[self.reached["kind"].isin([USER, GROUP, SERVICE_ACCOUNT])].reset_index(drop=True)
-
-    def plot(self, ax: Axes | None = None) -> Figure:
-        """The radius as a picture: rings by hops, in a figure of its own unless axes are given."""
-        from simkit.analysis.plots.blast import blast_figure
-
-        return blast_figure(self.subject, self.reached, ax=ax)
-
-    def lines(self) -> Iterator[str]:
-        yield f"{self.subject} reaches {counted(len(self.reached), 'place')}" + (
-            ", cluster-admin among them" if self.cluster_admin else ""
-        )
-        nearest = self.reached.head(20)
-        for hops, state in zip(nearest["hops"].tolist(), nearest["place"]):
-            yield f"{counted(hops, 'hop')}: {state}"
-        if len(self.reached) > 20:
-            yield f"... and {len(self.reached) - 20} more"
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())
-
-
-def blast_radius(
-    snapshot: Snapshot,
-    subject: Subject | str,
-    *,
-    max_hops: int | None = None,
-    by: By = "hops",
-    members: Members | None = None,
-) -> BlastRadius:
-    """All that a subject, or code in a pod (``pod:ns/name``), can get to.
-
-    Parameters
-    ----------
-    subject
-        As for ``escalations``: one.
-    max_hops
-        Places further away do not count. It goes with ``by="hops"`` only.
-    by
-        Whether the fewest hops or the least cost are best.
-    members
-        Groups that the cluster does not keep, as for ``who_can``.
-
-    Returns
-    -------
-    BlastRadius
-        ``reached`` has one row per place: place, kind, name, namespace, hops, cost, primitives on the way.
-
-    Raises
-    ------
-    SimkitError
-        For a text that is no subject, for a pod that is not there, and for ``max_hops`` with ``by="cost"``.
-    IncompleteSnapshot
-        Where roles or bindings were not captured.
-
-    Examples
-    --------
-    >>> import simkit
-    >>> cluster = simkit.Cluster(seed=1)
-    >>> cluster.blast_radius("user:ann").cluster_admin
-    False
-    """
-    members = members or NO_MEMBERS
-    check_limit(by, max_hops)
-    graph = graph_of(snapshot, members)
-    start = place_of(graph, subject)
-    found = from_places(graph, [start], by=by, within=max_hops)
-    goal = Goal("", nowhere)
-    rows = []
-    for state, reached in found.items():
-        if state != start:
-            path = path_from(found, start, goal, state)
-            rows.append(
-                (str(state), state.kind, state.name, state.namespace, hops_of(reached, by), path.cost, path.primitives)
-            )
-    rows.sort(key=lambda row: (row[4], row[1], row[0]))
-    return BlastRadius(str(start), table(rows, REACH_COLUMNS), graph)
-
-
-def compare_paths(
-    before: Snapshot,
-    after: Snapshot,
-    *,
-    goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
-    members: Members | None = None,
-) -> pd.DataFrame:
-    """The paths that are new and those that are closed, between two snapshots or in a what-if.
-
-    Parameters
-    ----------
-    before, after
-        The snapshots.
-    goal
-        What for: see ``parse_goal``.
-    members
-        Groups that the cluster does not keep, as for ``who_can``.
-
-    Returns
-    -------
-    DataFrame
-        One row per subject and goal whose best path appeared (``new``), went away (``closed``), or became shorter or
-        longer: change, then the columns of ``Escalations.to_frame`` and hops_before.
-
-    Raises
-    ------
-    SimkitError
-        For a text that is no goal.
-    IncompleteSnapshot
-        Where roles or bindings were not captured.
-
-    Examples
-    --------
-    >>> import simkit
-    >>> cluster = simkit.Cluster(seed=1)
-    >>> len(cluster.compare_paths(cluster.snapshot()))
-    0
-    """
-    members = members or NO_MEMBERS
-    old = {
-        (path.subject, path.goal.name): path for path in escalations(before, goal=goal, direct=True, members=members)
-    }
-    new = {(path.subject, path.goal.name): path for path in escalations(after, goal=goal, direct=True, members=members)}
-    rows = []
-    for key in sorted(old.keys() | new.keys()):
-        was, now = old.get(key), new.get(key)
-        change = _change(was, now)
-        if change:
-            shown = now or was
-            assert shown is not None
-            rows.append((change, *_row(shown), was.hops if was else None))
-    return table(rows, ("change", *COLUMNS, "hops_before"))
-
-
-def _change(was: Path | None, now: Path | None) -> str:
-    if was is None or now is None:
-        return "new" if was is None else "closed"
-    if was.hops == now.hops:
-        return ""
-    return "shorter" if now.hops < was.hops else "longer"

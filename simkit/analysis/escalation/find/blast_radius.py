@@ -1,0 +1,150 @@
+"""All that a subject, or code in a pod, can get to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import pandas as pd
+
+from simkit.analysis.escalation.find import states
+from simkit.analysis.escalation.find.goal import Goal
+from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
+from simkit.analysis.escalation.find.queries import check_limit, nowhere, place_of
+from simkit.analysis.escalation.find.search import By, from_places, hops_of, path_from
+from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.subject import Members
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.rendering import counted, html_lines, text_lines
+from simkit.analysis.result import Result
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
+from simkit.snapshot.protocol import Snapshot
+
+if TYPE_CHECKING:
+    import networkx
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+REACH_COLUMNS: Final = ("place", "kind", "name", "namespace", "hops", "cost", "primitives")
+
+
+@dataclass(frozen=True)
+class BlastRadius(Result):
+    """All that somebody can get to, the nearest first."""
+
+    subject: str
+    reached: pd.DataFrame
+    graph: EscalationGraph = field(repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.reached)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per place: place, kind, name, namespace, hops, cost, primitives on the way."""
+        return self.reached
+
+    def summary(self) -> pd.DataFrame:
+        """One row per kind of place: what, count, hops (to the nearest)."""
+        found = self.reached.groupby("kind")["hops"].agg(["size", "min"]).reset_index()
+        return found.set_axis(["what", "count", "hops"], axis=1)
+
+    def to_networkx(self) -> networkx.DiGraph[str]:
+        """A star of the places: from the subject to each, edges with ``hops``, ``cost`` and ``primitives``."""
+        import networkx
+
+        graph: networkx.DiGraph[str] = networkx.DiGraph()
+        graph.add_node(self.subject)
+        for row in self.reached.itertuples(index=False):
+            graph.add_edge(self.subject, str(row.place), hops=row.hops, cost=row.cost, primitives=row.primitives)
+        return graph
+
+    @property
+    def cluster_admin(self) -> bool:
+        """Whether all is lost."""
+        return bool((self.reached["kind"] == states.EVERYTHING).any())
+
+    def identities(self) -> pd.DataFrame:
+        """The users, groups and service accounts that can be had."""
+        return self.reached[self.reached["kind"].isin([USER, GROUP, SERVICE_ACCOUNT])].reset_index(drop=True)
+
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """The radius as a picture: rings by hops, in a figure of its own unless axes are given."""
+        from simkit.analysis.plots.blast import blast_figure
+
+        return blast_figure(self.subject, self.reached, ax=ax)
+
+    def lines(self) -> Iterator[str]:
+        yield f"{self.subject} reaches {counted(len(self.reached), 'place')}" + (
+            ", cluster-admin among them" if self.cluster_admin else ""
+        )
+        nearest = self.reached.head(20)
+        for hops, state in zip(nearest["hops"].tolist(), nearest["place"]):
+            yield f"{counted(hops, 'hop')}: {state}"
+        if len(self.reached) > 20:
+            yield f"... and {len(self.reached) - 20} more"
+
+    def __str__(self) -> str:
+        return text_lines(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
+
+
+def blast_radius(
+    snapshot: Snapshot,
+    subject: Subject | str,
+    *,
+    max_hops: int | None = None,
+    by: By = "hops",
+    members: Members | None = None,
+) -> BlastRadius:
+    """All that a subject, or code in a pod (``pod:ns/name``), can get to.
+
+    Parameters
+    ----------
+    subject
+        As for ``escalations``: one.
+    max_hops
+        Places further away do not count. It goes with ``by="hops"`` only.
+    by
+        Whether the fewest hops or the least cost are best.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
+
+    Returns
+    -------
+    BlastRadius
+        ``reached`` has one row per place: place, kind, name, namespace, hops, cost, primitives on the way.
+
+    Raises
+    ------
+    SimkitError
+        For a text that is no subject, for a pod that is not there, and for ``max_hops`` with ``by="cost"``.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.blast_radius("user:ann").cluster_admin
+    False
+    """
+    members = members or NO_MEMBERS
+    check_limit(by, max_hops)
+    graph = graph_of(snapshot, members)
+    start = place_of(graph, subject)
+    found = from_places(graph, [start], by=by, within=max_hops)
+    goal = Goal("", nowhere)
+    rows = []
+    for state, reached in found.items():
+        if state != start:
+            path = path_from(found, start, goal, state)
+            rows.append(
+                (str(state), state.kind, state.name, state.namespace, hops_of(reached, by), path.cost, path.primitives)
+            )
+    rows.sort(key=lambda row: (row[4], row[1], row[0]))
+    return BlastRadius(str(start), table(rows, REACH_COLUMNS), graph)
