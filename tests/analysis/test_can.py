@@ -68,9 +68,9 @@ def test_a_no_tells_what_came_near(
     """The nearest grant of a refusal is told with the one thing in which it differs."""
     verb, resource, name, namespace = question
     plural, _, group = resource.partition(".")
-    answer = can(READERS, subject, verb, plural, name=name, namespace=namespace, api_group=group or None)
+    answer = can(READERS, subject, verb, plural, name=name, namespace=namespace or None, api_group=group or None)
     if "/" in plural:
-        answer = can(READERS, subject, verb, plural, name=name, namespace=namespace)
+        answer = can(READERS, subject, verb, plural, name=name, namespace=namespace or None)
     assert not answer
     assert answer.near_misses[0].kind is kind
     assert words in str(answer.near_misses[0])
@@ -151,8 +151,8 @@ def agreeing(questions: Iterable[Question]) -> int:
             continue
         who = Identity(spec.get("user", ""), tuple(spec.get("groups", ())))
         words = (asked.get("verb", ""), asked.get("resource", ""))
-        more = {part: asked.get(part, "") for part in ("subresource", "name", "namespace")}
-        more["api_group"] = asked.get("group", "")
+        more = {part: asked.get(part, "") for part in ("subresource", "name")}
+        more |= {"api_group": asked.get("group", ""), "namespace": asked.get("namespace") or "*"}
         assert can(snapshot, who, *words, **more).allowed is record["status"]["allowed"], spec
         rows = who_can(snapshot, *words, **more)
         named = {parse_subject(text).principal for text in rows["subject"]}

@@ -34,7 +34,7 @@ def _asked(snapshot: Snapshot, answer: AccessDecision) -> AccessDecision:
         ask.resource,
         subresource=ask.subresource,
         name=ask.name,
-        namespace=answer.namespace,
+        namespace=answer.namespace or None,
         api_group=ask.group,
     )
 
@@ -44,7 +44,7 @@ def _asked(snapshot: Snapshot, answer: AccessDecision) -> AccessDecision:
 def test_every_remedy_allows_it(snapshot: MemorySnapshot, question: tuple[str, str, str, str, str]) -> None:
     """Applied, any of them turns the answer around; only roles that the text names are changed, nothing else is."""
     subject, verb, resource, name, namespace = question
-    answer = can(snapshot, subject, verb, resource, name=name, namespace=namespace)
+    answer = can(snapshot, subject, verb, resource, name=name, namespace=namespace or None)
     assert bool(answer.remedies) is not answer.allowed
     for remedy in answer.remedies:
         assert _asked(OverlaySnapshot(snapshot, put=remedy.objects), answer)
@@ -86,7 +86,7 @@ def test_the_first_remedy_concerns_nobody_else(
     subject: str, verb: str, resource: str, namespace: str, first: str
 ) -> None:
     """What the nearest miss asks for comes first, unless others would gain by it."""
-    answer = can(READERS, subject, verb, resource, namespace=namespace)
+    answer = can(READERS, subject, verb, resource, namespace=namespace or None)
     assert answer.remedies[0].text == first
     assert f"to allow it: {first}" in str(answer)
     assert first in answer.remedies[0]._repr_html_()

@@ -20,8 +20,8 @@ def may(
 ) -> bool:
     """Whether ann may do something with these rules, bound in a namespace or everywhere; who_can says the same."""
     snapshot = world(role("r", *rules), binding("b", "r", "user:ann", namespace=bound))
-    allowed = bool(can(snapshot, "ann", verb, what, namespace=where, **more))
-    listed = who_can(snapshot, verb, what, namespace=where, **more)
+    allowed = bool(can(snapshot, "ann", verb, what, namespace=where or None, **more))
+    listed = who_can(snapshot, verb, what, namespace=where or None, **more)
     assert ("user:ann" in set(listed["subject"])) is allowed
     return allowed
 
