@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from html import escape
 from typing import TYPE_CHECKING, Self
 
 from simkit.cluster.cluster import Cluster
@@ -36,6 +37,9 @@ class Trial(Cluster):
 
     def __repr__(self) -> str:
         return f"<Trial on a fork of {self.before!r}: now at revision {self.engine.store.revision}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self)[1:-1])}</p>"
 
     def compare(self, before: Snapshot | None = None) -> pd.DataFrame:
         """Who gained and who lost what by the change, once the controllers have done their part.

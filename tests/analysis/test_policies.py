@@ -41,7 +41,8 @@ def test_the_effect_counts_by_team(cluster: Cluster) -> None:
     table = effect.by_team().set_index("team")
     assert table["denied"].to_dict() == {"blue": 1, "green": 1, "red": 1}
     assert table["objects"].to_dict()["blue"] == 2
-    assert effect.summary() == "3 of 5 resourcequotas would be denied"
+    assert effect.sentence() == "3 of 5 resourcequotas would be denied"
+    assert effect.summary().to_dict("records") == [{"what": "resourcequotas", "count": 5, "denied": 3}]
     assert set(effect.rows["message"]) == {"too long"}
     assert "would be denied" in effect._repr_html_()
 

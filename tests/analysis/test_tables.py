@@ -124,9 +124,7 @@ def test_comparison_is_of_access() -> None:
     row = compare(SMALL, more).iloc[0]
     assert tuple(row) == (
         "gained",
-        "ServiceAccount",
-        "app",
-        "dev",
+        "sa:dev/app",
         "dev",
         "update",
         "",

@@ -19,7 +19,7 @@ def secret_value(secret: Object, key: str) -> str:
 
     Examples
     --------
-    >>> decoded({"data": {"token": "eA=="}}, "token")
+    >>> secret_value({"data": {"token": "eA=="}}, "token")
     'x'
     """
     raw: Any = at(secret, "data", key)
