@@ -37,7 +37,7 @@ class Evidence(Result):
 
     @property
     def holds(self) -> bool:
-        """Whether what was claimed is so."""
+        """True if what was claimed is so."""
         return bool(self)
 
     @abstractmethod

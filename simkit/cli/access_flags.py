@@ -157,7 +157,7 @@ def _check_issuers(issuers: Sequence[str]) -> None:
 
 
 def _is_url(text: str) -> bool:
-    """Whether a colon before the first slash stands behind a scheme, and the address behind it can be read."""
+    """True if a colon before the first slash stands behind a scheme, and the address behind it can be read."""
     if ":" in text.partition("/")[0] and not _SCHEME.match(text):
         return False
     try:

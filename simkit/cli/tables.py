@@ -33,7 +33,7 @@ _STYLE: Final = (
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell holds nothing: None, or what pandas has for it."""
+    """True if a cell holds nothing: None, or what pandas has for it."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 

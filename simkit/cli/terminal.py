@@ -71,17 +71,17 @@ class TerminalText:
 
 
 def is_terminal() -> bool:
-    """Whether somebody reads standard output on a terminal."""
+    """True if somebody reads standard output on a terminal."""
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def has_pager() -> bool:
-    """Whether long answers are shown page by page."""
+    """True if long answers are shown page by page."""
     return settings.pager and is_terminal()
 
 
 def has_color() -> bool:
-    """Whether to write colours: neither ``--no-color`` nor NO_COLOR is given."""
+    """True if colours are written: neither ``--no-color`` nor NO_COLOR is given."""
     return settings.color and not os.environ.get("NO_COLOR")
 
 

@@ -36,7 +36,7 @@ class Step:
 
     @property
     def silent(self) -> bool:
-        """Whether the plugin had nothing to say."""
+        """True if the plugin had nothing to say."""
         return not (self.changes or self.refusal or self.warnings or self.notes)
 
     def __str__(self) -> str:

@@ -108,7 +108,7 @@ class Extensions:
         )
 
     def calls_webhooks(self, request: Request, reader: LiveClusterReader) -> bool:
-        """Whether a write may have to wait for a webhook outside of this process."""
+        """True if a write may have to wait for a webhook outside of this process."""
         if not self.egress.allowed or not self.hooks.any():
             return False
         target = parse_request_info(request.method, request.path, request.query)

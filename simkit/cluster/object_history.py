@@ -154,7 +154,7 @@ def _identity(entry: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _differs(fields: Mapping[str, Any], before: Any, after: Any) -> bool:
-    """Whether something among the managed fields is not as it was."""
+    """True if something among the managed fields is not as it was."""
     for step, below in fields.items():
         if step == ".":
             if (before is None) is not (after is None):

@@ -41,7 +41,7 @@ class Options:
     authorization_webhook_cache_unauthorized_ttl: float = 30.0
     """Seconds for which the service's answers are remembered."""
     anonymous_auth: bool = True
-    """Whether who offers no credentials is ``system:anonymous``; never with the mode AlwaysAllow."""
+    """True if who offers no credentials is ``system:anonymous``; never with the mode AlwaysAllow."""
     authenticators: Sequence[Authenticator] = ()
     """Asked in order; none are needed in process, where the caller says who it is."""
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Options:
     """Settings of admission plugins."""
     controllers: Sequence[str] = ("*",)
     use_service_account_credentials: bool = True
-    """Whether each controller acts as an account of its own, with a role of its own, or all as one user."""
+    """True if each controller acts as an account of its own, with a role of its own, or all as one user."""
     cluster_signing_cert_file: str | Path | None = None
     cluster_signing_key_file: str | Path | None = None
     """The authority that signs approved requests; without files one is made."""
@@ -73,7 +73,7 @@ class Options:
     max_mutating_requests_inflight: int = 0
     """The number of requests that may be under way at once; 0 for no limit."""
     enable_priority_and_fairness: bool = True
-    """Whether those limits are shared out by flow schemas and priority levels, or each refuses what is above it."""
+    """True if those limits are shared out by flow schemas and priority levels, or each refuses what is above it."""
     livez_grace_period: float = 0.0
     """Seconds for which livez takes for done what is done after the start."""
     services: Mapping[str, str] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Options:
     proxy_client_key_file: str | Path | None = None
     """The certificate, with its key, by which servers behind registered group versions know this one."""
     allow_privileged: bool | None = None
-    """Whether containers may be privileged. None: only in a loaded cluster, whose dump may hold such pods."""
+    """True if containers may be privileged. None: only in a loaded cluster, whose dump may hold such pods."""
     service_cluster_ip_range: str = "10.96.0.0/16"
     """Addresses of Services: one range, or one of each family with a comma between them."""
     show_hidden_metrics_for_version: str = ""

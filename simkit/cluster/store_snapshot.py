@@ -55,7 +55,7 @@ class StoreSnapshot:
         self._earlier = None
 
     def shows(self, store: ListWatcher) -> bool:
-        """Whether it is this store that it shows."""
+        """True if it is this store that it shows."""
         return self._store is store
 
     def successor(self, store: ListWatcher, catalogue: Catalogue) -> StoreSnapshot:

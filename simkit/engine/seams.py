@@ -177,7 +177,7 @@ class Store(Reader, Writer, ChangeLog, Protocol):
 
     @property
     def leaves_process(self) -> bool:
-        """Whether a call may wait for another process. Requests then run on worker threads."""
+        """True if a call may wait for another process. Requests then run on worker threads."""
         ...
 
     def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
@@ -208,7 +208,7 @@ class Authenticator(Protocol):
 
     @property
     def leaves_process(self) -> bool:
-        """Whether ``authenticate`` may wait for something outside the process."""
+        """True if ``authenticate`` may wait for something outside the process."""
         ...
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
@@ -224,7 +224,7 @@ class Authorizer(Protocol):
 
     @property
     def leaves_process(self) -> bool:
-        """Whether a call may wait for another process."""
+        """True if a call may wait for another process."""
         ...
 
     def authorize(self, ask: Attributes) -> Decision:
@@ -310,7 +310,7 @@ class EscalationGuard(Protocol):
 
     @property
     def leaves_process(self) -> bool:
-        """Whether a call may wait for another process."""
+        """True if a call may wait for another process."""
         ...
 
     def check_role(self, identity: Identity, role: Object, old: Object | None, *, requested_name: str = "") -> None:

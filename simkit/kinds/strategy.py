@@ -91,9 +91,9 @@ class Deletion:
     mark: Callable[[Draft], None] = _nothing
     """What else changes when deletion begins."""
     plain_mark: bool = False
-    """Whether only the time is marked, no grace period."""
+    """True if only the time is marked, no grace period."""
     orphans: bool = False
-    """Whether dependents are orphaned when the request has no propagation policy."""
+    """True if dependents are orphaned when the request has no propagation policy."""
     orphan_warning: str = ""
     """Warning for a request without a propagation policy."""
 
@@ -153,20 +153,20 @@ class Strategy:
     metadata_checks: MetadataChecks = MetadataChecks()
     """How often an update validates the metadata."""
     unqualified_finalizers: bool = False
-    """Whether finalizers need no domain: kinds that the extensions bring, and custom ones."""
+    """True if finalizers need no domain: kinds that the extensions bring, and custom ones."""
     allow_create_on_update: bool = False
-    """Whether PUT of an absent object creates it."""
+    """True if PUT of an absent object creates it."""
     reset_fields: Mapping[str, Sequence[str]] | None = None
     """Fields (``spec``, ``status.phase``) that a write through some subresource, or through none (an empty name), does
     not change and so nobody comes to own; None: the status through the main path, all else through ``status``."""
     requires_resource_version: bool = False
-    """Whether an update must carry a resourceVersion."""
+    """True if an update must carry a resourceVersion."""
     return_deleted_object: bool = False
-    """Whether DELETE answers with the object instead of a Status."""
+    """True if DELETE answers with the object instead of a Status."""
     status_reset_fields: Sequence[tuple[str, ...]] = ()
     """Fields besides the spec that a write of the status leaves as they are: nobody comes to own them by it."""
     keeps_status_on_create: bool = False
-    """Whether a status given on create is kept (the kind has a status field but resets nothing)."""
+    """True if a status given on create is kept (the kind has a status field but resets nothing)."""
     deletion: Deletion = Deletion()
     """Deletion behaviour."""
     older: Mapping[str, Strategy] | None = None

@@ -18,7 +18,7 @@ _LONGEST: Final = 40
 
 
 def is_digits(text: str) -> bool:
-    """Whether a text is ASCII digits alone, at least one.
+    """True if a text is ASCII digits alone, at least one.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class Requirement:
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Labels) -> bool:
-        """Whether the labels meet it; ``notin`` is also met by labels without the key."""
+        """True if the labels meet it; ``notin`` is also met by labels without the key."""
         value = labels.get(self.key)
         match self.operator:
             case "in":

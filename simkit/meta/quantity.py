@@ -158,7 +158,7 @@ def _unit(digits: int, places: int, family: Format, factor: int, exponent: int) 
 
 
 def _is_kept(shown: str, digits: int, family: Format, unit: int) -> bool:
-    """Whether a server writes an amount that it counts in 64 bits as it was given."""
+    """True if a server writes an amount that it counts in 64 bits as it was given."""
     if family == "BinarySI":
         return digits & 7 != 0
     return unit % 3 == 0 and not shown.endswith("000") and shown[0] != "0"

@@ -97,7 +97,7 @@ class Tried:
     request: str
     status: int
     passed: bool
-    """Whether the server did as it must."""
+    """True if the server did as it must."""
     why: tuple[str, ...] = ()
 
     def __str__(self) -> str:

@@ -115,7 +115,7 @@ class Panel(widgets.VBox):  # type: ignore[misc]
                 self._guarded(self._answer)
 
     def _guarded(self, act: Callable[[], None]) -> bool:
-        """Whether it went well; if not, the panel tells why."""
+        """True if it went well; if not, the panel tells why."""
         try:
             act()
         except (SimkitError, StatusError, PlainError) as wrong:

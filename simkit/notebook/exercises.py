@@ -189,7 +189,7 @@ class Guess:
     ask: Callable[[Cluster], Iterable[str]] = field(repr=False)
     """Gives the right answer, by asking a fork of the cluster."""
     reveal: bool = field(default=False, repr=False)
-    """Whether to name what is missing."""
+    """True if to name what is missing."""
     explain: Callable[[Cluster, str], str] | None = field(default=None, repr=False)
     """Says why one word is, or is not, among the answers."""
 

@@ -86,7 +86,7 @@ class DecodePass:
         return f"{place.struct}.{'.'.join(map(str, fields))}"
 
     def _inside(self, field: str) -> bool:
-        """Whether the path already ends in the field: in one of its list elements or map entries."""
+        """True if the path already ends in the field: in one of its list elements or map entries."""
         return bool(self.path) and self.path[-1].__class__ is not str
 
     def _problem(self, text: str) -> None:

@@ -36,7 +36,7 @@ class DisabledField:
     instead: Any = None
     """What is written in its place; None: nothing is."""
     unknown: bool = False
-    """Whether the release does not know the field: nobody can have written it, and nobody is shown it."""
+    """True if the release does not know the field: nobody can have written it, and nobody is shown it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _plan(node: Node) -> Node:
 
 
 def _knows(here: Definitions | None, schema: Schema, name: str) -> bool:
-    """Whether the release has the field; where it has not even the type, nothing is known against the field."""
+    """True if the release has the field; where it has not even the type, nothing is known against the field."""
     row = here.rows.get(schema.name) if here is not None else None
     return row is None or name in row.get("fields", {name: None})
 

@@ -80,7 +80,7 @@ def _state(name: str, at: int) -> Gate | None:
 
 
 def always_on(name: str, release: str) -> bool:
-    """Whether a gate that a release does not know any more guards something that has become part of the server."""
+    """True if a gate that a release does not know any more guards something that has become part of the server."""
     at = minor_of(release)
     past = [change.gate for change in history_of(name) if minor_of(change.release) <= at]
     before = [gate for gate in past if gate is not None]
@@ -88,7 +88,7 @@ def always_on(name: str, release: str) -> bool:
 
 
 def is_enabled(name: str, release: str, values: Mapping[str, bool]) -> bool:
-    """Whether a server of a release has a feature, under the values of the gates that it knows."""
+    """True if a server of a release has a feature, under the values of the gates that it knows."""
     return values[name] if name in values else always_on(name, release)
 
 
@@ -118,7 +118,7 @@ def parse_feature_gates(settings: Mapping[str, bool], release: str = BASE) -> Ga
 
 
 def settable(name: str, value: bool, release: str) -> bool:
-    """Whether a release knows a gate and lets it have a value."""
+    """True if a release knows a gate and lets it have a value."""
     gate = known(release).get(name)
     return gate is not None and (not gate.locked or gate.default == value)
 

@@ -76,7 +76,7 @@ class Lifecycle:
         return next((name for until, name in self.formerly if at <= minor_of(until)), self.replacement)
 
     def served(self, release: str) -> bool:
-        """Whether the release has it at all, switched off or not."""
+        """True if the release has it at all, switched off or not."""
         at, last = minor_of(release), self.deleted or self.removed
         return (not self.introduced or minor_of(self.introduced) <= at) and (not last or at < minor_of(last))
 

@@ -55,7 +55,7 @@ class Resource:
     storage_group: str | None = None
     """The group under which objects are stored; None means the resource's own."""
     custom: bool = False
-    """Whether a CustomResourceDefinition defines it."""
+    """True if a CustomResourceDefinition defines it."""
     list_kind: str = ""
     """The kind of lists where it is not the kind with ``List`` after it."""
     selectable: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class Resource:
 
     @property
     def stored(self) -> bool:
-        """Whether objects of it exist beyond a request."""
+        """True if objects of it exist beyond a request."""
         return bool(self.storage_version)
 
     @property

@@ -82,7 +82,7 @@ def _configured(release: str, settings: tuple[tuple[str, bool], ...]) -> Catalog
 
 
 def _by_version(resource: Resource) -> bool:
-    """Whether switching its version on switches the resource on."""
+    """True if switching its version on switches the resource on."""
     taken_out = lifecycle.default(resource.api_version, resource.resource) == "since1.16"
     return not (taken_out and resource.group == "extensions")
 

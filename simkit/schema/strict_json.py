@@ -58,7 +58,7 @@ def parse(text: bytes | str) -> Any:
 
 
 def may_repeat(text: bytes, value: Any) -> bool:
-    """Whether keys may be repeated in a text that was parsed to this value; False is certain."""
+    """True if keys may be repeated in a text that was parsed to this value; False is certain."""
     if text.count(_QUOTE) != orjson.dumps(value).count(_QUOTE):
         return True
     return b"\\" in text and _ESCAPED_QUOTE in text

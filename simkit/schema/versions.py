@@ -15,7 +15,7 @@ VersionRank = tuple[int, int, int, str]
 
 
 def is_version(text: str) -> bool:
-    """Whether a text is a version's name: ``v1``, ``v2beta1``, ``v1alpha3``."""
+    """True if a text is a version's name: ``v1``, ``v2beta1``, ``v1alpha3``."""
     return _VERSION.fullmatch(text) is not None
 
 

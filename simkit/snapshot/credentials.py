@@ -49,7 +49,7 @@ _SHAPES: Final = (
 
 
 def holds_secret(field: str) -> bool:
-    """Whether a field or annotation of this name holds a secret itself, not the name or the place of one.
+    """True if a field or annotation of this name holds a secret itself, not the name or the place of one.
 
     Examples
     --------

@@ -121,7 +121,7 @@ class ListFlattener:
 
 
 def _is_list(value: Any) -> bool:
-    """Whether a value is a list of objects: it has items, and a kind that says so, or none."""
+    """True if a value is a list of objects: it has items, and a kind that says so, or none."""
     if not isinstance(value, dict):
         return False
     meta = value.get("metadata")

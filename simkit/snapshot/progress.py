@@ -50,5 +50,5 @@ class Progress:
 
 
 def _is_watched() -> bool:
-    """Whether there is a terminal or a notebook to draw in."""
+    """True if there is a terminal or a notebook to draw in."""
     return "ipykernel" in sys.modules or sys.stderr.isatty()

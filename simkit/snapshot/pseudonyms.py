@@ -116,7 +116,7 @@ class Pseudonyms:
 
 
 def _own(name: str) -> bool:
-    """Whether the server or the interface gave the name, so that it tells nothing."""
+    """True if the server or the interface gave the name, so that it tells nothing."""
     return (
         name.startswith(("system:", "kube-"))
         or name in _USER_FACING

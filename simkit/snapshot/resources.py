@@ -39,7 +39,7 @@ class RESTMapping:
     served: Resource | None
     version_served: bool
     kept: bool
-    """Whether a server keeps such objects; False for access reviews and the like."""
+    """True if a server keeps such objects; False for access reviews and the like."""
 
 
 class ResourceIndex:

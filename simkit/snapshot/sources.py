@@ -131,7 +131,7 @@ def _from_folder(folder: Path, unpacking: Unpacking) -> Iterator[Piece]:
 
 
 def _leads_out(path: Path, folder: Path) -> bool:
-    """Whether a file is somewhere else than in its folder, by a link on the way."""
+    """True if a file is somewhere else than in its folder, by a link on the way."""
     return not path.resolve().is_relative_to(folder.resolve())
 
 

@@ -61,7 +61,7 @@ class Unpacking:
         return bytes(found)
 
     def has_room(self, name: str, size: int) -> bool:
-        """Whether a member of an archive may be read; says so if not."""
+        """True if a member of an archive may be read; says so if not."""
         if self.used + size > self.limits.unpacked_bytes:
             self._refuse(name, self.limits.unpacked_bytes - self.used)
             return False
@@ -69,7 +69,7 @@ class Unpacking:
         return True
 
     def may_open(self, name: str, depth: int) -> bool:
-        """Whether something packed that stands so deep may be opened; says so if not."""
+        """True if something packed that stands so deep may be opened; says so if not."""
         if depth < self.limits.nesting:
             return True
         what = f"it is packed more than {self.limits.nesting} times"

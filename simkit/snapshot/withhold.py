@@ -16,7 +16,7 @@ _VALUES: Final = ("data", "stringData")
 
 
 def is_secret(obj: Object) -> bool:
-    """Whether the object is a Secret of the core group, in whatever version."""
+    """True if the object is a Secret of the core group, in whatever version."""
     return obj.get("kind") == "Secret" and "/" not in (obj.get("apiVersion") or "")
 
 

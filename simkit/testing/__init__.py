@@ -1,1 +1,1 @@
-"""What tests of other projects use: a pytest plugin and in-process transports."""
+"""A pytest plugin and in-process transports for the tests of other projects."""

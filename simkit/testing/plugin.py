@@ -22,7 +22,7 @@ _LOADED = pytest.StashKey[Cluster]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Say what the tests are about."""
+    """Add the command line options that name the cluster under test."""
     group = parser.getgroup("simkit", "access control")
     group.addoption("--cluster", action="append", default=[], metavar="PATH", help="the dump that is tested")
     group.addoption(
@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Files of expectations are tests, as soon as it is said what they are about."""
+    """Collect files of expectations, if a cluster under test is named."""
     wanted = file_path.name == _NAME or file_path.name.endswith(f".{_NAME}")
     if not wanted or not _sources(parent.config):
         return None
@@ -41,7 +41,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.fixture
 def cluster(request: pytest.FixtureRequest) -> Cluster:
-    """A fork of the cluster of the command line, which the test may change."""
+    """A fork of the cluster under test, which the test may change."""
     return _cluster(request.config).fork()
 
 
@@ -50,7 +50,7 @@ def _sources(config: pytest.Config) -> list[str]:
 
 
 def _cluster(config: pytest.Config) -> Cluster:
-    """The cluster that the tests are about, loaded once."""
+    """The cluster under test, loaded once."""
     if _LOADED not in config.stash:
         dumps, manifests = config.getoption("--cluster"), config.getoption("--cluster-manifests")
         if bool(dumps) is bool(manifests):
@@ -63,7 +63,7 @@ class ExpectationFile(pytest.File):
     """A file of expectations."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One test for each expectation. A file that is wrong is an error of the collection."""
+        """One test for each expectation. An invalid file is an error of the collection."""
         try:
             suite = read_suite(self.path)
         except SimkitError as wrong:
@@ -80,12 +80,12 @@ class ExpectationItem(pytest.Item):
         self.expectation = expectation
 
     def runtest(self) -> None:
-        """Fails with who can, or cannot, against what is expected."""
+        """Run the expectation; fail with the subjects that differ from it."""
         suite = Suite(expectations=(self.expectation,))
         (outcome,) = check(_cluster(self.config).snapshot(), suite)
         if not outcome.passed:
             pytest.fail("\n".join(outcome.failures), pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where it stands, for the head of a failure."""
+        """The place of the expectation in its file, for the head of a failure."""
         return self.path, 0, f"expectation: {self.name}"

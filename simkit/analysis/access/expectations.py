@@ -132,7 +132,7 @@ class Outcomes(Result, Sequence[Outcome]):
 
     @property
     def passed(self) -> bool:
-        """Whether all expectations are met."""
+        """True if all expectations are met."""
         return all(outcome.passed for outcome in self._outcomes)
 
     def to_frame(self) -> DataFrame:

@@ -113,7 +113,7 @@ class GrantTable:
         return numbers, rules[which], names[which]
 
     def _counts(self, number: int, names: tuple[str, ...]) -> bool:
-        """Whether a request for one of the names ever meets the grant."""
+        """True if a request for one of the names ever meets the grant."""
         scope = self._fixed["scope"][number]
         return not names or scope == EVERYWHERE or scope in names
 

@@ -39,11 +39,11 @@ class Permission:
     url: str = ""
     namespaced: bool = False
     as_written: bool = False
-    """Whether it was said with its group, as an access review says it: then the namespace is taken as given too."""
+    """True if it was said with its group, as an access review says it: then the namespace is taken as given too."""
 
     @property
     def is_placed(self) -> bool:
-        """Whether a namespace that is given counts, also for a resource of the whole cluster.
+        """True if a namespace that is given counts, also for a resource of the whole cluster.
 
         The server asks in the namespace of a binding whether its author may bind a cluster role, and in that of a pod
         whether its account may use a policy.
@@ -52,7 +52,7 @@ class Permission:
 
     @property
     def is_namespace(self) -> bool:
-        """Whether it is a namespace itself, whose requests carry its own name as their namespace."""
+        """True if it is a namespace itself, whose requests carry its own name as their namespace."""
         return not self.api_group and self.resource == "namespaces"
 
     def ask(self, namespace: str, identity: Identity = NOBODY, *, name: str | None = None) -> Attributes:
@@ -150,7 +150,7 @@ def _resource(catalogue: Catalogue, verb: str, word: str, api_group: str | None)
 
 
 def _namespaced(catalogue: Catalogue, group: str, resource: str) -> bool:
-    """Whether a resource that may be unknown is namespaced; what nobody knows of is asked for everywhere."""
+    """True if a resource that may be unknown is namespaced; what nobody knows of is asked for everywhere."""
     matching = [known for known in catalogue.resources(group) if known.resource == resource] if group != ALL else []
     return matching[0].namespaced if matching else resource not in AUTHORIZATION_RESOURCES
 

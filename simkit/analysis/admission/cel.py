@@ -76,7 +76,7 @@ class CelResult:
 
     @property
     def agrees(self) -> bool:
-        """Whether celpy came to the same; True where it was not asked. Texts of errors are not compared."""
+        """True if celpy came to the same; True where it was not asked. Texts of errors are not compared."""
         return self.reference is None or self.reference.agrees(self.value, self.error)
 
     def explain(self) -> pd.DataFrame:

@@ -225,7 +225,7 @@ def policy_effect(
 
 
 def _applies(hook: BoundPolicy, attributes: AdmissionAttributes, known: PolicySet) -> bool:
-    """Whether a policy sees the write through any of its bindings."""
+    """True if a policy sees the write through any of its bindings."""
     reader = known.reader
     if hook.policy.constraints.match(attributes, reader) is None:
         return False

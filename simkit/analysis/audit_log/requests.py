@@ -42,7 +42,7 @@ class RecordedRequest:
     code: int
     time: str
     deprecated: bool
-    """Whether the server marked it as a request to a deprecated version."""
+    """True if the server marked it as a request to a deprecated version."""
     body: Any = None
     """The object that was sent, where the log has it."""
 

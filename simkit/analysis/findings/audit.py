@@ -41,7 +41,7 @@ COLUMNS: Final = ("severity", "check", "namespace", "subjects", "binding", "role
 
 
 _COLOURS: Final = {"critical": "#7f2704", "high": "#b34700", "medium": "#8a6100", "low": "#00658f", "info": "#59636e"}
-"""White text on any of these has a contrast of at least 4.5 to 1."""
+"""Colours of severities. White text on any of them has a contrast of at least 4.5 to 1."""
 _TILE: Final = (
     "color:#fff;display:inline-block;min-width:5.5em;margin:0 .5em .5em 0;padding:.5em .9em;border-radius:6px"
 )
@@ -49,7 +49,7 @@ _TILE: Final = (
 
 @dataclass(frozen=True)
 class Audit(Result):
-    """What an audit found, worst first, and what it could not or did not look at.
+    """The findings of an audit, worst first, and the checks that were skipped.
 
     ``set_aside`` is the number of the server's own roles and bindings that are as it made them, and of those of the
     provider of a managed cluster.
@@ -59,7 +59,7 @@ class Audit(Result):
     skipped: tuple[Skipped, ...]
     set_aside: int
     checks: tuple[Check, ...] = CHECKS
-    """The checks that were at hand."""
+    """The checks that were available."""
 
     def __len__(self) -> int:
         return len(self.findings)
@@ -88,7 +88,7 @@ class Audit(Result):
         return tuple(finding for finding in self.findings if finding.severity >= level)
 
     def counts(self) -> Mapping[str, int]:
-        """How many findings there are of each severity, worst first."""
+        """The number of findings of each severity, worst first."""
         counted = Counter(finding.severity for finding in self.findings)
         return {level.word: counted[level] for level in LEVELS}
 
@@ -116,7 +116,7 @@ def audit(
     managed: Iterable[str] = (),
     rules: Iterable[Check] = (),
 ) -> Audit:
-    """What an auditor should look at in a snapshot's access control.
+    """Findings about the access control in a snapshot, for an auditor to look at.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def audit(
 
 
 def _found(survey: Survey, checks: Iterable[Check]) -> tuple[list[Finding], list[Skipped]]:
-    """What the checks find, and those that need what was not captured."""
+    """The findings of the checks, and the checks that need resources which were not captured."""
     findings: list[Finding] = []
     skipped: list[Skipped] = []
     for check in checks:
@@ -186,7 +186,7 @@ def findings(
     managed: Iterable[str] = (),
     rules: Iterable[Check] = (),
 ) -> pd.DataFrame:
-    """What an auditor should look at, as a table: ``audit(...).to_frame()``.
+    """Findings about the access control in a snapshot as a table: ``audit(...).to_frame()``.
 
     ``audit`` also tells which checks were skipped, and why.
 

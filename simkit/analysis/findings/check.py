@@ -1,4 +1,4 @@
-"""What a finding is, and what a check is: an entry of the table that finds them."""
+"""Findings, and checks: the entries of the table that produces them."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ class Check:
 
     @property
     def primitives(self) -> tuple[str, ...]:
-        """The ids of the escalation primitives that the check is about."""
+        """The ids of the escalation primitives that the check concerns."""
         table = risky_permission_table()
         known = {one.id: one.primitives for one in table.permissions}
         return known.get(self.id) or table.checks.get(self.id, ())
 
     def finding(self, message: str, *, severity: Severity | None = None, **more: Any) -> Finding:
-        """A finding of this check; what is not given is the check's own."""
+        """A finding of this check. Fields that are not given are the check's own."""
         level = self.severity if severity is None else severity
         return Finding(self.id, level, self.title, message, more.pop("fix", self.fix), **more)
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A check that could not be asked, and why."""
+    """A check that could not run, with the reason."""
 
     check: str
     title: str

@@ -1,4 +1,4 @@
-"""Checks of one's own, written as expressions in the language of admission policies (CEL)."""
+"""Custom checks, written as expressions in the language of admission policies (CEL)."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ VARIABLES: Final[Mapping[Each, tuple[str, ...]]] = {
     "grant": ("binding", "role", "subject"),
     "rule": ("binding", "role", "subject", "rule", "index"),
 }
-"""What an expression can speak of, by what it is asked for."""
+"""The variables that an expression may use, by the kind of thing that it is evaluated for."""
 
 
 class CustomRule(BaseModel):
-    """One check: for each binding, each grant (binding and subject) or each rule of a grant, whether it is a finding.
+    """One check: an expression that is evaluated for each binding, each grant (binding and subject) or each rule of a
+    grant.
 
     ``when`` is an expression that is true for a finding. It can use, as ``each`` has it:
 
@@ -135,7 +136,7 @@ class _Compiled:
     message: Program | None
 
     def find(self, survey: Survey, check: Check) -> Iterator[Finding]:
-        """A finding for everything of which the expression is true."""
+        """A finding for each evaluation that gives true."""
         for binding in survey.bindings:
             shown = _binding(survey, binding), _role(survey, binding.role)
             for asked, subjects, numbers in self._asked(survey, binding):
@@ -153,7 +154,7 @@ class _Compiled:
     def _asked(
         self, survey: Survey, binding: Binding
     ) -> Iterator[tuple[dict[str, Any], tuple[Subject, ...], tuple[int, ...]]]:
-        """What the expression is asked of, for one binding."""
+        """The variables of the expression, once for each evaluation on one binding."""
         subjects = tuple(map(normalize_subject, binding.subjects))
         if self.rule.each == "binding":
             yield {"subjects": [_subject(subject) for subject in subjects]}, subjects, ()

@@ -1,4 +1,4 @@
-"""Checks of what changed: the server's own roles and bindings, and bindings that others have made superfluous."""
+"""Checks of changes: default roles and bindings that differ, and bindings that others made superfluous."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from simkit.meta.objects import Object
 
 
 def changed_defaults(survey: Survey, check: Check) -> Iterator[Finding]:
-    """The server's own roles and bindings that are no longer as it made them, and those that are gone."""
+    """Default roles and bindings that were changed or removed."""
     gone = []
     known = settled_defaults(survey.snapshot.release)
     for key, default in known.items():
@@ -83,7 +83,8 @@ def _told(rules: list[Rule]) -> str:
 
 
 def subsumed_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Bindings that give their subjects nothing that other bindings, of another role or elsewhere, do not give them."""
+    """Bindings that give their subjects no access beyond that of other bindings with another role or in another
+    place."""
     held: dict[Subject, list[Binding]] = defaultdict(list)
     for binding in survey.index.bindings():
         if survey.rules(binding.role):
@@ -112,12 +113,13 @@ def subsumed_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def _gives_some(owned: tuple[Rule, ...], wanted: tuple[Rule, ...]) -> bool:
-    """Whether the owned rules cover some piece of the wanted ones."""
+    """True if the owned rules cover a part of the wanted rules."""
     return len(uncovered(owned, wanted)) < len(uncovered((), wanted))
 
 
 def _counts(other: Binding, binding: Binding) -> bool:
-    """Whether another binding holds wherever this one does; the same role in the same place is a finding of its own."""
+    """True if another binding covers the namespace of this one; the same role in the same place is a finding of its
+    own."""
     same = other.role == binding.role and other.namespace == binding.namespace
     return other.key != binding.key and other.namespace in ("", binding.namespace) and not same
 
@@ -141,4 +143,4 @@ DRIFT_CHECKS: Final = (
         subsumed_bindings,
     ),
 )
-"""In the order of a report."""
+"""The checks, in the order of a report."""

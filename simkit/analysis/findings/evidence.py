@@ -1,4 +1,4 @@
-"""What findings about bindings, accounts and pods show: their evidence and their repair."""
+"""Evidence and fixes of findings about bindings, accounts and pods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_ACCOUNT: Final = "default"
 
 
 def binding_evidence(binding: Binding, *subjects: Subject) -> dict[str, Any]:
-    """A binding as the evidence of a finding, with some of its subjects, or all."""
+    """A binding as the evidence of a finding, with the given subjects or all of them."""
     return {
         "namespace": binding.namespace,
         "binding": binding.key,
@@ -32,7 +32,7 @@ def delete_command(key: Key) -> str:
 
 
 def account_manifest(namespace: str, name: str) -> Object:
-    """A service account to apply, whose token is mounted only where a pod asks for it."""
+    """A service account manifest that mounts the token only in pods that ask for it."""
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -42,5 +42,5 @@ def account_manifest(namespace: str, name: str) -> Object:
 
 
 def pods_run(names: Sequence[str]) -> str:
-    """The start of a sentence: how many pods run, with the names of the first."""
+    """The start of a sentence: the number of running pods, with the names of the first."""
     return f"1 pod ({names[0]}) runs" if len(names) == 1 else f"{len(names)} pods ({listed(names, 3)}) run"

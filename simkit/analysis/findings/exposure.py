@@ -1,4 +1,4 @@
-"""Numbers of risky permissions by subject and by namespace: what the figures of an audit show."""
+"""Numbers of risky permissions by subject and by namespace, for the figures of an audit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _usual: SnapshotMemo[Mapping[str, tuple[Scope, ...]]] = SnapshotMemo()
 
 
 def _held(snapshot: Snapshot, include_defaults: bool, members: Members) -> Mapping[str, tuple[Scope, ...]]:
-    """Who holds each risky permission where; worked out once for both tables where nothing special is wanted."""
+    """The holders of each risky permission with their namespaces; computed once for both tables unless options are
+    given."""
 
     def found(of: Snapshot) -> Mapping[str, tuple[Scope, ...]]:
         survey = Survey(of, include_defaults=include_defaults, members=members)
@@ -37,7 +38,7 @@ def _held(snapshot: Snapshot, include_defaults: bool, members: Members) -> Mappi
 
 
 def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame:
-    """How many subjects hold which risky permission where.
+    """The number of subjects that hold each risky permission, by namespace.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Mem
 
 
 def reach(snapshot: Snapshot, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame:
-    """The subjects by what they could do.
+    """The subjects, ordered by the severity of what they can do.
 
     Parameters
     ----------

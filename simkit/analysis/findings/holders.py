@@ -1,4 +1,4 @@
-"""Who holds a risky permission: the evaluation of the table."""
+"""Holders of risky permissions: the evaluation of the table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from simkit.meta.names import GroupResource, Key
 
 
 class GrantedRequirement(NamedTuple):
-    """A grant that meets a requirement: by which rule, and for which names only (empty: all)."""
+    """A grant that meets a requirement: its rule, and the only names it holds for (empty: all)."""
 
     grant: Grant
     rule: int
@@ -38,13 +38,13 @@ class GrantedRequirement(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """A risky permission as somebody holds it: one of its grants, and what meets each of its requirements."""
+    """A risky permission that a subject holds: one of its grants, and the grant for each of its requirements."""
 
     risk: RiskyGrant
     requirements: tuple[Requirement, ...]
     grants: tuple[GrantedRequirement, ...]
     by_name: bool = True
-    """Whether it is worth a finding for single names."""
+    """True if a finding is made even when the permission holds for single names only."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ class Holding(NamedTuple):
         return tuple(dict.fromkeys(name for held in self.grants for name in held.names))
 
     def severity(self, namespace: str) -> Severity | None:
-        """How bad it is to hold it in a namespace (empty: everywhere); None: not worth a finding."""
+        """The severity of holding it in a namespace (empty: everywhere); None if no finding is made."""
         if self.names and not self.by_name:
             return None
         return self.risk.at(namespace, by_name=bool(self.names))
@@ -64,7 +64,7 @@ BECOMING: Final[Mapping[tuple[str, str], str]] = {
     ("impersonate", "serviceaccounts"): SERVICE_ACCOUNT,
     ("create", "serviceaccounts/token"): SERVICE_ACCOUNT,
 }
-"""The kind of identity that a permission makes one."""
+"""The kind of identity that a permission lets its holder act as."""
 Scope = tuple[Subject, str]
 """A subject and the namespace of its grant."""
 
@@ -82,7 +82,7 @@ def _check(permission: RiskyPermission) -> Check:
 
 
 def holders(survey: Survey, permission: RiskyPermission, *, administrators: bool = False) -> dict[Scope, Holding]:
-    """Who holds a risky permission where, with the grants that give it.
+    """The subjects that hold a risky permission, by scope, with the grants that give it.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def holders(survey: Survey, permission: RiskyPermission, *, administrators: bool
 
 
 def _is_present(survey: Survey, requirement: Requirement) -> bool:
-    """Whether one of the objects that a requirement names is in the snapshot."""
+    """True if one of the objects that a requirement names exists in the snapshot."""
     wanted = {GroupResource(one.permission.group, one.permission.resource) for one in requirement.any_of}
     return any(
         survey.snapshot.get(resource, name, requirement.namespace) is not None
@@ -123,14 +123,14 @@ def _is_present(survey: Survey, requirement: Requirement) -> bool:
 
 
 def _is_elsewhere(place: Scope, holding: Holding, found: Mapping[Scope, Holding]) -> bool:
-    """Whether the permission in a namespace adds nothing, because the subject holds it in the whole cluster."""
+    """True if the subject holds the permission in the whole cluster already, so that the namespace adds nothing."""
     subject, namespace = place
     everywhere = found.get((subject, "")) if namespace else None
     return everywhere is not None and (bool(holding.names) or not everywhere.names)
 
 
 def _granted(survey: Survey, requirement: Requirement, administrators: bool) -> dict[Scope, GrantedRequirement]:
-    """Every scope where the requirement is met; of several grants there the one with the fewest limits."""
+    """Every scope where the requirement is met; among several grants the one with the fewest limits."""
     found: dict[Scope, GrantedRequirement] = {}
     for question in map(partial(_question, requirement), requirement.any_of):
         for grant, first in survey.who(question):
@@ -154,7 +154,7 @@ def _question(requirement: Requirement, one: Alternative) -> Question:
 
 
 def _of(survey: Survey, scope: Scope, granted: Mapping[Scope, GrantedRequirement]) -> GrantedRequirement | None:
-    """The grant that counts in a scope: the subject's own or a group's, there or in the whole cluster."""
+    """The grant that applies in a scope: the subject's own or a group's, there or in the whole cluster."""
     subject, namespace = scope
     for principal in principals_of(subject, survey.members):
         for where in dict.fromkeys((namespace, "")):
@@ -165,7 +165,7 @@ def _of(survey: Survey, scope: Scope, granted: Mapping[Scope, GrantedRequirement
 
 
 def _worse(known: Holding | None, new: Holding, scope: Scope) -> Holding:
-    """The holding with the higher severity; of two alike the one without limits, and then the first."""
+    """The holding with the higher severity; if equal, the one without limits, then the first."""
     if known is None:
         return new
     _, namespace = scope
@@ -190,7 +190,7 @@ def _findings(survey: Survey, check: Check, permission: RiskyPermission) -> Iter
 
 
 def _aims_at_nobody(survey: Survey, namespace: str, holding: Holding) -> bool:
-    """Whether what can be acted as by name, alone, has no access that not everybody has."""
+    """True if every identity that can be impersonated by name has only the access that everybody has."""
     kinds = {
         BECOMING.get((one.permission.verb, one.permission.resource))
         for requirement in holding.requirements
@@ -222,7 +222,7 @@ def _finding(check: Check, severity: Severity, places: list[Scope], holding: Hol
 
 
 def _sentence(namespace: str, holding: Holding) -> str:
-    """What is held where and how, in words that follow the holder's name."""
+    """The end of a sentence that says what is held where; it follows the holder's name."""
     what = " and ".join(_what(one, held) for one, held in zip(holding.requirements, holding.grants, strict=True))
     where = f"in namespace {namespace}" if namespace else "in the whole cluster"
     only = f", only for {listed(holding.names)}" if holding.names else ""
@@ -233,7 +233,7 @@ def _sentence(namespace: str, holding: Holding) -> str:
 
 
 def _what(requirement: Requirement, held: GrantedRequirement) -> str:
-    """A requirement in words, reduced to what the rule gives of it."""
+    """A requirement in words, reduced to the part that the rule gives."""
     rule = held.grant.rules[held.rule]
     permissions = [one.permission for one in requirement.any_of]
     verbs = dict.fromkeys(one.verb for one in permissions if one.verb in rule.verbs or ALL in rule.verbs)

@@ -1,4 +1,5 @@
-"""Checks of loose ends: bindings to what is missing, roles nobody has, rules that do nothing."""
+"""Checks of unused or ineffective objects: bindings to missing roles or subjects, roles without bindings, rules
+without effect."""
 
 from __future__ import annotations
 
@@ -76,7 +77,7 @@ def _account_subjects(survey: Survey) -> Iterator[tuple[Binding, Subject]]:
 
 
 def _without(survey: Survey, binding: Binding, subject: Subject) -> dict[str, object] | None:
-    """The binding as an object to apply, without one of its subjects; None where it would be empty."""
+    """The binding without one of its subjects, ready to apply; None if no subject would be left."""
     obj = survey.snapshot.get(binding.key.resource, binding.key.name, binding.key.namespace) or {}
     kept = [entry for entry in obj.get("subjects") or () if _subject(binding, entry) != subject]
     metadata = {"name": binding.key.name} | ({"namespace": binding.namespace} if binding.namespace else {})
@@ -89,7 +90,7 @@ def _subject(binding: Binding, entry: Object) -> Subject:
 
 
 def empty_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Bindings that name nobody."""
+    """Bindings without subjects."""
     for binding in survey.bindings:
         if not binding.subjects:
             yield check.finding(
@@ -100,7 +101,7 @@ def empty_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def duplicate_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Bindings that give the same role to the same subjects in the same place as another one."""
+    """Bindings that give the same role to the same subjects in the same namespace as another one."""
     alike: dict[tuple[Key, str, frozenset[Subject]], list[Binding]] = defaultdict(list)
     for binding in survey.index.bindings():
         if binding.subjects:
@@ -117,7 +118,7 @@ def duplicate_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def unused_roles(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Roles that no binding names, and that are not collected into another role."""
+    """Roles that no binding names and no role aggregates."""
     selectors = [
         labels.of_object(selector)
         for role in survey.snapshot.scan(CLUSTER_ROLES)
@@ -132,7 +133,7 @@ def unused_roles(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def aggregated(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Roles that are not the server's and extend its view, edit and admin roles with more than their names say."""
+    """Custom roles that extend the default view, edit and admin roles beyond the meaning of their names."""
     for key, role in all_roles(survey.snapshot):
         extended = [name for label, name in AGGREGATES.items() if labels_of(role).get(label) == "true"]
         if key.resource == CLUSTER_ROLES and extended and key not in survey.defaults:
@@ -149,7 +150,7 @@ def aggregated(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def _is_too_much(rule: Rule, role: str) -> bool:
-    """Whether a rule goes beyond what a reader of the role's name expects."""
+    """True if a rule goes beyond what a reader of the role's name expects."""
     core = "" in rule.api_groups or ALL in rule.api_groups
     if role == "view":
         return bool(set(rule.verbs) - READ) or (core and bool({"secrets", ALL} & set(rule.resources)))
@@ -157,7 +158,7 @@ def _is_too_much(rule: Rule, role: str) -> bool:
 
 
 def dead_rules(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Rules of bound roles that allow nothing anywhere they are bound, or by the way they are written."""
+    """Rules of bound roles that have no effect, because of the scope of the binding or the way they are written."""
     for role in sorted({binding.role for binding in survey.bindings}):
         bindings = [binding for binding in survey.index.bindings_of(role) if binding.subjects]
         for number, rule in enumerate(survey.rules(role)):
@@ -186,7 +187,7 @@ def _why_dead(survey: Survey, rule: Rule, bindings: list[Binding]) -> str:
 
 
 def unknown_resources(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Rules of bound roles about resources of a known group which the release does not have."""
+    """Rules of bound roles about resources that a known group does not have in the release."""
     served = {(one.group, one.resource) for one in survey.catalogue.resources()}
     groups = {group for group, _ in served}
     served |= {(one.api_group, name) for name, one in AUTHORIZATION_RESOURCES.items()}
@@ -285,4 +286,4 @@ LOOSE_CHECKS: Final = (
         (*RBAC, DEFINITIONS),
     ),
 )
-"""In the order of a report."""
+"""The checks, in the order of a report."""

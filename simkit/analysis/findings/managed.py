@@ -1,4 +1,4 @@
-"""What managed clusters bring along: bindings that whoever runs the cluster made, and nobody in it can change."""
+"""Bindings of managed clusters: the provider made them, and nobody in the cluster can change them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from simkit.meta.names import Key
 from simkit.snapshot.protocol import Snapshot
 
 AUTO: Final = "auto"
-"""Stands for the providers whose bindings are in the snapshot."""
+"""The value that stands for every provider whose bindings are in the snapshot."""
 ENOUGH: Final = 3
-"""Bindings of a provider by which a snapshot is taken for one of its clusters."""
+"""The number of a provider's bindings from which a snapshot counts as one of its clusters."""
 
 
 class Provider(NamedTuple):
-    """Who runs clusters: patterns of the bindings that it makes, and of the subjects that it names in them."""
+    """A provider of managed clusters: patterns of the bindings that it makes, and of the subjects in them."""
 
     bindings: tuple[str, ...]
     subjects: tuple[str, ...]
 
     def made(self, binding: Binding) -> bool:
-        """Whether the binding is one of the provider's, by its name and all its subjects; none of everybody's is."""
+        """True if the name and every subject of the binding are the provider's, and none is a group of everybody."""
         if not any(fnmatchcase(binding.key.name, pattern) for pattern in self.bindings):
             return False
         subjects = [normalize_subject(subject) for subject in binding.subjects]
@@ -48,7 +48,7 @@ def providers() -> Mapping[str, Provider]:
 
 
 def managed_bindings(snapshot: Snapshot, names: Iterable[str]) -> frozenset[Key]:
-    """The bindings that these providers brought along.
+    """The bindings that these providers made.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Findings that somebody accepts: by a rule with a reason and a last day, or because they were there before."""
+"""Accepted findings: by a rule with a reason and a last day, or because an earlier baseline has them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IN_BASELINE: Final = "in the baseline"
 
 
 class Suppression(BaseModel):
-    """Findings that are accepted, why, and until when (that day included).
+    """Accepted findings, with the reason and the last day of acceptance (inclusive).
 
     What is left out matches everything; texts may hold ``*``. ``binding`` and ``role`` are names, a namespaced one
     with its namespace before it: ``dev/readers``. ``subject`` matches where all subjects of the finding do.
@@ -49,7 +49,7 @@ class Suppression(BaseModel):
         return self
 
     def matches(self, finding: Finding) -> bool:
-        """Whether the finding is one of those that are meant, expired or not."""
+        """True if the rule selects the finding, whether the rule has expired or not."""
         return (
             fnmatchcase(finding.check, self.check)
             and fnmatchcase(finding.namespace, self.namespace)
@@ -66,7 +66,7 @@ class Suppression(BaseModel):
         return bool(texts) and all(fnmatchcase(text, self.subject) for text in texts)
 
     def expired(self, today: date) -> bool:
-        """Whether the last day is over."""
+        """True if the last day of acceptance has passed."""
         return self.expires is not None and self.expires < today
 
 
@@ -88,7 +88,7 @@ class Suppressions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A finding that fails nothing, and why."""
+    """An accepted finding, which fails no run, with the reason."""
 
     finding: Finding
     reason: str
@@ -96,7 +96,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Sifted:
-    """An audit with the findings that nobody accepted, and the others beside it.
+    """An audit without the accepted findings, and the accepted findings beside it.
 
     ``expired`` are suppressions whose last day is over though what they meant is still there; ``unused`` are those
     that meant nothing in this audit and can go.
@@ -139,7 +139,7 @@ def read_suppressions(path: str | Path, rules: Sequence[Check] = ()) -> Suppress
 
 
 def read_baseline(path: str | Path) -> frozenset[str]:
-    """The fingerprints in a baseline. Raises SimkitError for a file that is none."""
+    """The fingerprints in a baseline. Raises SimkitError for a file that is not a baseline."""
     file = Path(path)
     try:
         value = orjson.loads(_text(file))
@@ -152,7 +152,7 @@ def read_baseline(path: str | Path) -> frozenset[str]:
 
 
 def baseline(findings: Iterable[Finding]) -> dict[str, Any]:
-    """What a baseline file holds: the fingerprints, with messages for those who read it."""
+    """The content of a baseline file: the fingerprints, with messages for readers."""
     rows = {fingerprint(each): {"check": each.check, "message": each.message} for each in findings}
     return {"findings": [{"fingerprint": mark, **rows[mark]} for mark in sorted(rows)]}
 
@@ -165,7 +165,7 @@ def _text(file: Path) -> str:
 
 
 def fingerprint(finding: Finding) -> str:
-    """A short mark of what is found and where, the same as long as subjects, binding and role are.
+    """A short hash of check, subjects, binding and role; it changes only with one of them.
 
     Wording, severity and the order of rules do not count.
     """
@@ -184,7 +184,7 @@ def sift(
     *,
     today: date,
 ) -> Sifted:
-    """The audit without what is suppressed or in the baseline, and what was taken out of it.
+    """The audit without suppressed findings and those of the baseline, and the findings that were left out.
 
     Notes
     -----

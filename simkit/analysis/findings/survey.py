@@ -1,4 +1,4 @@
-"""What all checks look at: the index of a snapshot, and what several of them need to know."""
+"""The survey of a snapshot that all checks share: its index, and facts that several checks need."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.protocol import Snapshot
 
 NAMESPACE_ROLES: Final = (Key(CLUSTER_ROLES, "", "admin"), Key(CLUSTER_ROLES, "", "edit"))
-"""The server's roles for those who run things in a namespace."""
+"""The default roles for people who work in a namespace."""
 
 
 class Survey:
-    """A snapshot under audit. Bindings that are set aside are not seen by ``who`` and ``bindings``.
+    """A snapshot under audit. ``who`` and ``bindings`` leave out bindings that are set aside.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ class Survey:
         return tuple(binding for binding in self.index.bindings() if not self.is_set_aside(binding.key, binding.role))
 
     def is_set_aside(self, binding: Key, role: Key) -> bool:
-        """Whether both the binding and its role are as the server made them, or the provider made the binding."""
+        """True if the binding is the provider's, or both it and its role are unchanged defaults."""
         return (binding in self.defaults and role in self.defaults) or binding in self.managed
 
     def rules(self, role: Key) -> tuple[Rule, ...]:
-        """The rules of a role, none for a missing one."""
+        """The rules of a role; empty for a missing role."""
         return self.index.rules(role) or ()
 
     def who(self, question: Question) -> list[AllowingGrant]:
-        """Who may do it, those set aside left out."""
+        """The grants that allow something, without those that are set aside."""
         found = self.index.who(question)
         return [one for one in found if not self.is_set_aside(one.grant.binding, one.grant.role)]
 
@@ -79,7 +79,7 @@ class Survey:
         return frozenset(role for role in roles if covers(self.rules(role), EVERYTHING[:1]))
 
     def administers(self, grant: Grant) -> bool:
-        """Whether a grant makes administrators: of everything, or, by the server's own roles, of a namespace."""
+        """True if a grant makes administrators: of the whole cluster, or, by a default role, of a namespace."""
         return grant.role in self.full_roles or (bool(grant.namespace) and grant.role in NAMESPACE_ROLES)
 
     @cached_property
@@ -89,7 +89,7 @@ class Survey:
 
     @cached_property
     def namespaces(self) -> frozenset[str]:
-        """The namespaces that are there, or in which something is: manifests often leave the namespace itself out."""
+        """The namespaces that exist or contain an object; manifests often leave out the Namespace itself."""
         there = {name_of(obj) for obj in self.snapshot.scan(NAMESPACES)}
         there |= {binding.namespace for binding in self.index.bindings() if binding.namespace}
         if SERVICE_ACCOUNTS in self.snapshot.captured():
@@ -98,7 +98,7 @@ class Survey:
 
 
 def listed(subjects: Iterable[Subject | str], most: int = 4) -> str:
-    """Subjects in a sentence; of many the first few and a number.
+    """Subjects as part of a sentence; of many, the first few and a number.
 
     Examples
     --------

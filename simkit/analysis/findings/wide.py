@@ -40,7 +40,7 @@ def administrators(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def namespace_administrators(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Bindings of the server's edit and admin roles in a namespace."""
+    """Bindings of the default edit and admin roles in a namespace."""
     for binding in survey.bindings:
         if binding.namespace and binding.role in NAMESPACE_ROLES and binding.subjects:
             system = binding.namespace == SYSTEM_NAMESPACE
@@ -58,7 +58,7 @@ def _are(binding: Binding) -> str:
 
 
 def wildcards(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Rules with a star for verbs, or for resources or groups together with a verb that writes, in bound roles."""
+    """Rules of bound roles with ``*`` as verb, or with ``*`` as resource or group together with a verb that writes."""
     for role in sorted({binding.role for binding in survey.bindings} - survey.full_roles):
         numbers = tuple(number for number, rule in enumerate(survey.rules(role)) if _is_wide(rule))
         bindings = [one for one in survey.bindings if one.role == role and one.subjects] if numbers else []
@@ -90,7 +90,7 @@ def _is_wide(rule: Rule) -> bool:
 
 
 def everybody(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Bindings to groups that everybody is in, or that need no credential."""
+    """Bindings to groups that contain everybody, or that need no credential."""
     for binding in survey.bindings:
         named = [subject for subject in binding.subjects if _is_everybody(subject)]
         rules = survey.rules(binding.role)
@@ -111,7 +111,8 @@ def _is_everybody(subject: Subject) -> bool:
 
 
 def _how_bad(named: list[Subject], rules: tuple[Rule, ...]) -> Severity:
-    """Anything for the nameless is worst, save reading single objects; then writing, then reading; URLs are least."""
+    """The severity of access for everybody: worst for anonymous users except single reads, then writing, reading,
+    URLs."""
     nameless = any(subject.name in (UNAUTHENTICATED, ANONYMOUS) for subject in named)
     if not any(rule.resources for rule in rules):
         return Severity.MEDIUM if nameless else Severity.LOW
@@ -141,7 +142,7 @@ def default_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Pods that run as a service account which may do everything in the whole cluster."""
+    """Pods that run as a service account with all permissions in the whole cluster."""
     pods: dict[Subject, list[str]] = {}
     for obj in survey.snapshot.scan(PODS):
         account = at(obj, "spec", "serviceAccountName") or DEFAULT_ACCOUNT
@@ -211,4 +212,4 @@ WIDE_CHECKS: Final = (
         wildcards,
     ),
 )
-"""In the order of a report."""
+"""The checks, in the order of a report."""

@@ -1,4 +1,4 @@
-"""Checks of pods and the accounts that they run as: dangerous ones, unused ones, tokens that nothing needs."""
+"""Checks of pods and their service accounts: dangerous pods, unused accounts, tokens that nothing needs."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _TEMPLATES: Final = {
     GroupResource("batch", "jobs"): ("spec", "template", "spec"),
     GroupResource("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template", "spec"),
 }
-"""Where objects that make pods keep the specification of the pods."""
+"""The path to the pod specification in each resource that creates pods."""
 
 
 def dangerous_pods(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Pods that run as an account with a risky permission in the whole cluster, short of being an administrator."""
+    """Pods whose account has a risky permission in the whole cluster without being an administrator."""
     pods = _pods_by_account(survey)
     held: dict[Subject, dict[str, tuple[Severity, Any]]] = defaultdict(dict)
     for permission in risky_permission_table().permissions if pods else ():
@@ -55,7 +55,7 @@ def dangerous_pods(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def unused_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Service accounts with bindings of their own that no pod runs as and no template names.
+    """Service accounts with bindings of their own which no pod runs as and no template names.
 
     The control plane's own controllers run in no pods, and count as used.
     """
@@ -81,7 +81,7 @@ def unused_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def needless_tokens(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Pods into which the token of an account is mounted that may do no more than everybody."""
+    """Pods that mount the token of an account with no more access than everybody has."""
     for subject, (obj, names) in sorted(_mounting(survey).items()):
         if not _is_bound(survey, subject):
             manifest = dict(account_manifest(subject.namespace, subject.name))
@@ -94,13 +94,13 @@ def needless_tokens(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def _is_bound(survey: Survey, subject: Subject) -> bool:
-    """Whether a binding names the account, or the group of its namespace's accounts."""
+    """True if a binding names the account or the group of its namespace's accounts."""
     group = Subject(GROUP, f"{ALL_ACCOUNTS}:{subject.namespace}")
     return any(next(iter(survey.index.grants_of_subject(one)), None) is not None for one in (subject, group))
 
 
 def _mounting(survey: Survey) -> Mapping[Subject, tuple[Object | None, list[str]]]:
-    """The pods into which a token is mounted, by account, with the account where it is there."""
+    """The pods that mount a token, by account, with the account object if it exists."""
     accounts = {(namespace_of(obj), name_of(obj)): obj for obj in survey.snapshot.scan(SERVICE_ACCOUNTS)}
     found: dict[Subject, tuple[Object | None, list[str]]] = {}
     for pod in survey.snapshot.scan(PODS):
@@ -126,7 +126,7 @@ def _account_of(pod: Object) -> Subject:
 
 
 def _named_in_templates(survey: Survey) -> set[Subject]:
-    """The accounts that templates of pods name, as far as they were captured."""
+    """The accounts that captured pod templates name."""
     found = set()
     for resource in _TEMPLATES.keys() & set(survey.snapshot.captured()):
         for obj in survey.snapshot.scan(resource):
@@ -164,4 +164,4 @@ WORKLOAD_CHECKS: Final = (
         (*RBAC, PODS, SERVICE_ACCOUNTS),
     ),
 )
-"""In the order of a report."""
+"""The checks, in the order of a report."""

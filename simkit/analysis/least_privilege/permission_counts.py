@@ -37,7 +37,7 @@ class PermissionCounter:
         return max(found, 1)
 
     def _in_namespaces(self, piece: Rule) -> bool:
-        """Whether what a piece names lives in namespaces; what the catalogue does not know does."""
+        """True if what a piece names lives in namespaces; what the catalogue does not know does."""
         plural = piece.resources[0].partition("/")[0]
         known = [one for one in self._catalogue.resources(piece.api_groups[0]) if one.resource == plural]
         return not known or known[0].namespaced

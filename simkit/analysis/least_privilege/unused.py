@@ -116,6 +116,6 @@ def _of_action(action: Action) -> str:
 
 
 def _within(action: Action, shown: str, rule: Rule) -> bool:
-    """Whether an action is an instance of a single permission as it is shown."""
+    """True if an action is an instance of a single permission as it is shown."""
     question = question_of(action)
     return any(_of_piece(piece) == shown and question.allowed_by(piece) for piece in breakdown(rule))

@@ -56,7 +56,7 @@ class ConfigurationReference(NamedTuple):
 
 
 def rule_references(snapshot: Snapshot, removed: RemovedResources) -> Iterator[RuleReference]:
-    """Rules of roles that name what goes."""
+    """Rules of roles that name a removed resource."""
     for key, role in all_roles(snapshot):
         for number, rule in enumerate(rules_of(role)):
             for each in removed.resources:
@@ -71,7 +71,7 @@ def _names(resources: Sequence[str], wanted: str) -> bool:
 
 
 def configuration_references(snapshot: Snapshot, removed: RemovedResources) -> Iterator[ConfigurationReference]:
-    """Webhooks, admission policies, API services and flow schemas that name what goes."""
+    """Webhooks, admission policies, API services and flow schemas that name a removed version or resource."""
     for plural in _WEBHOOKS:
         for configuration in _scan(snapshot, GroupResource(_ADMISSION, plural)):
             yield from _webhooks(configuration, removed)

@@ -53,7 +53,8 @@ class ApiDisablingSandbox(Sandbox, Protocol):
 
     @property
     def dump(self) -> Dump | None:
-        """What it was loaded from: objects in the versions in which they were written. None where it was not."""
+        """The dump that the sandbox was loaded from, with objects in the versions in which they were written; or
+        None."""
         ...
 
     def with_apis_disabled(self, *elements: str) -> Sandbox:
@@ -63,7 +64,7 @@ class ApiDisablingSandbox(Sandbox, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RemovalReport(Result):
-    """What is removed and what uses it, as DataFrames, which are empty where nothing is found.
+    """The removed resources and their users, as DataFrames; a table is empty where nothing is found.
 
     ``title`` names the change: ``1.30 -> 1.32``, or the versions that are disabled.
     """
@@ -89,7 +90,7 @@ class RemovalReport(Result):
     replayed: pd.DataFrame
     """One row per distinct request that was sent again: the columns of ``replay.ReplayedRequest``."""
     callers_known: bool = True
-    """Whether recorded requests were given; without them nothing is known of callers."""
+    """True if recorded requests were given; without them nothing is known of callers."""
 
     def to_frame(self) -> pd.DataFrame:
         """One row per sort of evidence, as ``summary``; the evidence itself is in the tables."""
@@ -97,7 +98,7 @@ class RemovalReport(Result):
 
     @property
     def has_impact(self) -> bool:
-        """Whether anything in use stops working. Rules that stay and last-applied annotations do not count."""
+        """True if anything in use stops working. Rules that stay and last-applied annotations do not count."""
         serious = self.objects[~self.objects["evidence"].isin(["applied"])] if len(self.objects) else self.objects
         found = self.configurations
         configurations = found[found["verdict"] != "kept"] if len(found) else found
@@ -105,7 +106,7 @@ class RemovalReport(Result):
         return any(len(part) for part in (serious, self.current_callers(), configurations, rules))
 
     def current_callers(self) -> pd.DataFrame:
-        """The callers of what this change removes, without those of what earlier releases removed."""
+        """The callers of the versions that this change removes; those of earlier removals are left out."""
         if not len(self.callers):
             return self.callers
         going = set(zip(self.removed["api_version"], self.removed["resource"], strict=True))

@@ -22,9 +22,9 @@ class RemovedResource:
     left: tuple[str, ...]
     """Versions of the same objects that are still served, also under another group."""
     replacement: str
-    """What to use instead."""
+    """The version to use instead."""
     since: str = ""
-    """The first release without it by default, where it is a release that takes it away."""
+    """The first release that does not serve it by default; empty where no release removes it."""
 
     @property
     def group(self) -> str:
@@ -32,7 +32,7 @@ class RemovedResource:
 
     @property
     def objects_unreachable(self) -> bool:
-        """Whether no version is left in which its objects can be reached."""
+        """True if no version is left in which its objects can be reached."""
         return not self.left
 
 
@@ -42,7 +42,7 @@ class RemovedResources:
     def __init__(self, gone: Collection[RemovedResource], stored: dict[tuple[str, str], GroupResource]) -> None:
         self.resources = tuple(gone)
         self.stored = stored
-        """Where objects of a removed version and resource are kept."""
+        """The stored resource of each removed version and resource."""
         self._by_resource = {(each.api_version, each.resource): each for each in gone}
         self._by_kind = {(each.api_version, each.kind): each for each in gone}
 
@@ -61,13 +61,13 @@ class RemovedResources:
 
 
 def removed_between(old: Catalogue, new: Catalogue) -> RemovedResources:
-    """What one catalogue serves and the other does not."""
+    """The resources that the old catalogue serves and the new one does not."""
     removed = [each for each in old.resources() if not each.custom and new.find(*each.gvr) is None]
     return _table(removed, new)
 
 
 def removed_before(old: Catalogue, new: Catalogue) -> RemovedResources:
-    """What some release served, and neither of two catalogues: it is asked for in vain already."""
+    """The resources that an earlier release served and neither catalogue does: requests for them fail already."""
     removed = [each for _, each in every_resource() if old.find(*each.gvr) is None and new.find(*each.gvr) is None]
     return _table([each for each in removed if not _to_come(each, new.release)], new)
 
@@ -78,7 +78,7 @@ def _to_come(resource: Resource, release: str) -> bool:
 
 
 def removed_by_disabling(catalogue: Catalogue, elements: Sequence[str]) -> RemovedResources:
-    """What goes when versions (``policy/v1beta1``), groups or resources of a version are taken away.
+    """The resources that are removed when versions (``policy/v1beta1``), groups or resources of a version are disabled.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""RecordedRequest requests, sent again to a cluster and to a fork that no longer serves something."""
+"""Recorded requests, sent again to a cluster and to a fork that no longer serves something."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ REPLAY_COLUMNS: Final = (
 _PATCH: Final = "application/merge-patch+json"
 _EXISTS: Final = 409
 _TELLING: Final = ("breaks", "works now", "fails otherwise", "same")
-"""Verdicts, the one that says most first."""
+"""Verdicts, the most important first."""
 _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 
 
 class Server(Protocol):
-    """What requests are sent to: the part of a Sandbox that replaying needs."""
+    """A server that answers requests: the part of a Sandbox that replaying needs."""
 
     def perform(self, request: Request, *, identity: Identity) -> Response: ...
 
@@ -49,13 +49,13 @@ class ReplayedRequest(NamedTuple):
     namespace: str
     name: str
     requests: int
-    """How often the log has the same request of the same user and program."""
+    """The number of the same requests of the same user and program in the log."""
     recorded: int
     before: int
     after: int
     verdict: str
     message: str
-    """What the later server says where it refuses."""
+    """The message of the later server's refusal."""
 
 
 def replay(requests: Iterable[RecordedRequest], before: Server, after: Server) -> Iterator[ReplayedRequest]:
@@ -108,7 +108,7 @@ def _answer(each: RecordedRequest, before: Server, after: Server) -> ReplayedReq
 
 
 def _renamed(each: RecordedRequest) -> Any:
-    """The recorded body under another name; None where the log has none."""
+    """The recorded body with another name; None if the log has no body."""
     if not isinstance(each.body, Mapping):
         return each.body
     metadata = each.body.get("metadata") or {}
@@ -141,7 +141,7 @@ def _body(each: RecordedRequest, server: Server, path: str) -> Any:
 
 
 def _like_another(each: RecordedRequest, server: Server, path: str) -> Any:
-    """An object like the first one stored, under the recorded name; one with nothing but a name where none is."""
+    """A copy of the first stored object under the recorded name; if none is stored, an object with only a name."""
     metadata: dict[str, Any] = {"name": each.name or "replayed"}
     found = server.perform(Request.of("GET", f"{path}?limit=1"), identity=administrator())
     items = (found.object.get("items") or ()) if found.succeeded else ()

@@ -19,7 +19,7 @@ OBJECT_COLUMNS: Final = ("evidence", "api_version", "kind", "resource", "namespa
 
 
 class ObjectEvidence(NamedTuple):
-    """One sign that an object has to do with a removed version.
+    """One sign that an object depends on a removed version.
 
     ``evidence``: unreachable (no version of it is left), written (a field manager or a manifest wrote it in that
     version; programs that still do will fail), applied (the last client-side apply used it; maybe long ago), mentions
@@ -46,7 +46,7 @@ def object_evidence(snapshot: Snapshot, removed: RemovedResources) -> Iterator[O
 
 
 def manifest_evidence(dump: Dump, snapshot: Snapshot, *tables: RemovedResources | None) -> Iterator[ObjectEvidence]:
-    """The manifests that are written in a removed version, as far as their objects are still there.
+    """The manifests that are written in a removed version and whose objects still exist.
 
     What has a uid is no manifest but was listed by a server, in a version of the listing's choice.
     """
@@ -110,7 +110,7 @@ def _mentions(
 
 
 def _spelled(text: str, path: str, removed: RemovedResources, place: tuple[str, str, str]) -> Iterator[ObjectEvidence]:
-    """Manifests in a text: a line with the version, and near it one with a kind that goes with it."""
+    """Manifests inside a text: a line with the version, and near it a line with one of its kinds."""
     for each in removed.resources:
         spelled = (f"apiVersion: {each.api_version}\n", f'apiVersion: "{each.api_version}"', f'"{each.api_version}"')
         if any(form in f"{text}\n" for form in spelled) and each.kind in text:

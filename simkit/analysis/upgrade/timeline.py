@@ -96,7 +96,7 @@ def _versions(
 
 
 def _phases(version: Version) -> Iterator[tuple[str, str, str]]:
-    """Phase, its first release and the one in which it is over."""
+    """Each phase with its first release and the release that ends it."""
     if version.deprecated != version.introduced or not version.deprecated:
         yield _PHASES[version.track], version.introduced, version.deprecated or version.removed
     if version.deprecated:
@@ -114,7 +114,7 @@ def _count(found: dict[tuple[str, str], set[Any]] | None, api_version: str, kind
 
 
 def _objects(snapshot: Snapshot) -> dict[tuple[str, str], set[Any]]:
-    """Objects by the versions that managers wrote them in."""
+    """Objects by the version in which managers wrote them."""
     found: dict[tuple[str, str], set[Any]] = {}
     for resource in snapshot.captured():
         for number, obj in enumerate(snapshot.scan(resource)):
@@ -139,7 +139,7 @@ def _callers(requests: AuditLog) -> dict[tuple[str, str], set[Any]]:
 def calendar(
     api_groups: Iterable[str] | None = None, *, history: History | None = None, first: str = "", last: str = ""
 ) -> pd.DataFrame:
-    """What each release introduces, deprecates and removes.
+    """The versions that each release introduces, deprecates and removes.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def _events(history: History, groups: frozenset[str] | None) -> Iterator[tuple[s
 
 
 def _instead(api_version: str, kind: str) -> str:
-    """The version of a built-in kind to use instead, where nobody was told of one."""
+    """The version to use instead of a built-in version, where its data names none."""
     known = lifecycle_of(api_version, kind)
     return known.instead.partition(" ")[0] if known is not None else ""
 

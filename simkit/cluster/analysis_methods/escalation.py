@@ -320,7 +320,7 @@ class EscalationMethods(Asked):
         direct: bool = False,
         members: Members | None = None,
     ) -> Cut:
-        """The cheapest set of changes after which nobody gets to a goal who should not.
+        """The cheapest set of changes after which no untrusted subject reaches a goal.
 
         Parameters
         ----------

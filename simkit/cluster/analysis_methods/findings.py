@@ -28,7 +28,7 @@ class FindingsMethods(Asked):
         managed: Iterable[str] = (),
         rules: Iterable[Check] = (),
     ) -> Audit:
-        """What an auditor should look at in a snapshot's access control.
+        """Findings about the access control in a snapshot, for an auditor to look at.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class FindingsMethods(Asked):
         managed: Iterable[str] = (),
         rules: Iterable[Check] = (),
     ) -> pd.DataFrame:
-        """What an auditor should look at, as a table: ``audit(...).to_frame()``.
+        """Findings about the access control in a snapshot as a table: ``audit(...).to_frame()``.
 
         ``audit`` also tells which checks were skipped, and why.
 
@@ -124,7 +124,7 @@ class FindingsMethods(Asked):
         )
 
     def exposure(self, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame:
-        """How many subjects hold which risky permission where.
+        """The number of subjects that hold each risky permission, by namespace.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class FindingsMethods(Asked):
         return exposure(self.snapshot(), include_defaults=include_defaults, members=members)
 
     def reach(self, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame:
-        """The subjects by what they could do.
+        """The subjects, ordered by the severity of what they can do.
 
         Parameters
         ----------

@@ -29,11 +29,11 @@ class Plugin(Protocol):
 
     @property
     def leaves_process(self) -> bool:
-        """Whether a call may wait for another process, whatever the request is."""
+        """True if a call may wait for another process, whatever the request is."""
         ...
 
     def handles(self, operation: Operation) -> bool:
-        """Whether the plugin wants to see writes of this kind. The answer is always the same."""
+        """True if the plugin wants to see writes of this kind. The answer is always the same."""
         ...
 
 
@@ -72,7 +72,7 @@ class Chain:
 
     @property
     def leaves_process(self) -> bool:
-        """Whether a plugin asks a service outside about what it sees."""
+        """True if a plugin asks a service outside about what it sees."""
         return any(plugin.leaves_process for plugin in self.plugins)
 
     def concerned(self, operation: Operation, resource: GroupResource) -> list[Plugin]:

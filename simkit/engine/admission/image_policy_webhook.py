@@ -39,7 +39,7 @@ class ImagePolicy:
     deny_ttl: float = 30.0
     backoff: float = 0.5
     default_allow: bool = False
-    """Whether pods pass where the service cannot be asked."""
+    """True if pods pass where the service cannot be asked."""
 
 
 class ImagePolicyWebhook:

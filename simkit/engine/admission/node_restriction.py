@@ -214,7 +214,7 @@ def _node(review: Review, node: str) -> None:
 
 
 def _forbidden(key: str) -> bool:
-    """Whether a label is not for nodes to set: one that steers pods, or an unknown one of the project's own."""
+    """True if a label is not for nodes to set: one that steers pods, or an unknown one of the project's own."""
     domain = key.rpartition("/")[0].split("/")[0]
     if _within(domain, _RESTRICTED):
         return True

@@ -54,12 +54,12 @@ def env_secrets(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def references_secrets(pod: Object) -> bool:
-    """Whether a pod mentions any secret."""
+    """True if a pod mentions any secret."""
     return any(True for _ in _secret_names(pod))
 
 
 def references_config_maps(pod: Object) -> bool:
-    """Whether a pod mentions any config map."""
+    """True if a pod mentions any config map."""
     for field in CONTAINER_LISTS:
         for container in at(pod, "spec", field) or ():
             if any(env.get("configMapRef") is not None for env in container.get("envFrom") or ()):

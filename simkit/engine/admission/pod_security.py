@@ -161,7 +161,7 @@ def _together(errors: Sequence[FieldError]) -> str:
 
 
 def _stricter(new: LevelVersion, old: LevelVersion) -> bool:
-    """Whether pods that were allowed may be forbidden now."""
+    """True if pods that were allowed may be forbidden now."""
     if new == old or new.level == "privileged":
         return False
     return new.minor != old.minor or new.stricter_than(old)
@@ -186,7 +186,7 @@ def _one_of_each_first(pods: Sequence[Object]) -> list[Object]:
 
 
 def _matters(pod: Object, old: Object) -> bool:
-    """Whether an update changes anything that checks look at: images, added containers, seccomp annotations."""
+    """True if an update changes anything that checks look at: images, added containers, seccomp annotations."""
     notes, former = annotations_of(pod), annotations_of(old)
     if notes.get(_SECCOMP_POD) != former.get(_SECCOMP_POD):
         return True

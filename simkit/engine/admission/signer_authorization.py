@@ -12,7 +12,7 @@ from simkit.meta.identity import Identity
 
 
 def is_authorized_for_signer(authorizer: Authorizer, identity: Identity, verb: str, signer: str) -> bool:
-    """Whether an identity has a verb on a signer: on its name, or on all signers of its domain."""
+    """True if an identity has a verb on a signer: on its name, or on all signers of its domain."""
     domain = signer.split("/")[0]
     return any(_may(authorizer, identity, verb, name) for name in (signer, f"{domain}/*"))
 

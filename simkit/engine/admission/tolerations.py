@@ -12,7 +12,7 @@ Toleration = Mapping[str, Any]
 
 
 def covers(wide: Toleration, narrow: Toleration) -> bool:
-    """Whether whatever the narrow one tolerates, the wide one tolerates too."""
+    """True if whatever the narrow one tolerates, the wide one tolerates too."""
     if wide == narrow:
         return True
     if wide.get("key", "") != narrow.get("key", "") and (wide.get("key") or wide.get("operator") != "Exists"):
@@ -46,5 +46,5 @@ def merged(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[To
 
 
 def all_within(tolerations: Sequence[Toleration], allowed: Sequence[Toleration]) -> bool:
-    """Whether each toleration is covered by an allowed one; nothing allowed means everything is."""
+    """True if each toleration is covered by an allowed one; nothing allowed means everything is."""
     return not allowed or all(any(covers(wide, one) for wide in allowed) for one in tolerations)

@@ -82,7 +82,7 @@ class WebhookAccessor:
     def may_match(
         self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
     ) -> bool:
-        """Whether any write of this kind could match, whatever its object."""
+        """True if any write of this kind could match, whatever its object."""
         return bool(self._rules) and self._constraints.may_match(reader, operation, resource, subresource)
 
     def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> Resource | None:
@@ -153,7 +153,7 @@ class WebhookIndex:
         return [entry.object for entry in self._store.scan(kind)]
 
     def any(self) -> bool:
-        """Whether there is any webhook."""
+        """True if there is any webhook."""
         return self._view.now().any
 
     def concerned(
@@ -175,7 +175,7 @@ class WebhookIndex:
         return view.candidates.of(reader.catalogue, (kind, operation, resource, subresource), find)
 
     def concerns(self, reader: ClusterReader, resource: GroupVersionResource, subresource: str) -> bool:
-        """Whether any webhook could want to see writes of a resource."""
+        """True if any webhook could want to see writes of a resource."""
         return self.any() and any(
             self.concerned(kind, reader, operation, resource, subresource)
             for kind in (MUTATING, VALIDATING)

@@ -69,7 +69,7 @@ class ProxiedStream:
         return []
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Whether something came within some seconds."""
+        """True if something came within some seconds."""
         with self._room:
             self._room.wait_for(lambda: bool(self._ready) or self.closed, timeout)
             return bool(self._ready)

@@ -29,7 +29,7 @@ class _List(BaseModel):
 
 
 def is_resource_list(document: Mapping[str, Any]) -> bool:
-    """Whether a document has the rows, fields and types of an APIResourceList.
+    """True if a document has the rows, fields and types of an APIResourceList.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def bearer_token(headers: Headers) -> str:
 
 
 def has_extra_space(headers: Headers) -> bool:
-    """Whether a bearer token is not seen because it stands behind two spaces.
+    """True if a bearer token is not seen because it stands behind two spaces.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def protocol_token(headers: Headers) -> str:
 
 
 def asks_for_websocket(headers: Headers) -> bool:
-    """Whether a request wants to go on as a WebSocket."""
+    """True if a request wants to go on as a WebSocket."""
     upgrade, connection = headers.get("upgrade"), headers.get("connection")
     if not upgrade or not connection or upgrade[0].lower() != "websocket":
         return False

@@ -68,7 +68,7 @@ class BootstrapTokens:
 
 
 def expired(secret: Object, now: float) -> bool:
-    """Whether a token secret is past its expiration. One that cannot be read counts as past, a missing one does not."""
+    """True if a token secret is past its expiration. One that cannot be read counts as past, a missing one does not."""
     text = secret_value(secret, "expiration")
     if not text:
         return False

@@ -39,7 +39,7 @@ class GeneratedKey:
 
     @property
     def is_made(self) -> bool:
-        """Whether anybody has asked for a token yet; before, no token can be good."""
+        """True if anybody has asked for a token yet; before, no token can be good."""
         return self._made is not None
 
     def made(self) -> Issuer:

@@ -35,7 +35,7 @@ class PublishedKey:
     algorithm: str = ""
 
     def fits(self, algorithm: str, identifier: str) -> bool:
-        """Whether a token with this header may have been signed by the key."""
+        """True if a token with this header may have been signed by the key."""
         if identifier and self.identifier and identifier != self.identifier:
             return False
         if self.algorithm not in ("", algorithm):
@@ -45,7 +45,7 @@ class PublishedKey:
         return CURVES.get(self.key.curve.name) == algorithm
 
     def verifies(self, algorithm: str, signature: bytes, signed: bytes) -> bool:
-        """Whether the signature over the bytes was made by this key with an algorithm that fits it."""
+        """True if the signature over the bytes was made by this key with an algorithm that fits it."""
         return SIGNATURES[algorithm].verify(signed, self.key, signature)
 
 

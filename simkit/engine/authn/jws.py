@@ -51,7 +51,7 @@ class VerificationKey:
     identifier: str
 
     def verifies(self, signature: bytes, signed: bytes) -> bool:
-        """Whether the signature over the bytes was made by this key."""
+        """True if the signature over the bytes was made by this key."""
         return SIGNATURES[self.algorithm].verify(signed, self.key, signature)
 
     def jwk(self) -> dict[str, str]:
@@ -71,7 +71,7 @@ class Parsed:
     signed: bytes
 
     def verified_by(self, keys: Sequence[VerificationKey]) -> bool:
-        """Whether one of the keys made the signature, with the algorithm that this key is for."""
+        """True if one of the keys made the signature, with the algorithm that this key is for."""
         identifier, algorithm = self.header.get("kid"), self.header.get("alg")
         fitting = [key for key in keys if key.algorithm == algorithm]
         named = [key for key in fitting if key.identifier == identifier]

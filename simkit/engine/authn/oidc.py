@@ -69,7 +69,7 @@ class Provider:
         self._lock = Lock()
 
     def verifies(self, token: Parsed, algorithms: Sequence[str]) -> bool:
-        """Whether the issuer signed the token, by one of these algorithms. Raises TokenRefused."""
+        """True if the issuer signed the token, by one of these algorithms. Raises TokenRefused."""
         algorithm, identifier = token.header.get("alg"), token.header.get("kid") or ""
         if not isinstance(algorithm, str) or algorithm not in algorithms or token.header.get("crit"):
             raise TokenRefused("oidc: verify token: the signing algorithm is not accepted")

@@ -35,7 +35,7 @@ class OIDCOptions:
 
     @property
     def given(self) -> bool:
-        """Whether a provider was named."""
+        """True if a provider was named."""
         return bool(self.issuer_url or self.client_id)
 
     @property

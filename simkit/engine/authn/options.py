@@ -86,7 +86,7 @@ class Authentication:
     longest: int = 0
     """Seconds that a service account token may last; 0 for no limit."""
     extends: bool = True
-    """Whether mounted tokens get a year."""
+    """True if mounted tokens get a year."""
     issuer_url: str = ""
     """The issuer of tokens (``iss``)."""
     jwks_uri: str = ""

@@ -38,7 +38,7 @@ class Union:
         self._members = tuple(members)
         self._anonymous = anonymous
         self.leaves_process = any(member.leaves_process for member in members)
-        """Whether finding out who asks may wait for a service outside."""
+        """True if finding out who asks may wait for a service outside."""
 
     def preceded_by(self, first: Authenticator) -> Union:
         """The same with one more member, which is asked first."""

@@ -46,7 +46,7 @@ class Policy:
     path: str = ""
 
     def names(self, identity: Identity) -> bool:
-        """Whether the policy is about somebody: user and group, where both are given, must fit."""
+        """True if the policy is about somebody: user and group, where both are given, must fit."""
         if self.user not in ("", "*", identity.user):
             return False
         if self.group not in ("", "*") and self.group not in identity.groups:
@@ -54,7 +54,7 @@ class Policy:
         return bool(self.user or self.group)
 
     def matches(self, ask: Attributes) -> bool:
-        """Whether the policy allows what is asked."""
+        """True if the policy allows what is asked."""
         if not self.names(ask.identity) or (self.readonly and ask.verb not in _READING):
             return False
         if not ask.is_resource:

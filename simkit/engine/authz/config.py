@@ -96,7 +96,7 @@ class ReloadingAuthorizer:
 
     @property
     def leaves_process(self) -> bool:
-        """Whether a question may wait for a service outside."""
+        """True if a question may wait for a service outside."""
         return self._file.known.leaves_process
 
     @property

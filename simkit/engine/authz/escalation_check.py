@@ -44,7 +44,7 @@ class RoleGuard:
 
     @property
     def leaves_process(self) -> bool:
-        """Whether its questions to the authorizer may wait for another process."""
+        """True if its questions to the authorizer may wait for another process."""
         return self._authorizer.leaves_process
 
     def check_role(self, identity: Identity, role: Object, old: Object | None, *, requested_name: str = "") -> None:

@@ -43,7 +43,7 @@ class MatchConditions:
         self._programs = tuple(programs)
 
     def hold(self, spec: Mapping[str, Any]) -> bool:
-        """Whether all are true. One that is false decides, whatever the others are; raises ConditionsError."""
+        """True if all are true. One that is false decides, whatever the others are; raises ConditionsError."""
         from simkit.language.cel.environment import CALL_LIMIT, BudgetExceeded, EvaluationError
 
         bindings = {"request": complete(spec)}

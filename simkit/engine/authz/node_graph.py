@@ -81,7 +81,7 @@ class NodeGraph:
         return other
 
     def related(self, node: str, key: Key) -> bool:
-        """Whether a node has to do with an object."""
+        """True if a node has to do with an object."""
         if key.resource in (ATTACHMENTS, SLICES):
             return self._attached.get(key) == node
         if key.resource == VOLUMES:

@@ -28,7 +28,7 @@ class UnionAuthorizer:
 
     @property
     def leaves_process(self) -> bool:
-        """Whether one of them may wait for another process."""
+        """True if one of them may wait for another process."""
         return any(authorizer.leaves_process for authorizer in self._authorizers)
 
     def authorize(self, ask: Attributes) -> Decision:

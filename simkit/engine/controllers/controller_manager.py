@@ -62,7 +62,7 @@ class Controller(Protocol):
         ...
 
     def concerns(self, change: Change) -> bool:
-        """Whether a change concerns it."""
+        """True if a change concerns it."""
         ...
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
@@ -168,7 +168,7 @@ class ControllerManager:
         )
 
     def _round(self, failures: list[Exception]) -> bool:
-        """Whether anybody had something to do; who fails is tried again with back-off."""
+        """True if anybody had something to do; who fails is tried again with back-off."""
         through = self._store.revision
         concerned = self._concerned()
         self._seen, self._first = through, False

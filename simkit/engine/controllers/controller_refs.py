@@ -36,7 +36,7 @@ class ClaimRules:
     """The finalizer that adopted objects get, and that released ones lose."""
 
     def takes(self, obj: Object) -> bool:
-        """Whether an object is to be the owner's."""
+        """True if an object is to be the owner's."""
         return self.selector.matches(labels_of(obj)) and self.member(obj)
 
 

@@ -127,7 +127,7 @@ class CronJobController(ResourceWatcher):
         return firing
 
     def _knows_zone(self, client: Client, owner: Object) -> bool:
-        """Whether the time zone is known; a warning is told of one that is not."""
+        """True if the time zone is known; a warning is told of one that is not."""
         zone = at(owner, "spec", "timeZone")
         if not zone or is_zone(zone):
             return True
@@ -138,7 +138,7 @@ class CronJobController(ResourceWatcher):
         self._events.event(client, owner, reason, text, warning=True)
 
     def _may_start(self, client: Client, owner: Object, made: Sequence[Object], status: dict[str, Any]) -> bool:
-        """Whether another job may run now; with the policy Replace the running ones are removed."""
+        """True if another job may run now; with the policy Replace the running ones are removed."""
         active, policy = status.get("active") or (), at(owner, "spec", "concurrencyPolicy")
         if policy == "Forbid" and active:
             text = "Not starting job because prior execution is running and concurrency policy is Forbid"

@@ -220,7 +220,7 @@ class GarbageCollector:
 
 
 def _done(response: Response) -> bool:
-    """Whether nothing is left to do: it worked, or a change that is still to be heard of came first."""
+    """True if nothing is left to do: it worked, or a change that is still to be heard of came first."""
     return response.succeeded or response.status in (404, 409)
 
 

@@ -131,7 +131,7 @@ class JobController(ResourceWatcher):
         self._tell(client, progress, end, suspended=bool(at(progress.job, "spec", "suspend")))
 
     def _note(self, client: Client, progress: Progress) -> bool:
-        """Whether it could be written down which pods are to be counted; the job has these notes from now on."""
+        """True if it could be written down which pods are to be counted; the job has these notes from now on."""
         status = dict(progress.job.get("status") or {})
         status["uncountedTerminatedPods"] = {name: list(uids) for name, uids in progress.uncounted.items() if uids}
         status |= _indexes(progress)
@@ -253,7 +253,7 @@ def _ended(progress: Progress) -> list[Object]:
 
 
 def _is_over(pod: Object, counted: set[str], progress: Progress) -> bool:
-    """Whether a tracked pod is not needed any more: it is counted, or its end does not count."""
+    """True if a tracked pod is not needed any more: it is counted, or its end does not count."""
     if jobs.uid_of(pod) in counted:
         return True
     ended = has_ended(pod)

@@ -60,7 +60,7 @@ class LegacyTokenCleaner(ResourceWatcher):
         return self._clock.now() + _DAY
 
     def _is_old(self, lister: Lister, secret: Object) -> bool:
-        """Whether it would be known if somebody had used the token for a year."""
+        """True if it would be known if somebody had used the token for a year."""
         now, tracking = self._clock.now(), lister.get(_TRACKING)
         since = at(tracking, "data", "since") or ""
         if not _DATE.fullmatch(since) or moment(f"{since}T00:00:00Z") > now - _PATIENCE:
@@ -84,7 +84,7 @@ class LegacyTokenCleaner(ResourceWatcher):
 
 
 def _is_own(lister: Lister, secret: Object) -> bool:
-    """Whether the account names the secret: that is how tokens were made once without being asked for."""
+    """True if the account names the secret: that is how tokens were made once without being asked for."""
     owner = annotations_of(secret).get(ACCOUNT, "")
     account = lister.get(Key(SERVICE_ACCOUNTS, metadata(secret)["namespace"], owner)) if owner else None
     return name_of(secret) in [each.get("name") for each in at(account, "secrets") or ()]

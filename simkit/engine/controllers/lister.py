@@ -51,5 +51,5 @@ def uid_of(obj: Object) -> str:
 
 
 def is_terminating(obj: Object) -> bool:
-    """Whether an object is under deletion."""
+    """True if an object is under deletion."""
     return bool(metadata(obj).get("deletionTimestamp"))

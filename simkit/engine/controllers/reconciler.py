@@ -48,7 +48,7 @@ class Reconciler(Protocol):
         ...
 
     def concerns(self, change: Change) -> bool:
-        """Whether a change may concern it. Asked of every change, so it must be quick."""
+        """True if a change may concern it. Asked of every change, so it must be quick."""
         ...
 
     def resume_from(self, other: Any) -> None:

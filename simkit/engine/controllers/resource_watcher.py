@@ -15,7 +15,7 @@ class ResourceWatcher:
         self.watches = frozenset(resources)
 
     def concerns(self, change: Change) -> bool:
-        """Whether the changed object is of one of them."""
+        """True if the changed object is of one of them."""
         return change.entry.key.resource in self.watches
 
     def resume_from(self, other: Any) -> None:

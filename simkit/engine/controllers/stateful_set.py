@@ -173,7 +173,7 @@ class StatefulSetController(ResourceWatcher):
             expect(response, 404, 409)
 
     def _serves(self, scene: _Scene, pod: Object) -> bool:
-        """Whether a pod is far enough for the next one."""
+        """True if a pod is far enough for the next one."""
         start = available_from(pod, at(scene.owner, "spec", "minReadySeconds") or 0) if _is_running(pod) else None
         return start is not None and start <= self._clock.now()
 
@@ -274,7 +274,7 @@ class StatefulSetController(ResourceWatcher):
 
 
 def _is_named(owner: Object, pod: Object) -> bool:
-    """Whether a pod has a name that the set would give."""
+    """True if a pod has a name that the set would give."""
     parent, _, number = name_of(pod).rpartition("-")
     return parent == name_of(owner) and parse_int(number, bits=32) is not None
 
@@ -296,7 +296,7 @@ def _revision_of(pod: Object) -> str:
 
 
 def _needs_current(scene: _Scene, number: int) -> bool:
-    """Whether a pod that has to be made anew still gets the old template."""
+    """True if a pod that has to be made anew still gets the old template."""
     if at(scene.owner, "spec", "updateStrategy", "type") == "OnDelete":
         return False
     partition = scene.partition

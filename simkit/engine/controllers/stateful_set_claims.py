@@ -63,7 +63,7 @@ class StatefulSetClaims:
 
 
 def stale(lister: Lister, owner: Object, number: int) -> bool:
-    """Whether a claim still goes with an earlier pod of a number."""
+    """True if a claim still goes with an earlier pod of a number."""
     if (at(owner, *_POLICY, "whenScaled") or "Retain") == "Retain":
         return False
     named = (each.get("name") for found in _present(lister, owner, number) for each in owners_of(found))

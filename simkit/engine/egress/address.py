@@ -24,7 +24,7 @@ class Peer:
     certificate: bytes = b""
     key: bytes = b""
     tls: bool = True
-    """Whether the server is reached over TLS; without it nothing proves who answers."""
+    """True if the server is reached over TLS; without it nothing proves who answers."""
 
     def __repr__(self) -> str:
         return f"<Peer {self.name} at {self.host}:{self.port}>"

@@ -31,7 +31,7 @@ class CallFailed(Exception):
 
     @property
     def worth_repeating(self) -> bool:
-        """Whether the same call may succeed in a moment."""
+        """True if the same call may succeed in a moment."""
         return self.status in (429, 500, 503, 504)
 
 

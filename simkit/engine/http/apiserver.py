@@ -32,11 +32,11 @@ class QueuedRequest:
         self._handled, self._ticket = handled, handled.context.ticket
 
     def on_ready(self, callback: Callable[[], None]) -> None:
-        """Have a callback called, in any thread, once there is room or the wait is given up."""
+        """Register a callback, called in any thread, for when there is a seat or the wait is given up."""
         self._ticket.on_settled(callback)
 
     def give_up(self, *, gone: bool = False) -> None:
-        """Wait no longer; ``gone`` says that the client does not either."""
+        """End the wait; ``gone`` says that the client has disconnected."""
         self._ticket.give_up("cancelled" if gone else "time-out")
 
     def go_on(self) -> Response:
@@ -47,22 +47,22 @@ class QueuedRequest:
 
 
 class AuthorizedRequest:
-    """A request that its sender may make, whose body is still to come. It has no room yet."""
+    """An authorized request whose body is still to come. It holds no seat yet."""
 
     def __init__(self, handled: HandledRequest) -> None:
         self._handled = handled
 
     def receive(self, body: bytes) -> Response | QueuedRequest:
-        """The answer to the request with its body, or what has to be waited for."""
+        """The answer to the request with its body, or the wait for a seat."""
         self._handled.receive_body(body)
         return self._handled.serve() or QueuedRequest(self._handled)
 
     def fail(self, error: StatusError) -> Response:
-        """The answer to a request whose body did not come as it should."""
+        """The answer to a request whose body could not be read."""
         return self._handled.fail(error)
 
     def give_up(self, *, gone: bool = False) -> None:
-        """The client went away in the midst of its request."""
+        """End the request, because the client disconnected."""
         self._handled.fail(unexplained("unexpected EOF"))
 
 
@@ -74,16 +74,16 @@ class APIServerHandler:
         self._refusing = False
 
     def prepare(self) -> None:
-        """Tell by the health checks that the server is about to end."""
+        """Make readiness checks fail, because the server is about to shut down."""
         self._engine.stopping = True
 
     def refuse(self) -> None:
-        """Answer requests from now on with the advice to come again, but for those about health."""
+        """Answer all further requests with 429 and Retry-After, except health checks."""
         self._refusing = True
 
     @property
     def busy(self) -> bool:
-        """Whether requests are under way."""
+        """True if requests are being handled."""
         return bool(self._engine.limits.reading or self._engine.limits.mutating)
 
     def answer(self, request: Request) -> Response | QueuedRequest:
@@ -94,7 +94,7 @@ class APIServerHandler:
         return handled.serve() or QueuedRequest(handled)
 
     def enter(self, request: Request) -> Response | AuthorizedRequest:
-        """The refusal of an unauthenticated or forbidden request, or what takes its body."""
+        """The refusal of an unauthenticated or forbidden request, or the request that takes its body."""
         if self._refuses(request):
             return _leaving()
         handled = HandledRequest(self._engine, request)
@@ -104,7 +104,7 @@ class APIServerHandler:
         return self._refusing and not request.path.startswith(_HEALTH)
 
     def blocking(self, request: Request) -> bool:
-        """Whether the request waits for a service outside, or for a revision that has not come yet."""
+        """True if the request waits for a service outside, or for a revision that has not come yet."""
         if self._engine.leaves_process or self._engine.request_leaves_process(request):
             return True
         if not request.query:

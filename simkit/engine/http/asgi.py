@@ -100,7 +100,7 @@ class Application:
         *,
         cut: Cut = None,
     ) -> None:
-        """Have a step of the engine give the answer, on a worker thread where that may block, and send it."""
+        """Run a step of the engine, on a worker thread where it may block, and send its answer."""
         response = await self._step(request, step)
         if isinstance(response, Response):
             await self.finish(request, response, receive, send, cut=cut)
@@ -110,7 +110,7 @@ class Application:
     async def resume(
         self, request: Request, waiting: QueuedRequest, receive: Receive, send: Send, *, cut: Cut = None
     ) -> None:
-        """Wait for room without a thread, then have the request answered."""
+        """Wait for a seat without a thread, then run the request."""
         loop = asyncio.get_running_loop()
         ready = loop.create_future()
 
@@ -130,11 +130,11 @@ class Application:
         await self.finish(request, response, receive, send, cut=cut)
 
     async def _step(self, request: Request, step: Callable[[], T]) -> T | Response:
-        """Returns the result of a step of the engine, on a worker thread where it may block."""
+        """The result of a step of the engine, on a worker thread where it may block."""
         return await self._elsewhere(request, step) if self.engine.blocking(request) else step()
 
     async def _elsewhere(self, request: Request, step: Callable[[], T]) -> T | Response:
-        """Returns the result of a step on a worker thread, or the refusal of a request that takes too long."""
+        """The result of a step on a worker thread, or the refusal of a request that takes too long."""
         future = asyncio.get_running_loop().run_in_executor(self._threads, step)
         try:
             return await asyncio.wait_for(asyncio.shield(future), self._patience_with(request))
@@ -143,14 +143,14 @@ class Application:
             return error_response(too_late())
 
     def _patience_with(self, request: Request) -> float:
-        """Seconds that a request may take: what it asks for, if that is less than what is usual."""
+        """Seconds that a request may take: its own timeout, if that is less than the default."""
         wanted = _timeout(request.option("timeout")) if "timeout" in request.query else 0
         return min(wanted, self._patience) if wanted > 0 else self._patience
 
     async def finish(
         self, request: Request, response: Response, receive: Receive, send: Send, *, cut: Cut = None
     ) -> None:
-        """Send an answer that the engine has given; ``cut`` ends the connection of who does not read it."""
+        """Send an answer of the engine; ``cut`` ends the connection of a client that does not read it."""
         if response.stream is not None:
             await self._deliver(request, response, receive, send, cut)
             return
@@ -162,7 +162,7 @@ class Application:
         await send({"type": "http.response.body", "body": body, "more_body": False})
 
     def compresses(self, request: Request, response: Response) -> bool:
-        """Whether the body of this answer goes out in gzip form."""
+        """True if the body of this answer is compressed."""
         return self._compress and compression.wanted(request, response)
 
     async def _compressed(self, body: bytes) -> bytes:
@@ -189,7 +189,7 @@ class Application:
         return self._wakers.get(loop) or self._wakers.setdefault(loop, LoopBroadcaster(loop))
 
     def end_streams(self, over: float = 0.0) -> None:
-        """End all watches cleanly, from the loop's thread, because the server stops; one by one over some seconds."""
+        """End all watches over some seconds, from the loop's thread, because the server stops."""
         self._stopping = True
         deliveries = tuple(self._deliveries)
         for number, delivery in enumerate(deliveries):
@@ -199,12 +199,12 @@ class Application:
                 delivery.stop()
 
     def close(self) -> None:
-        """Let go of the worker threads; requests that still run on them are not waited for."""
+        """Release the worker threads without waiting for requests that still run on them."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _timeout(text: str) -> float:
-    """Seconds that a length of time stands for; 0 for a text that is none, which the engine refuses."""
+    """Seconds of a duration text; 0 for a text that is no duration, which the engine refuses."""
     try:
         return seconds(text)
     except ValueError:
@@ -212,7 +212,7 @@ def _timeout(text: str) -> float:
 
 
 def _let_go(future: asyncio.Future[Any]) -> None:
-    """Close what came too late for anybody to read it."""
+    """Close a stream that came after its reader had gone."""
     if future.cancelled() or future.exception() is not None:
         return
     late = future.result()
@@ -237,7 +237,7 @@ def _request(scope: Scope) -> Request:
 
 
 def _may_have_body(request: Request) -> bool:
-    """Whether a body may follow the headers; not every version of HTTP announces it in them."""
+    """True if a body may follow the headers; not every version of HTTP announces it in them."""
     return request.method not in _READING or not _LENGTHS.isdisjoint(request.headers)
 
 
@@ -248,7 +248,7 @@ def _chain(extensions: Mapping[str, Any]) -> tuple[bytes, ...]:
 
 
 async def _read(exchange: Exchange, receive: Receive) -> bool:
-    """Bring the body to an exchange, of one that is too long only the beginning; whether the client is still there."""
+    """Read the body into an exchange, of a too long one only the beginning; True if the client is still connected."""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":

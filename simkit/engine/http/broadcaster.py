@@ -1,4 +1,4 @@
-"""One wake-up of an event loop for all watches that wait in it, however often writers report news."""
+"""One wake-up of an event loop for all its waiting watches, for any number of writes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Signal = asyncio.Future[None]
 
 
 class LoopBroadcaster:
-    """Belongs to one event loop. ``wake`` may be called from any thread; the rest only from the loop's own.
+    """The wake-ups of one event loop. ``wake`` may be called from any thread; the rest only from the loop's own.
 
     However many streams wait and however often ``wake`` is called, the loop is interrupted once until it has run them.
     """
@@ -19,7 +19,7 @@ class LoopBroadcaster:
         self._waiting: dict[Signal, None] = {}
 
     def wake(self) -> None:
-        """Have every waiting stream look for news soon."""
+        """Make every waiting stream poll soon."""
         if self._due:
             return
         self._due = True
@@ -35,7 +35,7 @@ class LoopBroadcaster:
             resolve(signal)
 
     async def news(self, signal: Signal, timeout: float) -> None:
-        """Return when the signal is resolved, which the next wake-up does, or after some seconds."""
+        """Return at the next wake-up, or after some seconds."""
         self._waiting[signal] = None
         timer = self._loop.call_later(timeout, resolve, signal)
         try:
@@ -46,6 +46,6 @@ class LoopBroadcaster:
 
 
 def resolve(signal: Signal) -> None:
-    """Let whoever awaits the signal go on."""
+    """Wake the coroutine that awaits the signal."""
     if not signal.done():
         signal.set_result(None)

@@ -36,7 +36,7 @@ _CENTURY: Final = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo
 
 @dataclass(frozen=True, slots=True)
 class CertificateFiles:
-    """Paths of a server's files: its authority, its own certificate, an administrator's, the key that signs tokens."""
+    """Paths of a server's files: the authority, its own certificate, an administrator's, the key that signs tokens."""
 
     authority: Path
     certificate: Path
@@ -55,7 +55,7 @@ def default_folder() -> Path:
 def ensure_certificates(
     folder: Path | None = None, *, hosts: Sequence[str] = (), clock: Clock | None = None
 ) -> CertificateFiles:
-    """The files of a folder, made where they are missing, do not fit together or end within a month.
+    """The files of a folder, created where they are missing, do not belong together or expire within a month.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def server_names(hosts: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 class _Folder:
-    """One folder of certificates, at a span of time in which all of them must be valid."""
+    """One folder of certificates, and the span of time in which all of them must be valid."""
 
     def __init__(self, path: Path, first: datetime, last: datetime) -> None:
         self._path, self._first, self._last = path, first, last
@@ -158,7 +158,7 @@ class _Folder:
 
 
 def write_private(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Put a file in place as a whole: nobody ever sees half of it, and its mode is right from the beginning."""
+    """Write a file atomically, with its mode set from the beginning."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -173,7 +173,8 @@ def write_private(path: Path, content: bytes, *, mode: int = 0o600) -> None:
 if sys.platform == "win32":
 
     def _locked(folder: Path) -> contextlib.AbstractContextManager[None]:
-        """No lock between processes on this platform; files are still replaced as a whole."""
+        """A context without a lock, for platforms that have no locks between processes; files are still replaced
+        atomically."""
         return contextlib.nullcontext()
 
 else:

@@ -15,13 +15,13 @@ from simkit.meta.message import Request, Response
 THRESHOLD: Final = 128 * 1024
 """Bytes above which a body is compressed for those who accept it."""
 INLINE: Final = 1024 * 1024
-"""Bytes up to which compressing is too short a work to be worth another thread."""
+"""Bytes up to which a body is compressed in the event loop's own thread."""
 _LEVEL: Final = 1
 _GZIP_WRAPPER: Final = 16 + zlib.MAX_WBITS
 
 
 def wanted(request: Request, response: Response) -> bool:
-    """Whether the answer is large enough, the client takes gzip, and nobody encoded the body before.
+    """True if the answer is large enough, the client accepts gzip, and the body is not encoded already.
 
     Notes
     -----

@@ -24,7 +24,7 @@ _HEADERS: Final = (
 
 
 def compile_origins(texts: Sequence[str]) -> list[re.Pattern[str]]:
-    """The origins that are meant. Raises SimkitError for an expression that is wrong, or fits more than one thinks."""
+    """The compiled patterns of origins. Raises SimkitError for an expression that is wrong or matches too much."""
     import re2
 
     found = []
@@ -45,7 +45,7 @@ def _wrong(text: str, why: str) -> SimkitError:
 
 
 class CORSHandler:
-    """An engine whose answers tell browsers that pages of some origins may read them.
+    """A handler that adds CORS headers for allowed origins.
 
     A browser's question whether it may ask at all is answered here; everything else is decided by the engine.
     """
@@ -54,7 +54,7 @@ class CORSHandler:
         self._engine, self._allowed = engine, tuple(allowed)
 
     def answer(self, request: Request) -> Response | QueuedRequest:
-        """The engine's answer, with the headers of an origin that is allowed."""
+        """The engine's answer, with headers for an allowed origin."""
         headers = self._headers(request.header("origin"))
         if headers and request.method == "OPTIONS":
             return _preflight(headers)
@@ -62,7 +62,7 @@ class CORSHandler:
         return _told_later(response, headers) if headers else response
 
     def enter(self, request: Request) -> Response | AuthorizedRequest:
-        """The engine's refusal or entrance, whose answers get the headers of an origin that is allowed."""
+        """The engine's refusal or authorized request, whose answers get headers for an allowed origin."""
         headers = self._headers(request.header("origin"))
         if headers and request.method == "OPTIONS":
             return _preflight(headers)
@@ -72,7 +72,7 @@ class CORSHandler:
         return _told(entered, headers) if isinstance(entered, Response) else _Entered(entered, headers)
 
     def blocking(self, request: Request) -> bool:
-        """The engine's answer."""
+        """The engine's own answer to the same question."""
         return self._engine.blocking(request)
 
     def _headers(self, origin: str) -> list[tuple[str, str]]:
@@ -101,7 +101,7 @@ def _told(response: Response, headers: list[tuple[str, str]]) -> Response:
 
 
 class _Entered:
-    """An entrance whose answers get the headers."""
+    """An authorized request whose answers get the headers."""
 
     def __init__(self, entered: AuthorizedRequest, headers: list[tuple[str, str]]) -> None:
         self._entered, self._headers = entered, headers
@@ -117,7 +117,7 @@ class _Entered:
 
 
 class _Waiting:
-    """A wait whose answer gets the headers."""
+    """A queued request whose answer gets the headers."""
 
     def __init__(self, waiting: QueuedRequest, headers: list[tuple[str, str]]) -> None:
         self._waiting, self._headers = waiting, headers

@@ -1,4 +1,4 @@
-"""One request without input and output: a driver brings its bytes, the exchange says what is to be answered.
+"""One request without input and output: a driver brings its bytes, and the exchange gives the answer.
 
 The states follow each other in one order: the head is known, ``begin`` (may the sender make the request), the body
 arrives in parts, ``finish`` (the answer, or the wait for a seat). ``fail`` and ``give_up`` end an exchange early.
@@ -16,7 +16,7 @@ from simkit.meta.errors import StatusError, too_large
 from simkit.meta.message import BODY_LIMIT, Request, Response
 
 READ_ON: Final = 64 * 1024 * 1024
-"""Bytes of a body above its limit that are still read and dropped, so that the client gets to see the refusal."""
+"""Bytes beyond the limit of a body that are still read and dropped, so that the client can read the refusal."""
 
 
 class Exchange:
@@ -38,7 +38,7 @@ class Exchange:
 
     @property
     def begun(self) -> bool:
-        """Whether the sender was found to be allowed to make the request, before its body was there."""
+        """True if the request was authorized before its body arrived."""
         return self._authorized is not None
 
     def begin(self, request: Request) -> Response | Exchange:
@@ -50,14 +50,14 @@ class Exchange:
         return self
 
     def take(self, part: bytes) -> bool:
-        """Take a part of the body; whether more of it should be read. Of one that is too long, only a part is kept."""
+        """Take a part of the body; True if more should be read. Of a too long body only a part is kept."""
         if self._size <= BODY_LIMIT:
             self._parts.append(part)
         self._size += len(part)
         return self._size <= READ_ON
 
     def taken(self) -> list[bytes]:
-        """The parts of the body so far, which the exchange lets go of."""
+        """Take the parts of the body so far out of the exchange."""
         parts, self._parts = self._parts, []
         return parts
 
@@ -70,7 +70,7 @@ class Exchange:
         return self._handler.answer(replace(request, body=body) if body else request)
 
     def fail(self, error: StatusError) -> Response:
-        """The answer to a request whose body did not come, or came too slowly."""
+        """The answer to a request whose body did not arrive, or arrived too slowly."""
         authorized, self._authorized, self._parts = self._authorized, None, []
         return error_response(error) if authorized is None else authorized.fail(error)
 
@@ -79,7 +79,7 @@ class Exchange:
         return self.fail(too_large(BODY_LIMIT))
 
     def give_up(self, *, gone: bool = False) -> None:
-        """End the exchange without an answer, since the client went away."""
+        """End the exchange without an answer, because the client disconnected."""
         authorized, self._authorized = self._authorized, None
         if authorized is not None:
             authorized.give_up(gone=gone)

@@ -10,33 +10,33 @@ from simkit.meta.message import Request, Response
 
 
 class WatchStream(Protocol):
-    """A watch as the engine hands it out in ``Response.stream``. An implementation must not queue for its reader."""
+    """A watch from the engine, in ``Response.stream``. An implementation must not queue for its reader."""
 
     @property
     def closed(self) -> bool:
-        """Whether nothing more will come; frames that are ready can still be polled."""
+        """True if no more frames will come; frames that are ready can still be polled."""
         ...
 
     @property
     def deadline(self) -> float | None:
-        """Seconds from the start after which the stream ends by itself; None: the server decides."""
+        """Seconds from the start after which the stream ends; None: the server decides."""
         ...
 
     @property
     def blocks(self) -> bool:
-        """Whether ``poll`` may wait for a service outside, so that it must not run in an event loop's thread."""
+        """True if ``poll`` may wait for a service outside, so that it must not run in an event loop's thread."""
         ...
 
     def poll(self, limit: int = 512) -> list[bytes]:
-        """Encoded frames that are ready, never waiting for more; an empty list when there are none."""
+        """Encoded frames that are ready, without waiting; an empty list if there are none."""
         ...
 
     def bookmark(self) -> list[bytes]:
-        """A frame that tells the reader how far it is, where it wants such frames and got further."""
+        """A bookmark frame, if the reader asked for them and the resource version has advanced."""
         ...
 
     def on_change(self, callback: Callable[[], None]) -> object:
-        """Have a callback called in the writer's thread when there may be something to poll.
+        """Register a callback, called in the writer's thread, for when there may be something to poll.
 
         An implementation should call equal callbacks of several streams once for a batch of writes.
         """
@@ -48,7 +48,7 @@ class WatchStream(Protocol):
 
 
 class QueuedRequest(Protocol):
-    """A request that waits for room."""
+    """A request that waits for a seat."""
 
     @property
     def patience(self) -> float:
@@ -56,11 +56,12 @@ class QueuedRequest(Protocol):
         ...
 
     def on_ready(self, callback: Callable[[], None]) -> None:
-        """Have a callback called, in any thread, once it can go on: there is room, or the wait was given up."""
+        """Register a callback, called in any thread, for when it can go on: there is a seat, or the wait was given
+        up."""
         ...
 
     def give_up(self, *, gone: bool = False) -> None:
-        """Wait no longer; ``gone`` says that the client does not either."""
+        """End the wait; ``gone`` says that the client has disconnected."""
         ...
 
     def go_on(self) -> Response:
@@ -69,10 +70,10 @@ class QueuedRequest(Protocol):
 
 
 class AuthorizedRequest(Protocol):
-    """A request that may be made, whose body is still to come. One of its methods is called, once."""
+    """An authorized request whose body is still to come. One of its methods is called, once."""
 
     def receive(self, body: bytes) -> Response | QueuedRequest:
-        """The answer to the request with its body, or its wait for room."""
+        """The answer to the request with its body, or its wait for a seat."""
         ...
 
     def fail(self, error: StatusError) -> Response:
@@ -80,7 +81,7 @@ class AuthorizedRequest(Protocol):
         ...
 
     def give_up(self, *, gone: bool = False) -> None:
-        """Nobody is there any more to be answered."""
+        """End the request, because the client disconnected."""
         ...
 
 
@@ -88,13 +89,13 @@ class Handler(Protocol):
     """A server without a network. An implementation must not raise: errors are answers too."""
 
     def enter(self, request: Request) -> Response | AuthorizedRequest:
-        """The refusal of a request that its sender may not make, before its body is read, or what takes the body."""
+        """The refusal of a request before its body is read, or the authorized request, which takes the body."""
         ...
 
     def answer(self, request: Request) -> Response | QueuedRequest:
-        """The answer to one request, or its wait for room. May be called from several threads."""
+        """The answer to one request, or its wait for a seat. May be called from several threads."""
         ...
 
     def blocking(self, request: Request) -> bool:
-        """Whether answering may wait for something outside, so that it must not run in an event loop's thread."""
+        """True if answering may wait for something outside, so that it must not run in an event loop's thread."""
         ...

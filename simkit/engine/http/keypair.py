@@ -26,7 +26,7 @@ class KeyPair:
 
     @classmethod
     def load(cls, certificate: bytes, key: bytes) -> KeyPair:
-        """The pair of two PEM texts. Raises ValueError where they are none, or do not belong together."""
+        """The pair in two PEM texts. Raises ValueError if they are not a pair."""
         loaded = x509.load_pem_x509_certificate(certificate)
         private = serialization.load_pem_private_key(key, password=None)
         if not isinstance(private, ec.EllipticCurvePrivateKey) or private.public_key() != loaded.public_key():
@@ -40,11 +40,11 @@ class KeyPair:
         return _key_pem(self.key)
 
     def covers(self, first: datetime, last: datetime) -> bool:
-        """Whether the certificate is valid from the first moment to the last."""
+        """True if the certificate is valid from the first moment to the last."""
         return self.certificate.not_valid_before_utc <= first and last <= self.certificate.not_valid_after_utc
 
     def issued_by(self, authority: KeyPair) -> bool:
-        """Whether the authority signed the certificate."""
+        """True if the authority signed the certificate."""
         try:
             self.certificate.verify_directly_issued_by(authority.certificate)
         except (ValueError, TypeError, InvalidSignature):
@@ -52,7 +52,7 @@ class KeyPair:
         return True
 
     def names_include(self, names: Sequence[str], addresses: Sequence[str]) -> bool:
-        """Whether the certificate is good for all of these."""
+        """True if the certificate is valid for all of these names and addresses."""
         try:
             found = self.certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         except x509.ExtensionNotFound:
@@ -61,7 +61,7 @@ class KeyPair:
         return known.issuperset((*names, *addresses))
 
     def sign_server(self, name: str, names: Names, span: Span) -> KeyPair:
-        """A new pair for a server, good for these DNS names and addresses."""
+        """A new pair for a server with these DNS names and addresses."""
         dns, addresses = names
         listed: list[x509.GeneralName] = [x509.DNSName(text) for text in dns]
         listed += [x509.IPAddress(ipaddress.ip_address(text)) for text in addresses]
@@ -73,11 +73,11 @@ class KeyPair:
         return self._sign(_builder(_name(user, groups), span), ExtendedKeyUsageOID.CLIENT_AUTH)
 
     def sign_authority(self, name: str, span: Span) -> KeyPair:
-        """A new pair that may sign others in its turn."""
+        """A new pair that may sign others."""
         return self._sign(_builder(_name(name, []), span), None)
 
     def _sign(self, builder: x509.CertificateBuilder, use: x509.ObjectIdentifier | None) -> KeyPair:
-        """A new pair for one use; without a use it is an authority."""
+        """A new pair for one use; an authority if no use is given."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
             builder.issuer_name(self.certificate.subject)

@@ -30,7 +30,7 @@ def kubeconfig_document(
 
 
 def write_kubeconfig(path: Path, content: dict[str, Any]) -> None:
-    """Write a client configuration, readable by its owner alone, as JSON (which is YAML too). Raises SimkitError."""
+    """Write a client configuration as JSON (which is YAML too), readable by its owner only. Raises SimkitError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_private(path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")

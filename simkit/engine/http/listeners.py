@@ -1,4 +1,4 @@
-"""Listening sockets, and a record of which server of this process holds which port."""
+"""Listening sockets, and a record of the server in this process that holds each port."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def listen(host: str, port: int, holder: object) -> socket.socket:
 
 
 def allow_many_connections() -> None:
-    """Let this process have as many open files as it may: each connection is one."""
+    """Raise this process's limit of open files to the maximum, since each connection is one."""
     if sys.platform == "win32":
         return
     import resource
@@ -48,7 +48,7 @@ def allow_many_connections() -> None:
 
 
 def release(port: int, holder: object) -> None:
-    """Forget that the holder has the port."""
+    """Remove the record that the holder has the port."""
     if _HOLDERS.get(port) is holder:
         del _HOLDERS[port]
 
@@ -63,7 +63,7 @@ def _why(host: str, port: int, error: OSError) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address reaches this machine only."""
+    """True if an address reaches this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -71,7 +71,7 @@ def is_loopback(host: str) -> bool:
 
 
 def reachable(host: str) -> str:
-    """The address at which a client on this machine reaches a server bound to this one, ready for a URL.
+    """The host at which a client on this machine reaches a server bound to an address, ready for a URL.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
 
 MOST_FIELDS: Final = 4096
-"""Parameters of a query string that are looked at."""
+"""The number of query parameters that are read."""
 _CACHED_QUERY: Final = 512
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _EMPTY: Final[Mapping[str, Sequence[str]]] = {}
@@ -24,7 +24,7 @@ RawHeaders = list[tuple[bytes, bytes]]
 
 
 def parse_query(raw: bytes) -> Mapping[str, Sequence[str]]:
-    """The parameters of a query string in order, repeated ones together, blank values kept. Do not change the result.
+    """The query parameters in order, repeated ones together, with blank values. Do not change the result.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def parse_query(raw: bytes) -> Mapping[str, Sequence[str]]:
 
 
 def _parse(raw: bytes) -> Mapping[str, Sequence[str]]:
-    """The parameters; of an endless string only the beginning, since taking it apart costs more than sending it."""
+    """The query parameters; of a very long string only the first ones, since parsing costs more than sending."""
     fields = raw.split(b"&", MOST_FIELDS)[:MOST_FIELDS]
     return parse_qs(b"&".join(fields).decode("utf-8", "replace"), keep_blank_values=True)
 
@@ -66,7 +66,7 @@ def error_response(error: StatusError) -> Response:
 
 
 def too_late() -> StatusError:
-    """The answer to a request that takes too long."""
+    """The StatusError of a request that takes too long."""
     return StatusError(504, "Timeout", "Timeout: request did not complete within the allotted timeout")
 
 
@@ -94,12 +94,12 @@ def response_headers(response: Response, audit_id: bytes, *, length: int | None)
 
 
 def header_value(text: str) -> bytes:
-    """A header value on the wire, without control characters."""
+    """A header value as bytes, without control characters."""
     return _CONTROL.sub(" ", text).encode()
 
 
 def audit_id(request: Request) -> bytes:
-    """The identifier under which a request is audited: the client's own where it sent one, else a random UUID."""
+    """The audit ID of a request: the client's own if it sent one, else a random UUID."""
     given = request.headers.get("audit-id")
     if given and given[0]:
         return given[0].encode("ascii", "replace")[:64]

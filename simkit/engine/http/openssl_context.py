@@ -1,4 +1,4 @@
-"""OpenSSL's own object behind a context of the ssl module, for settings that the module does not offer."""
+"""The OpenSSL object behind an ssl context, for settings that the ssl module does not offer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OPTIONAL: Final = 1  # SSL_VERIFY_PEER
 
 
 def openssl_library() -> ctypes.CDLL | None:
-    """The very library that the ssl module has loaded; None where it cannot be reached.
+    """The OpenSSL library that the ssl module has loaded; None if it cannot be reached.
 
     It cannot where Python is not CPython, or is a later version than this was tried with.
     """
@@ -26,7 +26,7 @@ def openssl_library() -> ctypes.CDLL | None:
 
 
 def context_address(library: ctypes.CDLL, context: ssl.SSLContext) -> int | None:
-    """The address of the ``SSL_CTX`` behind a context that asks for certificates (``CERT_OPTIONAL``), if it is there.
+    """The address of the ``SSL_CTX`` of a context that requests certificates (``CERT_OPTIONAL``); None if not found.
 
     Notes
     -----

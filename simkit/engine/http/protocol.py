@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol with two additions: it knows the peer's certificates, and it answers short requests itself.
+"""uvicorn's HTTP protocol with two additions: it reads the peer's certificates, and it answers short requests itself.
 
 Most requests are answered by one call of the engine. For those no task, no ASGI scope and no messages are made: the
 answer is written where the last byte of the request was read. Whatever may wait (streams, blocking requests, large
@@ -39,11 +39,11 @@ GRACE: Final = 5
 """Seconds that requests get to finish when a server stops; watches are ended at once."""
 _LINGER: Final = 0.1
 HEAD_SECONDS: Final = 32.0
-"""Seconds within which the headers of a request must be there, once the connection or its first byte is."""
+"""Seconds within which the headers of a request must arrive, from the connection or the first byte."""
 BODY_SECONDS: Final = 60.0
-"""Seconds within which the rest of a request must follow."""
+"""Seconds within which the rest of a request must arrive."""
 HEAD_LIMIT: Final = 1024 * 1024
-"""Bytes that the request line and the headers may have together."""
+"""The most bytes of a request line and its headers together."""
 _BROKEN: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 """A percent sign in a path that is not followed by two digits."""
 JOIN_BELOW: Final = 64 * 1024
@@ -69,12 +69,12 @@ class Conversation(HttpToolsProtocol):
         self._extensions: dict[str, Any] = {}
         self._raw_headers: RawHeaders = []
         self._given: RawHeaders | None = None
-        """All headers of a request that is read without some of them."""
+        """All headers of a request that is parsed without some of them."""
         self._known_headers: Mapping[str, Sequence[str]] = {}
         self._head_size: int | None = 0  # None while a body is being read
         self._dropping = False
         self._exchange: Exchange | None = None
-        """The request whose body is collected here; None where uvicorn's own way was taken."""
+        """The request whose body is collected here; None if uvicorn handles it."""
         self._hurry: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -95,7 +95,7 @@ class Conversation(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _expect(self, seconds: float) -> None:
-        """Give the client so long to send what is missing."""
+        """Start the timer within which the client must send the rest."""
         self._hurry = self.loop.call_later(seconds, self._too_slow)
 
     def _arrived(self) -> None:
@@ -111,7 +111,7 @@ class Conversation(HttpToolsProtocol):
             self.transport.abort()
 
     def timeout_keep_alive_handler(self) -> None:
-        """End an idle connection; one whose client does not even read its answer cannot be ended politely."""
+        """End an idle connection; abort it if the client does not read its answer."""
         if self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
@@ -131,7 +131,7 @@ class Conversation(HttpToolsProtocol):
             self._expect(BODY_SECONDS if self._head_size is None else HEAD_SECONDS)
 
     def _parse(self, data: bytes) -> None:
-        """Have the parser take what has come; what is no HTTP is answered with 400, and ends the connection."""
+        """Parse the received bytes; anything but HTTP is answered with 400 and ends the connection."""
         while data:
             try:
                 self.parser.feed_data(data)
@@ -146,7 +146,7 @@ class Conversation(HttpToolsProtocol):
                 data = self._without_upgrade() + data[upgrade.args[0] :]
 
     def _without_upgrade(self) -> bytes:
-        """The head of a request that asks for another protocol, as one that does not.
+        """The head of a request without its upgrade to another protocol.
 
         The parser passes over the body of such a request, and takes it for what the other protocol says. There is no
         other one here: a body that was read as further requests would be an attack on whoever shares the connection.
@@ -159,7 +159,7 @@ class Conversation(HttpToolsProtocol):
         return b"%s %s HTTP/%s\r\n%s\r\n" % (method, self.url, version, b"".join(kept))
 
     def shutdown(self) -> None:
-        """Close when nothing is under way. A TLS client that does not answer the farewell is not waited for."""
+        """Close the connection when no request is running. A TLS client's closing alert is not waited for."""
         super().shutdown()
         self.loop.call_later(_LINGER, self._cut, self.loop.time() + GRACE)
 
@@ -187,7 +187,7 @@ class Conversation(HttpToolsProtocol):
         self._head_size = self._head_size or 1  # it has begun, perhaps behind the end of another
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header. What stands behind a body is none: a proxy in front has not looked at it."""
+        """Take a header. Trailers are ignored, since no proxy in front has checked them."""
         if self._head_size is None:
             return
         name = name.lower()
@@ -220,7 +220,7 @@ class Conversation(HttpToolsProtocol):
             self._go_the_long_way()
 
     def _begin(self, exchange: Exchange) -> None:
-        """Find out whether the request may be made whose body is still on its way. If not, the body is dropped."""
+        """Authorize the request whose body is still to come. The body of a refused request is dropped."""
         request = self._request()
         if self._application.engine.blocking(request):
             self._exchange = None
@@ -242,7 +242,7 @@ class Conversation(HttpToolsProtocol):
             self._end_early(self._exchange.refuse_length())
 
     def _end_early(self, response: Response) -> None:
-        """Answer a request whose body is not waited for or not read to its end."""
+        """Answer a request whose body is not read to its end."""
         self._exchange, self._dropping = None, True
         self._write(self._request(), response, keep_alive=False)
 
@@ -277,7 +277,7 @@ class Conversation(HttpToolsProtocol):
             self._write(request, response, keep_alive=keep_alive)
 
     def _request(self) -> Request:
-        """The request whose head was read, without its body."""
+        """The request of the head that was read, without its body."""
         method = self.parser.get_method().decode("ascii")
         if self.url.startswith(b"/"):
             path, _, query = self.url.partition(b"?")
@@ -291,7 +291,8 @@ class Conversation(HttpToolsProtocol):
         )
 
     def _write(self, request: Request, response: Response, *, keep_alive: bool, close: bool = True) -> None:
-        """Send an answer. A connection that is not kept is closed at once unless the request is still being read."""
+        """Send an answer. A connection that is not kept alive is closed at once unless the request is still being
+        read."""
         head = [_status_line(response.status)]
         for name, value in self.server_state.default_headers:
             head += (name, b": ", value, b"\r\n")
@@ -310,7 +311,7 @@ class Conversation(HttpToolsProtocol):
             self.transport.close()
 
     def _hand_over(self, step: Any, *known: Any) -> None:
-        """Go on as an ordinary ASGI request whose body has been read, with a step of the application."""
+        """Continue as an ordinary ASGI request whose body has been read, with a step of the application."""
         usual, self.app = self.app, partial(_after, partial(step, cut=self.transport.abort), *known)
         try:
             self._go_the_long_way()
@@ -319,7 +320,7 @@ class Conversation(HttpToolsProtocol):
         super().on_message_complete()
 
     def _go_the_long_way(self) -> None:
-        """Does the work of uvicorn at the end of the headers, with the scope that was left out at the beginning."""
+        """Do uvicorn's own work at the end of the headers, with the scope that was left out at the beginning."""
         url, headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
         self.url, self.headers, self.expect_100_continue = url, headers, expects
@@ -329,7 +330,7 @@ class Conversation(HttpToolsProtocol):
 
 
 async def _after(step: Any, *arguments: Any) -> None:
-    """An ASGI application whose first arguments, before the scope, are a step of ours and what it works on."""
+    """An ASGI application that runs a step of the application on the given arguments."""
     *known, _, receive, send = arguments
     await step(*known, receive, send)
 
@@ -344,7 +345,7 @@ def _status_line(status: int) -> bytes:
 
 
 def peer_chain(tls: ssl.SSLObject) -> tuple[bytes, ...]:
-    """The certificates that the peer sent, DER, leaf first; empty where it sent none."""
+    """The certificates of the peer, DER, leaf first; empty if it sent none."""
     leaf = tls.getpeercert(binary_form=True)
     if not leaf:
         return ()

@@ -27,16 +27,16 @@ _Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
 def _accept(store: int | None, argument: int | None) -> int:
-    """OpenSSL asks whether a chain is good; whoever sent it is found out later."""
+    """OpenSSL's verification callback, which accepts every chain; authenticators verify it later."""
     return 1
 
 
 _ACCEPT: Final = _Callback(_accept)
-"""Held for as long as the process lives: OpenSSL keeps its address."""
+"""The callback, kept alive as long as the process, because OpenSSL keeps its address."""
 
 
 def request_client_cert(context: ssl.SSLContext) -> bool:
-    """Have a server's context take every client certificate unseen; gives back whether that can be done here.
+    """Make a server's context accept every client certificate; True if that is possible here.
 
     The context must ask for certificates already (``CERT_OPTIONAL``). Where OpenSSL's own object is out of reach,
     nothing is changed.
@@ -55,7 +55,7 @@ def request_client_cert(context: ssl.SSLContext) -> bool:
 
 
 def name_authorities(context: ssl.SSLContext, bundles: Sequence[bytes]) -> bool:
-    """Have the handshake name the authorities of PEM bundles as acceptable; gives back whether that can be done here.
+    """Name the authorities of PEM bundles as acceptable in the handshake; True if that is possible here.
 
     Clients that have several certificates choose by these names: browsers, and kubectl with an exec plugin. The context
     must ask for certificates already (``CERT_OPTIONAL``).
@@ -81,6 +81,6 @@ def name_authorities(context: ssl.SSLContext, bundles: Sequence[bytes]) -> bool:
 
 
 def _certificates(bundles: Sequence[bytes]) -> list[bytes]:
-    """The certificates of PEM bundles in DER form, each once, in order."""
+    """The distinct certificates of PEM bundles in DER form, in order."""
     blocks = _CERTIFICATE.findall(b"\n".join(bundles))
     return list(dict.fromkeys(ssl.PEM_cert_to_DER_cert(block.decode("ascii")) for block in blocks))

@@ -1,4 +1,4 @@
-"""A running server: started in a thread of its own for notebooks, or in the foreground for a command."""
+"""A running server: in a thread of its own for notebooks, or in the foreground for a command."""
 
 from __future__ import annotations
 
@@ -89,20 +89,20 @@ class ServingOptions:
             raise SimkitError("a serving certificate and its key must be given together")
 
     def identities(self, clock: Clock | None = None) -> certificates.CertificateFiles:
-        """The certificates and keys of the folder, made where needed. Raises SimkitError."""
+        """The certificates and keys of the folder, created where needed. Raises SimkitError."""
         return certificates.ensure_certificates(self.certificate_folder, hosts=(self.host,), clock=clock)
 
     def address_of(self, path: str) -> str:
-        """The HTTPS address of a path, empty as long as the port is not known."""
+        """The HTTPS address of a path; empty while the port is not known."""
         return f"https://{reachable(self.host)}:{self.port}{path}" if self.port else ""
 
     def trusted_clients(self, identities: certificates.CertificateFiles) -> bytes:
-        """The PEM bundle of all authorities that vouch for users: what the authenticator must be given."""
+        """The PEM bundle of all authorities for client certificates, which the authenticator must be given."""
         return b"\n".join(filter(None, (self.client_authorities, identities.authority.read_bytes())))
 
 
 class ControllerRunner(Protocol):
-    """A background worker that runs as long as a server runs."""
+    """A background worker that runs while a server runs."""
 
     def start(self) -> None: ...
 
@@ -110,7 +110,7 @@ class ControllerRunner(Protocol):
 
 
 class Server:
-    """Serves an engine over HTTPS, and over plain HTTP on loopback where asked to.
+    """A server that serves an engine over HTTPS, and on request over plain HTTP on loopback.
 
     Parameters
     ----------
@@ -165,19 +165,19 @@ class Server:
 
     @property
     def running(self) -> bool:
-        """Whether the server listens."""
+        """True if the server listens."""
         return bool(self._ports)
 
     @property
     def url(self) -> str:
-        """The address for clients: HTTPS, or plain HTTP where there is no other. Raises SimkitError."""
+        """The address for clients: HTTPS, or plain HTTP if that is the only one. Raises SimkitError."""
         if not self._ports:
             raise SimkitError("the server does not run; start() it")
         return self._urls()[0]
 
     @property
     def insecure_url(self) -> str | None:
-        """The address of plain HTTP, None where it is not served."""
+        """The address of plain HTTP; None if it is not served."""
         return f"http://{_LOOPBACK}:{self._ports['http']}" if "http" in self._ports else None
 
     def _urls(self) -> list[str]:
@@ -224,7 +224,7 @@ class Server:
                 signal.signal(number, handler)
 
     def _prepare(self, ready: Callable[[], None]) -> ServingLoop:
-        """Everything that can go wrong, in the caller's thread: certificates, ports, missing packages."""
+        """Prepare all that can fail in the caller's thread: certificates, ports, imports of packages."""
         if self.running:
             raise SimkitError(f"{self!r} runs already; stop() it first")
         from simkit.engine.http.asgi import Application
@@ -261,7 +261,7 @@ class Server:
         return listeners
 
     def _context(self) -> ssl.SSLContext:
-        """The TLS side: own certificate, and the authorities whose certificates clients may offer."""
+        """The TLS context: the server's own certificate, and the authorities for client certificates."""
         serving, made = self.serving, self.serving.identities(self._clock)
         own = (made.certificate, made.key)
         if serving.certificate_file is not None and serving.key_file is not None:
@@ -270,7 +270,7 @@ class Server:
         return server_context(*own, [bundle for bundle in authorities if bundle], serving.tls)
 
     def _write_kubeconfig(self) -> None:
-        """The client configuration of an administrator, who is known by certificate: over HTTPS only."""
+        """Write the client configuration of an administrator, who authenticates by certificate, so over HTTPS only."""
         serving = self.serving
         if "https" not in self._ports:
             if serving.kubeconfig is not None:
@@ -324,7 +324,7 @@ class AssembledCluster(Protocol):
 def serve(
     made: AssembledCluster, *, port: int = 0, bind_address: str = _LOOPBACK, kubeconfig: str | Path | None = None
 ) -> Server:
-    """Serve an assembled cluster over HTTPS in the background, controllers at work.
+    """Serve an assembled cluster over HTTPS in the background, with its controllers running.
 
     Parameters
     ----------

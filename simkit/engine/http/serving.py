@@ -23,19 +23,19 @@ except ImportError as error:
 from simkit.engine.http.protocol import GRACE, Conversation
 
 _KEEP_ALIVE: Final = 90
-"""Seconds that a connection may idle between requests."""
+"""Seconds that a connection may be idle between requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A listening socket, with TLS or without."""
+    """A listening socket, with or without TLS."""
 
     sock: socket.socket
     tls: ssl.SSLContext | None = None
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server without its signal handlers, telling when it listens and when it is about to stop."""
+    """uvicorn's server without its signal handlers, with callbacks for listening and for stopping."""
 
     def __init__(self, config: uvicorn.Config, listens: Callable[[], None], stops: Callable[[], None]) -> None:
         super().__init__(config)
@@ -121,13 +121,13 @@ class ServingLoop:
             self._loop.call_soon_threadsafe(self._application.end_streams, over)
 
     def stop(self) -> None:
-        """Have ``serve`` return soon; from any thread, or a signal handler."""
+        """Make ``serve`` return soon; from any thread, or a signal handler."""
         for server in self._servers:
             server.should_exit = True
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """A fast event loop where there is one for this platform, else the standard one."""
+    """An event loop of uvloop where the platform has it, else the standard one."""
     if sys.platform == "win32":
         return asyncio.new_event_loop()
     try:

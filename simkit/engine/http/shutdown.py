@@ -21,34 +21,34 @@ class ShutdownOptions:
     """The steps of a server between the signal and its end; times are in seconds."""
 
     delay: float = 0.0
-    """For so long it goes on as before, but is not ready any more, so that balancers send nobody new."""
+    """The delay in which it serves as before but is not ready, so that load balancers send no new requests."""
     send_retry_after: bool = False
-    """Whether it then still listens, and answers new requests with 429 until those under way are done."""
+    """True if it then still listens, and answers new requests with 429 until running ones are done."""
     watches: float = 0.0
-    """Over so long its watches end, one by one."""
+    """The time over which its watches end, one by one."""
     patience: float = 60.0
-    """For so long requests under way are waited for."""
+    """The time that running requests get to finish."""
 
 
 class ShutdownTarget(Protocol):
-    """The steps of an engine when its server is about to end."""
+    """The steps of an engine when its server is about to shut down."""
 
     @property
     def busy(self) -> bool:
-        """Whether requests are under way."""
+        """True if requests are being handled."""
         ...
 
     def prepare(self) -> None:
-        """Tell by the health checks that the server is about to end."""
+        """Make readiness checks fail, because the server is about to shut down."""
         ...
 
     def refuse(self) -> None:
-        """Answer new requests with the advice to come again."""
+        """Answer further requests with 429 and Retry-After."""
         ...
 
 
 class GracefulShutdown:
-    """Carries out a farewell, in a thread of its own. Told twice, the server stops at once.
+    """Carries out a shutdown in a thread of its own. A second signal stops the server at once.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class GracefulShutdown:
         self._told = False
 
     def begin(self) -> None:
-        """Start to leave; also from a signal handler."""
+        """Start the shutdown; also from a signal handler."""
         if self._told:
             self._stop()
             return

@@ -1,4 +1,4 @@
-"""TLS settings of a listener: its own certificate, and how client certificates are requested.
+"""TLS settings of a listener: its own certificate, and the request for client certificates.
 
 References
 ----------
@@ -28,7 +28,7 @@ _VERSIONS: Final = {
     "VersionTLS13": ssl.TLSVersion.TLSv1_3,
 }
 _OF_TLS13: Final = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
-"""Suites that TLS 1.3 always has; they may be listed, and nothing follows from it."""
+"""Cipher suites that TLS 1.3 always has; listing them has no effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +36,17 @@ class TLSOptions:
     """The settings of TLS. Names are those of kube-apiserver's flags: ``VersionTLS13``, ``TLS_ECDHE_RSA_...``."""
 
     minimum: str = ""
-    """The oldest version; by default 1.2."""
+    """The minimum version; 1.2 by default."""
     suites: Sequence[str] = ()
-    """The cipher suites of version 1.2; by default the library's."""
+    """The cipher suites of TLS 1.2; the library's by default."""
     named: Sequence[tuple[Path, Path, Sequence[str]]] = ()
-    """Further certificates with their keys, for clients that ask for these names, or for those in the certificate."""
+    """Further certificates with their keys, for the server names given or those in the certificate."""
 
 
 def server_context(
     certificate: Path, key: Path, authorities: Sequence[bytes] = (), settings: TLSOptions | None = None
 ) -> ssl.SSLContext:
-    """A context that serves with a certificate and, given authorities (PEM), asks clients for theirs.
+    """A TLS context with a server certificate, which requests client certificates of the given authorities (PEM).
 
     Raises SimkitError where certificate and key cannot be used together, or for a setting that OpenSSL does not know.
 
@@ -113,7 +113,7 @@ def _choose_suites(context: ssl.SSLContext, suites: Sequence[str]) -> None:
 
 
 def openssl_name(suite: str) -> str:
-    """Returns OpenSSL's name of a cipher suite.
+    """OpenSSL's name of a cipher suite.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def openssl_name(suite: str) -> str:
 
 
 def _names_in(certificate: Path) -> Sequence[str]:
-    """The host names that a certificate is good for."""
+    """The host names of a certificate."""
     from cryptography import x509
 
     loaded = x509.load_pem_x509_certificate(certificate.read_bytes())

@@ -1,4 +1,4 @@
-"""Delivery of one watch to one client: polled when the client has room, ended when either side has enough.
+"""Delivery of one watch to one client: polled while the client reads, ended when either side has enough.
 
 References
 ----------
@@ -19,21 +19,21 @@ Send = Callable[[Any], Awaitable[None]]
 Receive = Callable[[], Awaitable[Any]]
 
 BATCH: Final = 512
-"""Frames that are taken from a stream at once; they are the shared bytes of the log, not copies."""
+"""The most frames taken from a stream at once; they are the shared bytes of the log, not copies."""
 CHUNK: Final = 64 * 1024
-"""Bytes that are joined into one chunk; a larger frame is a chunk by itself."""
+"""The most bytes joined into one chunk; a larger frame is a chunk by itself."""
 SHORTEST_WATCH: Final = 1800
-"""Seconds that a watch without a deadline lasts at least; at most twice as long, so that not all end at once."""
+"""The least seconds of a watch without a timeout; at most twice as long, so that not all end at once."""
 BOOKMARK_EVERY: Final = 60.0
 LAST_BOOKMARK: Final = 2.0
-"""Seconds before the end of a watch at which it gets a last bookmark, so that the next one can go on from there."""
+"""Seconds before the end of a watch at which it gets a last bookmark, from which the next one can start."""
 
 LINGER: Final = 1.0
-"""Seconds after its end that a watch waits for a client to read what was sent."""
+"""Seconds after its end that a watch waits for the client to read."""
 
 
 class WatchServer:
-    """Sends the frames of a stream until it ends, its time is up, the client is gone, or the server stops.
+    """The delivery of a stream's frames until it ends, times out, the client disconnects, or the server stops.
 
     Nothing is taken from the stream before the transport has room, so a slow reader holds at most one batch of frames
     and neither delays a writer nor makes memory grow; the stream itself notices when it was overtaken. Who does not
@@ -53,13 +53,13 @@ class WatchServer:
         self._over = False
 
     def stop(self, *_: object) -> None:
-        """End the delivery soon, from the loop's thread."""
+        """End the delivery soon; from the loop's thread."""
         self._over = True
         if self._signal is not None:
             resolve(self._signal)
 
     async def run(self, receive: Receive, send: Send) -> bool:
-        """Deliver; gives whether the client is still there to be told of the end."""
+        """Deliver all frames; True if the client is still connected to read the end."""
         gone = asyncio.ensure_future(disconnected(receive))
         gone.add_done_callback(self.stop)
         try:
@@ -116,7 +116,7 @@ class WatchServer:
 
 
 def joined(frames: Sequence[bytes]) -> Iterator[bytes]:
-    """The frames in chunks of a reasonable size.
+    """The frames joined into chunks.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def joined(frames: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _next_mark(now: float, end: float) -> float:
-    """When the next bookmark is due: a watch that begins, or had one, shortly before its end gets no last one."""
+    """The time of the next bookmark; a watch that had one shortly before its end gets no last one."""
     last = end - LAST_BOOKMARK
     return min(now + BOOKMARK_EVERY, last) if now < last else now + BOOKMARK_EVERY
 
@@ -149,6 +149,6 @@ def _lifetime(deadline: float | None, shortest: float) -> float:
 
 
 async def disconnected(receive: Receive) -> None:
-    """Return when the client is gone; what it still sends is of no interest."""
+    """Return when the client disconnects; further data from it is dropped."""
     while (await receive())["type"] != "http.disconnect":
         pass

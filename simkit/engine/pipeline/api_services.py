@@ -62,7 +62,7 @@ def _decoded(text: str) -> bytes:
 
 
 def is_available(obj: Object) -> bool:
-    """Whether an APIService has the condition Available."""
+    """True if an APIService has the condition Available."""
     conditions: Sequence[Object] = at(obj, "status", "conditions") or ()
     return any(each.get("type") == "Available" and each.get("status") == "True" for each in conditions)
 

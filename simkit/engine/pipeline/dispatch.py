@@ -102,7 +102,7 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
 
 
 def _has_binary(scope: RequestScope, info: RequestInfo) -> bool:
-    """Whether what the path leads to can be written as protobuf: custom objects cannot, but their scale can."""
+    """True if what the path leads to can be written as protobuf: custom objects cannot, but their scale can."""
     gvk = scope.resource.subresource_gvk(info.subresource) if info.subresource else scope.resource.gvk
     own = scope.custom is None or gvk != scope.resource.gvk
     return own and protobuf.available(gvk)
@@ -180,10 +180,10 @@ def _check_route(info: RequestInfo, resource: Resource) -> None:
 
 
 def _old_watch_fits(info: RequestInfo, resource: Resource) -> bool:
-    """Whether there is a ``/watch/`` path of this shape: what is watched is told, and of what namespace if by name."""
+    """True if there is a ``/watch/`` path of this shape: what is watched is told, and of what namespace if by name."""
     return "watch" in resource.verbs and bool(info.namespace or not info.name or not resource.namespaced)
 
 
 def _has_name(info: RequestInfo) -> bool:
-    """Whether the path itself has a name; a list may carry one from its field selector."""
+    """True if the path itself has a name; a list may carry one from its field selector."""
     return bool(info.name) and info.verb not in ("list", "watch", "deletecollection")

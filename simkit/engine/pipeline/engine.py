@@ -103,7 +103,7 @@ class Engine:
 
     @property
     def leaves_process(self) -> bool:
-        """Whether answering may wait for a service outside; parts that call one say so."""
+        """True if answering may wait for a service outside; parts that call one say so."""
         parts = (self.authorizer, self.authenticator, self.admission, self.guard, self.store)
         return any(part.leaves_process for part in parts)
 
@@ -139,7 +139,7 @@ class Engine:
         return (self.parts.remote, found) if found is not None else None
 
     def request_leaves_process(self, request: Request) -> bool:
-        """Whether another server is asked before the request is answered: a backing server, or a webhook."""
+        """True if another server is asked before the request is answered: a backing server, or a webhook."""
         parts = self.parts
         if self.converting and request.path.startswith("/apis/") and request.path.split("/", 3)[2] in self.converting:
             return True
@@ -150,11 +150,11 @@ class Engine:
         return parts.hooked is not None and parts.hooked(request)
 
     def in_grace(self) -> bool:
-        """Whether the grace period of livez lasts."""
+        """True if the grace period of livez lasts."""
         return self.clock.now() - self._since < self.parts.grace
 
     def gate(self, name: str) -> bool:
-        """Whether a feature gate is on."""
+        """True if a feature gate is on."""
         return self.gates.get(name, False)
 
     def _wake(self, changes: Sequence[Change]) -> None:
@@ -162,7 +162,7 @@ class Engine:
             self._news.notify_all()
 
     def is_future(self, requested: int) -> bool:
-        """Whether a revision has not come yet: the request for it has to wait."""
+        """True if a revision has not come yet: the request for it has to wait."""
         return requested > self.store.revision
 
     def await_revision(self, requested: int) -> None:

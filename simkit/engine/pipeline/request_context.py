@@ -81,7 +81,7 @@ class RequestContext:
     record: AuditRecord | None = None
     """The audit events of it; None where nothing is recorded."""
     panicked: bool = False
-    """Whether an error of ours ended it."""
+    """True if an error of ours ended it."""
 
     def actor(self) -> Identity:
         """The user of the request. Authentication must be done."""

@@ -123,7 +123,7 @@ def _collection(verb: str, query: Mapping[str, Sequence[str]]) -> tuple[str, str
 
 
 def is_true(query: Mapping[str, Sequence[str]], name: str) -> bool:
-    """Whether a boolean query parameter is on: given, and neither ``false`` nor ``0``."""
+    """True if a boolean query parameter is on: given, and neither ``false`` nor ``0``."""
     values = query.get(name)
     return bool(values) and values[0].lower() not in ("false", "0")  # type: ignore[index]
 
@@ -145,7 +145,7 @@ def _name_selected(query: Mapping[str, Sequence[str]]) -> str:
 
 
 def is_long_running(info: RequestInfo) -> bool:
-    """Whether a request may last as long as its client likes: a watch, a log or a connection.
+    """True if a request may last as long as its client likes: a watch, a log or a connection.
 
     References
     ----------

@@ -122,7 +122,7 @@ class RequestScope:
 
     @cached_property
     def has_shapes(self) -> bool:
-        """Whether objects look different in some version of the kind."""
+        """True if objects look different in some version of the kind."""
         return self.custom is not None or (self._family is not None and self._family.reshapes)
 
     @cached_property
@@ -169,11 +169,11 @@ class RequestScope:
 
     @cached_property
     def calls_out(self) -> bool:
-        """Whether objects in other versions are converted by a webhook."""
+        """True if objects in other versions are converted by a webhook."""
         return self.custom is not None and self.custom.definition.calls_out
 
     def _asks(self, entry: Entry) -> bool:
-        """Whether a webhook has to be asked for an entry in this version."""
+        """True if a webhook has to be asked for an entry in this version."""
         return self.calls_out and self.custom is not None and not self.custom.is_of(entry.object)
 
     def all_from_storage(self, entries: Sequence[Entry]) -> Sequence[Object]:

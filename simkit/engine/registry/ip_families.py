@@ -43,7 +43,7 @@ def settle_families(draft: Draft, live: Object | None, configured: Sequence[str]
 
 
 def _prefers_as_before(draft: Draft, live: Object | None) -> bool:
-    """Whether nothing about families changes in a Service that prefers two: the cluster may have changed since."""
+    """True if nothing about families changes in a Service that prefers two: the cluster may have changed since."""
     if live is None:
         return False
     names = ("ipFamilyPolicy", "clusterIP", "clusterIPs", "ipFamilies")

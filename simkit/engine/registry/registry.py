@@ -290,7 +290,7 @@ def _refuse_numbered(draft: Object) -> None:
 
 
 def removable(draft: Object) -> bool:
-    """Whether an object under deletion has nothing that holds it any more."""
+    """True if an object under deletion has nothing that holds it any more."""
     metadata = draft["metadata"]
     if not metadata.get("deletionTimestamp") or metadata.get("finalizers"):
         return False

@@ -39,7 +39,7 @@ class RegistryScope:
     namespaced: bool
     rules: Strategy
     has_status: bool
-    """Whether ``status`` is written through its own subresource only."""
+    """True if ``status`` is written through its own subresource only."""
     withhold: Callable[[Draft, Object | None], None] = _nothing_withheld
     """Takes the fields out of a draft that the server does not take, given the stored object."""
 
@@ -64,7 +64,7 @@ class Write:
     uid: str = ""
     """The uid that the live object must have; empty: any."""
     creates: bool = False
-    """Whether the write makes the object where there is none."""
+    """True if the write makes the object where there is none."""
     track: Callable[[Object | None, Draft], Draft] = _untracked
     mutate: Callable[[Draft, Object | None], Draft] = _unchanged
     validate: Callable[[Object, Object | None], None] = _accepted

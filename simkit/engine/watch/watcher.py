@@ -61,7 +61,7 @@ class Watcher:
 
     @property
     def pending(self) -> bool:
-        """Whether the resource changed after this place; a change of another namespace or name counts too."""
+        """True if the resource changed after this place; a change of another namespace or name counts too."""
         return self._ring.latest > self.revision and not self.closed
 
     def poll(self, limit: int | None = None) -> list[Change]:
@@ -115,7 +115,7 @@ class Watcher:
         return False
 
     def _ready(self) -> bool:
-        """Whether a poll would give or raise something; moves on over changes that do not concern this cursor."""
+        """True if a poll would give or raise something; moves on over changes that do not concern this cursor."""
         through = self._source.revision
         try:
             found = self._matching(through)

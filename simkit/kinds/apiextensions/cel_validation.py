@@ -91,7 +91,7 @@ class CelValidator:
         return asking.errors, asking.budget if complete else -1
 
     def _begin(self, value: Any, old: Any, before: OldValue, asking: ValidationPass) -> bool:
-        """Whether all rules could be asked."""
+        """True if all rules could be asked."""
         try:
             self._ask(value, "", old if old is not ABSENT else None, before, asking)
         except ValidationBudgetSpent:
@@ -300,7 +300,7 @@ def _key(before: OldValue, name: str, item: Any) -> OldValue:
 
 
 def has_rules(schema: Schema) -> bool:
-    """Whether a node or anything below it has rules. Linear in the size of the schema."""
+    """True if a node or anything below it has rules. Linear in the size of the schema."""
     if schema.name:
         return False
     return _row_has_rules(schema.row)

@@ -143,7 +143,7 @@ def _status_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def is_protected(group: str) -> bool:
-    """Whether a group belongs to the project."""
+    """True if a group belongs to the project."""
     return any(group == domain or group.endswith(f".{domain}") for domain in (API_DOMAIN, LABEL_DOMAIN))
 
 

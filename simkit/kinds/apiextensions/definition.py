@@ -70,7 +70,7 @@ class Definition:
 
     @cached_property
     def is_served(self) -> bool:
-        """Whether its names are accepted and it was established."""
+        """True if its names are accepted and it was established."""
         if not (self.group and self.plural and self.kind):
             return False
         if self.trusted and found(self.object, "Established") is None:
@@ -79,17 +79,17 @@ class Definition:
 
     @cached_property
     def is_terminating(self) -> bool:
-        """Whether it is going away: no new objects then."""
+        """True if it is going away: no new objects then."""
         return holds(self.object, "Terminating") or at(self.object, "metadata", "deletionTimestamp") is not None
 
     @cached_property
     def calls_out(self) -> bool:
-        """Whether versions are converted by a webhook."""
+        """True if versions are converted by a webhook."""
         return bool(at(self.spec, "conversion", "strategy") == "Webhook")
 
     @property
     def loose(self) -> bool:
-        """Whether its objects keep what no schema knows, as the first definitions did."""
+        """True if its objects keep what no schema knows, as the first definitions did."""
         return self.spec.get("preserveUnknownFields") is True
 
     @cached_property
@@ -277,7 +277,7 @@ class CustomVersion:
         return [self._fitted(obj, defaults=False) for obj in converted]
 
     def is_of(self, obj: Object) -> bool:
-        """Whether an object is written in this version."""
+        """True if an object is written in this version."""
         return bool(obj.get("apiVersion") == self.api_version)
 
     def _original(self, stored: Object) -> CustomVersion:

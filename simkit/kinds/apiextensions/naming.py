@@ -26,7 +26,7 @@ def found(obj: Object, kind: str) -> Mapping[str, Any] | None:
 
 
 def holds(obj: Object, kind: str) -> bool:
-    """Whether a condition is true."""
+    """True if a condition is true."""
     return (found(obj, kind) or {}).get("status") == "True"
 
 

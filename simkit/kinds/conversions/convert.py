@@ -96,7 +96,7 @@ def versions(api_version: str, kind: str) -> tuple[str, ...]:
 
 
 def convertible(kind: str, old: str, new: str) -> bool:
-    """Whether there is a way from one version to another."""
+    """True if there is a way from one version to another."""
     family = family_of(old, kind)
     return old == new or (family is not None and family.form(new) is not None)
 

@@ -30,16 +30,16 @@ class Form:
     default: Step = _as_it_is
     """Defaults that the version has of its own, made explicit before the way to the hub. The hub's come after it."""
     hub_defaults: bool = True
-    """Whether the version also has the hub's defaults."""
+    """True if the version also has the hub's defaults."""
 
     @property
     def reshapes(self) -> bool:
-        """Whether more changes on the way to the hub or back than ``apiVersion``."""
+        """True if more changes on the way to the hub or back than ``apiVersion``."""
         return self.to_hub is not _as_it_is or self.from_hub is not _as_it_is
 
     @property
     def has_own_defaults(self) -> bool:
-        """Whether leaving something out may mean something else here than in the hub."""
+        """True if leaving something out may mean something else here than in the hub."""
         return self.default is not _as_it_is or not self.hub_defaults
 
 
@@ -61,7 +61,7 @@ class Family:
 
     @property
     def reshapes(self) -> bool:
-        """Whether some version differs from the hub in more than its name."""
+        """True if some version differs from the hub in more than its name."""
         return any(form.reshapes for form in self.forms.values())
 
     def form(self, api_version: str) -> Form | None:

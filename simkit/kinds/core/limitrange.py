@@ -141,7 +141,7 @@ def _validate_ratio(amounts: Amounts, path: str, name: str) -> Iterator[FieldErr
 
 
 def _overcommits(name: str) -> bool:
-    """Whether limits of a resource may be more than its requests."""
+    """True if limits of a resource may be more than its requests."""
     return is_native(name) and not name.startswith("hugepages-") and not (is_counted(name) and "/" in name)
 
 

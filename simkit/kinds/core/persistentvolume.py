@@ -104,7 +104,7 @@ def _lasting(spec: Object, old: Object, name: str) -> Object | None:
 
 
 def _renewed(old: Object, new: Object | None) -> bool:
-    """Whether more has changed than old labels of nodes to the newer ones that mean the same."""
+    """True if more has changed than old labels of nodes to the newer ones that mean the same."""
     before, now = (at(one, "required", "nodeSelectorTerms") or () for one in (old, new or {}))
     if new is None or len(before) != len(now):
         return True

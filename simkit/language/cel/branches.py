@@ -93,7 +93,7 @@ def _chosen(writer: Writer, result: str, branch: Node) -> None:
 
 
 def is_alternative(node: Call) -> bool:
-    """Whether a call is ``or`` or ``orValue`` of an optional."""
+    """True if a call is ``or`` or ``orValue`` of an optional."""
     return node.function in ("or", "orValue") and node.target is not None and len(node.arguments) == 1
 
 

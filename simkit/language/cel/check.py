@@ -189,7 +189,7 @@ class Checker:
         return BOOL if node.test else found
 
     def _is_local(self, name: str) -> bool:
-        """Whether a dotted name begins with a variable of a macro, which hides dotted names that begin as it does.
+        """True if a dotted name begins with a variable of a macro, which hides dotted names that begin as it does.
 
         So the language has it; the library of release 1.30 takes the dotted name, should there be one.
         """

@@ -29,13 +29,13 @@ class Writer(Protocol):
     """
 
     fast: bool
-    """Whether errors may fly as Python's own exceptions; the careful variant words them afterwards."""
+    """True if errors may fly as Python's own exceptions; the careful variant words them afterwards."""
     counting: bool
-    """Whether costs are added up."""
+    """True if costs are added up."""
     strict: bool
-    """Whether library functions are charged for the sizes of their arguments."""
+    """True if library functions are charged for the sizes of their arguments."""
     tracing: bool
-    """Whether the value of every part is recorded."""
+    """True if the value of every part is recorded."""
     locals: dict[int, str]
     """Python names of loop variables, by the identity of their declaration."""
     declared: dict[int, DeclType | None]

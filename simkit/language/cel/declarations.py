@@ -32,7 +32,7 @@ class Overload:
     parameters: frozenset[str] = frozenset()
 
     def accepts(self, kinds: Sequence[str]) -> bool:
-        """Whether values of these kinds fit the arguments."""
+        """True if values of these kinds fit the arguments."""
         return len(kinds) == len(self.arguments) and all(map(_fits, self.arguments, kinds))
 
 

@@ -125,7 +125,7 @@ class Program:
         )
 
     def uses(self, variable: str) -> bool:
-        """Whether the expression mentions a variable."""
+        """True if the expression mentions a variable."""
         return _mentions(self._node, variable)
 
     def __repr__(self) -> str:

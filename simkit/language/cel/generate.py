@@ -46,7 +46,7 @@ _MANY_BLOCKS: Final = 12
 
 
 def _unwieldy(text: str) -> bool:
-    """Whether an expression is better split: Python limits how deeply brackets nest."""
+    """True if an expression is better split: Python limits how deeply brackets nest."""
     return len(text) > _LONG or (len(text) > _MANY_BRACKETS and text.count("(") + text.count("[") > _MANY_BRACKETS)
 
 
@@ -360,7 +360,7 @@ class Generator:
 
 
 def _certain(wanted: Type, argument: Node) -> bool:
-    """Whether the checked type says that the argument fits, without looking at its value."""
+    """True if the checked type says that the argument fits, without looking at its value."""
     return wanted.kind in ("param", "dyn") or argument.type.kind != "dyn"
 
 

@@ -21,7 +21,7 @@ _SUMMED: Final = {"int": 0, "uint": UInt(0), "double": 0.0, "duration": Duration
 
 
 def is_sorted(values: Sequence[Any]) -> bool:
-    """Whether no element is greater than the next one."""
+    """True if no element is greater than the next one."""
     return all(run.less_equal(one, other) for one, other in pairwise(values))
 
 
@@ -151,17 +151,17 @@ LISTS_3: Final = Library("the third version of lists", (1, 34), _later_overloads
 
 
 def holds_all(values: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    """Whether every wanted element occurs."""
+    """True if every wanted element occurs."""
     return all(run.contained(each, values) for each in wanted)
 
 
 def overlap(values: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Whether some element occurs in both."""
+    """True if some element occurs in both."""
     return any(run.contained(each, others) for each in values)
 
 
 def equivalent(values: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Whether each list holds all of the other."""
+    """True if each list holds all of the other."""
     return holds_all(values, others) and holds_all(others, values)
 
 

@@ -83,7 +83,7 @@ def ip(text: str) -> IpValue:
 
 
 def is_ip(text: str) -> bool:
-    """Whether the text writes an address."""
+    """True if the text writes an address."""
     try:
         _address(text)
     except EvaluationError:
@@ -106,7 +106,7 @@ def cidr(text: str) -> CidrValue:
 
 
 def is_cidr(text: str) -> bool:
-    """Whether the text writes a range."""
+    """True if the text writes a range."""
     try:
         cidr(text)
     except EvaluationError:
@@ -119,7 +119,7 @@ def _contains_ip(outer: CidrValue, address: IpValue) -> bool:
 
 
 def _contains_written_ip(outer: CidrValue, text: str) -> bool:
-    """Whether the range holds a written address; a text that is no address is an argument of a wrong type."""
+    """True if the range holds a written address; a text that is no address is an argument of a wrong type."""
     try:
         address = ip(text)
     except EvaluationError:

@@ -49,7 +49,7 @@ def quantity(text: str) -> QuantityValue:
 
 
 def is_quantity(text: str) -> bool:
-    """Whether the text means an amount."""
+    """True if the text means an amount."""
     try:
         parse(text)
     except QuantityError:

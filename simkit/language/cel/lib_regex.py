@@ -70,7 +70,7 @@ def _reworded(reason: Any) -> str:
 
 
 def matches(text: str, expression: str) -> bool:
-    """Whether the expression is found anywhere in the text."""
+    """True if the expression is found anywhere in the text."""
     try:
         return tester(expression)(text) is not None
     except PatternError as error:

@@ -125,7 +125,7 @@ def _without_zeros(part: str) -> str:
 
 
 def is_semver(text: str, normalize: bool = False) -> bool:
-    """Whether the text writes a version."""
+    """True if the text writes a version."""
     try:
         semver(text, normalize)
     except EvaluationError:

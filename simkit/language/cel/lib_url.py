@@ -122,7 +122,7 @@ def fault(text: str) -> str:
 
 
 def is_url(text: str) -> bool:
-    """Whether the text is a URL."""
+    """True if the text is a URL."""
     return not fault(text)
 
 

@@ -46,7 +46,7 @@ class Reference:
     error: str = ""
 
     def agrees(self, value: Any, error: str) -> bool:
-        """Whether both evaluations failed, or both came to equal values. The texts of errors are not compared."""
+        """True if both evaluations failed, or both came to equal values. The texts of errors are not compared."""
         if self.error or error:
             return bool(self.error and error)
         return type(value) is type(self.value) and bool(equals(value, self.value))

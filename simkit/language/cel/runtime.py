@@ -56,7 +56,7 @@ def field(value: Any, name: str, spelled: str) -> Any:
 
 
 def holds(value: Any, name: str) -> bool:
-    """Whether declared JSON has the field; a null counts as absent."""
+    """True if declared JSON has the field; a null counts as absent."""
     return isinstance(value, Mapping) and value.get(name) is not None
 
 

@@ -29,7 +29,7 @@ def denoted(found: CelType) -> CelType:
 
 
 def is_constant(node: Node) -> bool:
-    """Whether cel-go folds the node into a constant before it runs, so that it costs nothing."""
+    """True if cel-go folds the node into a constant before it runs, so that it costs nothing."""
     if isinstance(node, Literal) or isinstance(node.reference, CelType):
         return True
     if isinstance(node, ListNode):
@@ -96,7 +96,7 @@ def charge(writer: Writer, node: Call, arguments: Sequence[Node], texts: list[st
 
 
 def _is_set(node: Node) -> bool:
-    """Whether cel-go turns the constant list into a set."""
+    """True if cel-go turns the constant list into a set."""
     return isinstance(node, ListNode) and all(
         isinstance(each, Literal) and each.value is not None for each in node.elements
     )

@@ -17,7 +17,7 @@ class SetList(list[Any]):
     cel_kind: ClassVar[str] = "list"
 
     def cel_equals(self, other: Sequence[Any]) -> bool:
-        """Whether the other list has the same length and nothing else in it."""
+        """True if the other list has the same length and nothing else in it."""
         mine = set(map(_tagged, self))
         return len(self) == len(other) and all(_tagged(value) in mine for value in other)
 
@@ -53,7 +53,7 @@ class KeyedList(list[Any]):
         return tuple(_tagged(value.get(key)) for key in self.keys)
 
     def cel_equals(self, other: Sequence[Any]) -> bool:
-        """Whether both have equal objects under the same keys."""
+        """True if both have equal objects under the same keys."""
         from simkit.language.cel.operations import equals
 
         mine = {self._key(value): value for value in self}

@@ -165,14 +165,14 @@ class _Reading:
         return found
 
     def takes(self, type: str) -> bool:
-        """Whether a token may come next."""
+        """True if a token may come next."""
         from lark.parsers.lalr_analysis import Shift
 
         choice = self._parser.choices().get(type)
         return choice is not None and (choice[0] is Shift or self._tried(type))
 
     def _tried(self, *types: str) -> bool:
-        """Whether these tokens may come next, one after the other; nothing is built while that is tried."""
+        """True if these tokens may come next, one after the other; nothing is built while that is tried."""
         from lark import Token
         from lark.exceptions import UnexpectedInput
 
@@ -212,7 +212,7 @@ class _Reading:
                 self.open.pop()
 
     def takes_after(self, closing: str, type: str) -> bool:
-        """Whether a token could follow, were the closing one there."""
+        """True if a token could follow, were the closing one there."""
         return self._tried(self._types[closing], type)
 
 
@@ -224,7 +224,7 @@ class _Fault(NamedTuple):
     supplied: tuple[str, ...] = ()
     """Tokens that are taken as read; ``x`` is an operand or name."""
     skipping: bool = False
-    """Whether the tokens after them are skipped up to one that fits, and nothing is told until then."""
+    """True if the tokens after them are skipped up to one that fits, and nothing is told until then."""
     ends: bool = False
 
 

@@ -124,12 +124,12 @@ def type_of_type(inner: Type) -> Type:
 
 
 def is_open(found: Type) -> bool:
-    """Whether anything may stand there: dyn, or what an error left behind."""
+    """True if anything may stand there: dyn, or what an error left behind."""
     return found.kind in ("dyn", "error")
 
 
 def is_fieldless_message(found: Type) -> bool:
-    """Whether the type is declared as a message that has no definition: so the types of Kubernetes' own functions are.
+    """True if the type is declared as a message that has no definition: so the types of Kubernetes' own functions are.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def is_fieldless_message(found: Type) -> bool:
 
 
 def is_optional(found: Type) -> bool:
-    """Whether values of the type are optionals."""
+    """True if values of the type are optionals."""
     return found.kind == "opaque" and found.name == "optional"
 
 
@@ -187,7 +187,7 @@ class Substitutions:
         return Type(found.kind, found.name, inner)
 
     def assignable(self, wanted: Type, given: Type) -> bool:
-        """Whether a value of one type can stand where the other is wanted; may bind variables of either."""
+        """True if a value of one type can stand where the other is wanted; may bind variables of either."""
         if given.kind == "param":
             fits, bound = self._bind(given, wanted)
             if fits:
@@ -208,7 +208,7 @@ class Substitutions:
         return self.all_assignable(wanted.parameters, given.parameters)
 
     def all_assignable(self, wanted: Sequence[Type], given: Sequence[Type]) -> bool:
-        """Whether each of several types is assignable, under one set of bindings."""
+        """True if each of several types is assignable, under one set of bindings."""
         if len(wanted) != len(given):
             return False
         return all(self.assignable(one, other) for one, other in zip(wanted, given))

@@ -37,7 +37,7 @@ class BadFields(ValueError):
 
 
 def is_member(node: Fields) -> bool:
-    """Whether the path that leads to this node is itself in the set."""
+    """True if the path that leads to this node is itself in the set."""
     return not node or SELF in node
 
 
@@ -49,7 +49,7 @@ def below(node: Fields) -> Fields:
 
 
 def has(fields: Fields, *path: str) -> bool:
-    """Whether a path of elements is in the set.
+    """True if a path of elements is in the set.
 
     Examples
     --------

@@ -69,7 +69,7 @@ class Shape:
         self._schema = schema
         self.structured = structured
         self._open_ended = open_ended or bool(schema and schema.preserve_unknown)
-        """Whether fields that the schema does not name are kept, here and below."""
+        """True if fields that the schema does not name are kept, here and below."""
         self.type = _type_of(schema) if schema else ""
         """string, number, boolean, list, map, or empty for any: what validation expects."""
         self.form = self._form()

@@ -191,7 +191,7 @@ def _merge_lists(original: list[Any], patch: list[Any], node: Schema, *, deletes
 
 
 def _hold_objects(*lists: Sequence[Any]) -> bool:
-    """Whether the elements are objects. All must be of one type, and none a list."""
+    """True if the elements are objects. All must be of one type, and none a list."""
     kinds = list(dict.fromkeys(type(item) for items in lists for item in items))
     if kinds[0] is list:
         raise unfitting("lists of lists are not supported")

@@ -57,7 +57,7 @@ def _fields(value: Any, shape: Shape) -> Node:
 
 
 def _owned_whole(value: Any, shape: Shape) -> bool:
-    """Whether a path with this value is a member for itself: leaves, null and empty maps."""
+    """True if a path with this value is a member for itself: leaves, null and empty maps."""
     if value is None or value == {} or shape.form is LEAF:
         return True
     return shape.form is ANY and not isinstance(value, dict)
@@ -112,7 +112,7 @@ def identity(value: Any) -> Hashable:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal: numbers by size, and true is not 1."""
+    """True if two JSON values are equal: numbers by size, and true is not 1."""
     if one is other:
         return True
     if isinstance(one, dict):
@@ -235,7 +235,7 @@ def _compare_maps(old: Mapping[str, Any], new: Mapping[str, Any], shape: Shape) 
 
 
 def _both_nothing(before: Any, after: Any, absent: Any) -> bool:
-    """Whether one is null and the other not there, which is the same in a built-in structure."""
+    """True if one is null and the other not there, which is the same in a built-in structure."""
     other = after if before is None else before
     return other is ABSENT or bool(other == absent)
 

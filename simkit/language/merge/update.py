@@ -154,7 +154,7 @@ def managed_fields_before(live: Object | None, wanted: Object, subresource: str)
 
 
 def is_reset(records: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether these managedFields ask to take all owners away: no entry, or a single empty one."""
+    """True if these managedFields ask to take all owners away: no entry, or a single empty one."""
     return not records or (len(records) == 1 and all(value in (None, "") for value in records[0].values()))
 
 

@@ -110,11 +110,11 @@ class Calendar:
         return self.at(place)
 
     def passed(self, start: str, end: str, span: Span) -> bool:
-        """Whether both parts of a span lie between two releases."""
+        """True if both parts of a span lie between two releases."""
         return self.position(end) >= self.position(self.after(start, span).name)
 
     def within(self, start: str, end: str, span: Span) -> bool:
-        """Whether no more than the longer part of a span lies between two releases."""
+        """True if no more than the longer part of a span lies between two releases."""
         by_releases = self.position(end) - self.position(start) <= span.releases
         return by_releases or self.release(end).day <= add_months(self.release(start).day, span.months)
 

@@ -116,7 +116,7 @@ class Flag(_Lived):
     stability: Stability = "ga"
     replacement: Replacement | None = None
     warns: bool = True
-    """Whether each use of it warns once it is deprecated."""
+    """True if each use of it warns once it is deprecated."""
 
 
 class Behavior(_Lived):
@@ -125,7 +125,7 @@ class Behavior(_Lived):
     name: str
     stability: Stability = "ga"
     significant: bool = True
-    """Whether correctness of workloads or administration depends on it."""
+    """True if correctness of workloads or administration depends on it."""
     replacement: Replacement | None = None
 
 
@@ -161,7 +161,7 @@ class Metric(_Lived):
     hidden: str = ""
     help: str = ""
     warns: bool = True
-    """Whether its registration is logged as a warning once it is deprecated."""
+    """True if its registration is logged as a warning once it is deprecated."""
 
     _text = field_validator("hidden", mode="before")(_release)
 

@@ -33,8 +33,8 @@ class Edition:
 
     name: str
     stable_stays: bool
-    """Whether a stable version may never go within the major version of the project."""
+    """True if a stable version may never go within the major version of the project."""
     beta_must_end: bool
-    """Whether betas must be deprecated in time, and go in time."""
+    """True if betas must be deprecated in time, and go in time."""
     replaced_as_stable: bool
-    """Whether flags and features may only give way to something as stable, as versions always did."""
+    """True if flags and features may only give way to something as stable, as versions always did."""

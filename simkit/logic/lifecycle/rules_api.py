@@ -34,7 +34,7 @@ def _is_alpha_annotation(element: Element) -> bool:
 
 
 def _version_went(groups: Mapping[str, Group], element: Element, calendar: Calendar) -> bool:
-    """Whether the element went with its version or after it."""
+    """True if the element went with its version or after it."""
     versions = groups[element.group].versions if element.group in groups else ()
     ends = [version.removed for version in _about(versions, element)]
     return bool(ends) and all(end and calendar.position(end) <= calendar.position(element.removed) for end in ends)

@@ -24,7 +24,7 @@ def _name(group: Group, version: Version) -> str:
 
 
 def serves(version: Version, place: int, calendar: Calendar) -> bool:
-    """Whether a release, by its position, serves a version."""
+    """True if a release, by its position, serves a version."""
     start = calendar.position(version.introduced) if version.introduced else 0
     return start <= place and (not version.removed or place < calendar.position(version.removed))
 
@@ -85,7 +85,7 @@ def stable_versions_stay(history: History, calendar: Calendar, edition: Edition)
 
 
 def _outlived_its_major(version: Version, calendar: Calendar) -> bool:
-    """Whether a version was removed in a later major version than the one that brought it."""
+    """True if a version was removed in a later major version than the one that brought it."""
     start = calendar.major(version.introduced or calendar.releases[0].name)
     end = calendar.major(version.removed)
     return start is not None and end is not None and start < end

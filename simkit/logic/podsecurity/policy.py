@@ -34,7 +34,7 @@ class LevelVersion(NamedTuple):
         return f"{self.level}:{version}"
 
     def stricter_than(self, other: LevelVersion) -> bool:
-        """Whether the level alone is the stricter one."""
+        """True if the level alone is the stricter one."""
         return LEVELS.index(self.level) > LEVELS.index(other.level)
 
 
@@ -52,7 +52,7 @@ class Policy:
 
     @property
     def privileged(self) -> bool:
-        """Whether it demands nothing."""
+        """True if it demands nothing."""
         return all(mode.level == "privileged" for mode in (self.enforce, self.audit, self.warn))
 
 

@@ -43,7 +43,7 @@ class AdmissionAttributes:
 
     @property
     def is_namespace(self) -> bool:
-        """Whether the write is to a namespace itself."""
+        """True if the write is to a namespace itself."""
         return self.resource.group_resource == NAMESPACES
 
     def asks(self) -> Attributes:

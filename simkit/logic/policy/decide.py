@@ -38,7 +38,7 @@ class Binding:
         self.constraints = Constraints(given) if given is not None else None
 
     def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> bool:
-        """Whether it applies to the write, which its policy sees."""
+        """True if it applies to the write, which its policy sees."""
         return self.constraints is None or self.constraints.match(attributes, reader) is not None
 
     def __repr__(self) -> str:

@@ -23,7 +23,7 @@ def conditions_hold(
     fails: bool,
     variables: Mapping[str, Expression] | None = None,
 ) -> bool:
-    """Whether all conditions hold.
+    """True if all conditions hold.
 
     Parameters
     ----------

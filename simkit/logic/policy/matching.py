@@ -24,7 +24,7 @@ def _listed(items: Sequence[str] | None, wanted: str) -> bool:
 
 
 def names(rule: Rule, operation: str, resource: GroupVersionResource, subresource: str) -> bool:
-    """Whether a rule names the resource and the operation; scopes and names of objects are not looked at.
+    """True if a rule names the resource and the operation; scopes and names of objects are not looked at.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def _covers(item: str, resource: str, subresource: str) -> bool:
 
 
 def in_scope(rule: Rule, attributes: AdmissionAttributes) -> bool:
-    """Whether the write is within the rule's scope; namespaces themselves are cluster-scoped."""
+    """True if the write is within the rule's scope; namespaces themselves are cluster-scoped."""
     scope = rule.get("scope") or "*"
     if scope == "*":
         return True
@@ -75,7 +75,7 @@ class Constraints:
     def may_match(
         self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
     ) -> bool:
-        """Whether any write of this kind could match, whatever its object."""
+        """True if any write of this kind could match, whatever its object."""
         if not self._rules:
             return True
         places = [resource]
@@ -127,7 +127,7 @@ class Selectors:
         self._objects = labels.of_object(spec.get("objectSelector") or {})
 
     def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> bool:
-        """Whether both select. Raises the 404 StatusError of a namespace that is missing."""
+        """True if both select. Raises the 404 StatusError of a namespace that is missing."""
         if self._objects and not self._selects_object(attributes):
             return False
         return self._selects_namespace(attributes, reader)

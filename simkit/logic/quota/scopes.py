@@ -24,7 +24,7 @@ def scopes_of(quota: Object) -> list[Scope]:
 
 
 def fits(scope: Scope, resource: GroupResource, obj: Object) -> bool:
-    """Whether an object is within a scope. Only pods have any."""
+    """True if an object is within a scope. Only pods have any."""
     if resource != PODS:
         return False
     match scope.get("scopeName"):
@@ -44,7 +44,7 @@ def fits(scope: Scope, resource: GroupResource, obj: Object) -> bool:
 
 
 def counts(quota: Object, resource: GroupResource, obj: Object, names: Sequence[str]) -> bool:
-    """Whether a quota that limits these names counts an object."""
+    """True if a quota that limits these names counts an object."""
     return bool(matching(resource, names)) and all(fits(scope, resource, obj) for scope in scopes_of(quota))
 
 
@@ -54,7 +54,7 @@ def _ends(pod: Object) -> bool:
 
 
 def best_effort(pod: Object) -> bool:
-    """Whether no container of a pod sets requests or limits for CPU or memory."""
+    """True if no container of a pod sets requests or limits for CPU or memory."""
     said = at(pod, "status", "qosClass")
     if said:
         return bool(said == "BestEffort")
@@ -75,7 +75,7 @@ def _has_priority(scope: Scope, pod: Object) -> bool:
 
 
 def _looks_across(pod: Object) -> bool:
-    """Whether the pod's affinity to other pods looks into other namespaces."""
+    """True if the pod's affinity to other pods looks into other namespaces."""
     for kind in ("podAffinity", "podAntiAffinity"):
         affinity = at(pod, "spec", "affinity", kind) or {}
         hard = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()

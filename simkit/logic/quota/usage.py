@@ -49,7 +49,7 @@ def count_name(resource: GroupResource) -> str:
 
 
 def is_extended(name: str) -> bool:
-    """Whether a resource of nodes is an extended one, such as a graphics card."""
+    """True if a resource of nodes is an extended one, such as a graphics card."""
     native = "/" not in name or f"{LABEL_DOMAIN}/" in name
     return not native and not name.startswith(_REQUESTS) and not qualified_name(_REQUESTS + name)
 
@@ -87,7 +87,7 @@ def usage(resource: GroupResource, obj: Object, now: float) -> Amounts:
 
 
 def charged(pod: Object, now: float) -> bool:
-    """Whether a pod's resources count: it has not ended, and its deletion is not overdue."""
+    """True if a pod's resources count: it has not ended, and its deletion is not overdue."""
     if has_ended(pod):
         return False
     deleted, grace = metadata(pod).get("deletionTimestamp"), metadata(pod).get("deletionGracePeriodSeconds")

@@ -14,7 +14,7 @@ from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 
 
 def is_aggregated(role: Object) -> bool:
-    """Whether the role gathers rules."""
+    """True if the role gathers rules."""
     return role.get("aggregationRule") is not None
 
 

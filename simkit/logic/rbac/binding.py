@@ -104,7 +104,7 @@ class Grant(NamedTuple):
     subject: Subject
     rules: tuple[Rule, ...]
     missing: bool = False
-    """Whether the role does not exist: then there are no rules."""
+    """True if the role does not exist: then there are no rules."""
 
 
 def role_key(reference: Object, namespace: str) -> Key:

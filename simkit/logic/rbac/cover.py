@@ -20,7 +20,7 @@ EVERYTHING: Final = (
 
 
 def covers(owned: Sequence[Rule], wanted: Iterable[Rule]) -> bool:
-    """Whether whoever has the owned rules may do all that the wanted ones allow.
+    """True if whoever has the owned rules may do all that the wanted ones allow.
 
     Examples
     --------

@@ -278,7 +278,7 @@ class AccessIndex:
 
 
 def is_access_resource(resource: GroupResource) -> bool:
-    """Whether changes of a resource change who may do what."""
+    """True if changes of a resource change who may do what."""
     return resource in RESOURCES
 
 

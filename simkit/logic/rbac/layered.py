@@ -116,7 +116,7 @@ class LayeredGroups(Generic[K, M, V]):
         return [member for member in members if not isinstance(member, _Gone)]
 
     def has(self, group: K) -> bool:
-        """Whether a group has any member."""
+        """True if a group has any member."""
         newer: list[dict[M, V | _Gone]] = []
         for content in (self._own, *(layer.content for layer in self._below)):
             names = content.get(group) or {}
@@ -183,7 +183,7 @@ class ScopedGroups(Generic[K, M, V]):
         return [member for scope in scopes for member in self._members.members((group, scope))]
 
     def has(self, group: K, scope: str) -> bool:
-        """Whether a group has any member in a scope."""
+        """True if a group has any member in a scope."""
         return self._members.has((group, scope))
 
     def put(self, group: K, scope: str, name: M, member: V) -> None:

@@ -11,7 +11,7 @@ from simkit.meta.attributes import Attributes
 
 
 def rule_allows(rule: Rule, ask: Attributes) -> bool:
-    """Whether the rule allows what is asked, wherever it is bound.
+    """True if the rule allows what is asked, wherever it is bound.
 
     Examples
     --------
@@ -32,17 +32,17 @@ def rule_allows(rule: Rule, ask: Attributes) -> bool:
 
 
 def verb_matches(rule: Rule, verb: str) -> bool:
-    """Whether the rule names the verb or all verbs. Case counts."""
+    """True if the rule names the verb or all verbs. Case counts."""
     return verb in rule.verbs or ALL in rule.verbs
 
 
 def group_matches(rule: Rule, group: str) -> bool:
-    """Whether the rule names the API group or all groups."""
+    """True if the rule names the API group or all groups."""
     return group in rule.api_groups or ALL in rule.api_groups
 
 
 def resource_matches(rule: Rule, path: str, subresource: str) -> bool:
-    """Whether the rule names the resource (``pods`` or ``pods/log``), all resources, or the subresource of all.
+    """True if the rule names the resource (``pods`` or ``pods/log``), all resources, or the subresource of all.
 
     ``pods/*`` is no wildcard: it matches only a subresource which is really called ``*``.
     """
@@ -52,17 +52,17 @@ def resource_matches(rule: Rule, path: str, subresource: str) -> bool:
 
 
 def name_matches(rule: Rule, name: str) -> bool:
-    """Whether the rule holds for every name or for this one. A request without a name has the empty one."""
+    """True if the rule holds for every name or for this one. A request without a name has the empty one."""
     return not rule.resource_names or name in rule.resource_names
 
 
 def path_matches(rule: Rule, path: str) -> bool:
-    """Whether the rule names the path, or a beginning of it that ends in a star."""
+    """True if the rule names the path, or a beginning of it that ends in a star."""
     return any(path_covers(pattern, path) for pattern in rule.paths)
 
 
 def path_covers(pattern: str, path: str) -> bool:
-    """Whether a path pattern holds for a path (or includes another pattern).
+    """True if a path pattern holds for a path (or includes another pattern).
 
     Examples
     --------

@@ -45,14 +45,14 @@ class Question:
         return tuple(dict.fromkeys((self.resource_path, ALL, *wide)))
 
     def reaches(self, namespace: str) -> bool:
-        """Whether a grant in a namespace (empty: in the cluster) counts for what is asked.
+        """True if a grant in a namespace (empty: in the cluster) counts for what is asked.
 
         Paths belong to no namespace: rules about them are dead in a RoleBinding.
         """
         return not namespace or (not self.path and self.namespace in (None, namespace))
 
     def allowed_by(self, rule: Rule) -> bool:
-        """Whether the rule allows what is asked, where it is bound."""
+        """True if the rule allows what is asked, where it is bound."""
         if not verb_matches(rule, self.verb):
             return False
         if self.path:

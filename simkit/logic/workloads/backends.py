@@ -46,12 +46,12 @@ class Backend:
 
 
 def is_headless(service: Object) -> bool:
-    """Whether a service has no address of its own."""
+    """True if a service has no address of its own."""
     return bool(at(service, "spec", "clusterIP") == "None")
 
 
 def selects(service: Object, pod: Object) -> bool:
-    """Whether a service leads to a pod."""
+    """True if a service leads to a pod."""
     selector = at(service, "spec", "selector")
     return bool(selector) and selector.items() <= labels_of(pod).items()
 

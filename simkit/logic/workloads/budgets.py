@@ -23,7 +23,7 @@ def guarding(budgets: Iterable[Object], pod: Object) -> list[Object]:
 
 
 def pod_ready(pod: Object) -> bool:
-    """Whether a pod says that it is ready."""
+    """True if a pod says that it is ready."""
     return is_true(at(pod, "status", "conditions"), "Ready")
 
 

@@ -86,7 +86,7 @@ def set_condition(
 
 
 def has_deadline(deployment: Object) -> bool:
-    """Whether a rollout has to make progress within a time."""
+    """True if a rollout has to make progress within a time."""
     seconds = at(deployment, "spec", "progressDeadlineSeconds")
     return seconds is not None and seconds != _ENDLESS
 
@@ -102,7 +102,7 @@ def pause_conditions(deployment: Object, now: float) -> list[dict[str, Any]] | N
 
 
 def is_complete(deployment: Object, counts: Mapping[str, int]) -> bool:
-    """Whether all pods are new, there and available."""
+    """True if all pods are new, there and available."""
     wanted = wanted_replicas(deployment)
     same = all(counts.get(name, 0) == wanted for name in ("updatedReplicas", "replicas", "availableReplicas"))
     return same and counts.get("observedGeneration", 0) >= (metadata(deployment).get("generation") or 0)

@@ -28,7 +28,7 @@ _LONGEST_PAUSE: Final = 600.0
 
 
 def is_finished(job: Object) -> bool:
-    """Whether a job has come to an end."""
+    """True if a job has come to an end."""
     return finished_at(job) is not None
 
 
@@ -41,7 +41,7 @@ def finished_at(job: Object) -> float | None:
 
 
 def is_indexed(job: Object) -> bool:
-    """Whether each pod of a job has an index of its own."""
+    """True if each pod of a job has an index of its own."""
     return bool(at(job, "spec", "completionMode") == "Indexed")
 
 
@@ -61,7 +61,7 @@ def uid_of(pod: Object) -> str:
 
 
 def is_tracked(pod: Object) -> bool:
-    """Whether a pod is kept until its job has counted it."""
+    """True if a pod is kept until its job has counted it."""
     return TRACKING in (metadata(pod).get("finalizers") or ())
 
 
@@ -79,7 +79,7 @@ class Progress:
     """Indexes that have failed for good."""
     uncounted: Mapping[str, Sequence[str]] = field(default_factory=dict)
     tracked: bool = True
-    """Whether pods are kept until they are counted; else all that there are are counted each time."""
+    """True if pods are kept until they are counted; else all that there are are counted each time."""
 
     @property
     def active(self) -> list[Object]:
@@ -125,7 +125,7 @@ def _completions(job: Object) -> int:
 
 
 def _has_ended(job: Object, pod: Object) -> bool:
-    """Whether a pod is to be counted: it ended, or goes away before it could."""
+    """True if a pod is to be counted: it ended, or goes away before it could."""
     if at(pod, "status", "phase") in _ENDED:
         return True
     replaced = at(job, "spec", "podReplacementPolicy") != "Failed"
@@ -171,7 +171,7 @@ def _is_ignored(job: Object, pod: Object) -> bool:
 
 
 def _gives_up(job: Object, pod: Object) -> bool:
-    """Whether the index of a failed pod is not tried again."""
+    """True if the index of a failed pod is not tried again."""
     limit = at(job, "spec", "backoffLimitPerIndex")
     if limit is None:
         return False
@@ -206,7 +206,7 @@ def verdict(progress: Progress, now: float) -> tuple[str, str, str] | None:
 
 
 def _starts_again_too_often(progress: Progress, limit: int) -> bool:
-    """Whether containers that are started again in their pods have used up the tries that a job has."""
+    """True if containers that are started again in their pods have used up the tries that a job has."""
     if at(progress.job, "spec", "template", "spec", "restartPolicy") != "OnFailure":
         return False
     alive = [pod for pod in progress.pods if at(pod, "status", "phase") in ("Running", "Pending")]

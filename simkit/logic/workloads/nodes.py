@@ -42,7 +42,7 @@ _HARD = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def fits(pod: Object, node: Object) -> bool:
-    """Whether the pod's node name, node selector and required node affinity allow a node."""
+    """True if the pod's node name, node selector and required node affinity allow a node."""
     name = at(pod, "spec", "nodeName")
     if name and name != metadata(node).get("name"):
         return False
@@ -75,13 +75,13 @@ def _holds(requirement: Mapping[str, Any], values: Mapping[str, str]) -> bool:
 
 
 def tolerates(tolerations: Sequence[Mapping[str, Any]], node: Object, *effects: str) -> bool:
-    """Whether all of a node's taints with one of the effects are tolerated."""
+    """True if all of a node's taints with one of the effects are tolerated."""
     taints = [taint for taint in at(node, "spec", "taints") or () if taint.get("effect") in effects]
     return all(any(tolerated(each, taint) for each in tolerations) for taint in taints)
 
 
 def tolerated(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
-    """Whether a toleration is one of this taint."""
+    """True if a toleration is one of this taint."""
     if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
         return False
     if toleration.get("key") and toleration["key"] != taint.get("key"):
@@ -115,7 +115,7 @@ def unknown_conditions(conditions: Sequence[Condition], created: str | None, now
 
 
 def is_conditional(taint: Mapping[str, Any]) -> bool:
-    """Whether a taint comes and goes with a node's conditions, whoever set it."""
+    """True if a taint comes and goes with a node's conditions, whoever set it."""
     key, effect = taint.get("key"), taint.get("effect")
     if effect == "NoExecute":
         return key in (NOT_READY, UNREACHABLE)

@@ -19,17 +19,17 @@ _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 def has_ended(pod: Object) -> bool:
-    """Whether a pod has come to its end, well or not."""
+    """True if a pod has come to its end, well or not."""
     return at(pod, "status", "phase") in ("Succeeded", "Failed")
 
 
 def is_active(pod: Object) -> bool:
-    """Whether a pod still does something, or will: it has not ended and is not going."""
+    """True if a pod still does something, or will: it has not ended and is not going."""
     return not has_ended(pod) and not metadata(pod).get("deletionTimestamp")
 
 
 def is_ready(pod: Object) -> bool:
-    """Whether a pod says that it is ready."""
+    """True if a pod says that it is ready."""
     found = find(at(pod, "status", "conditions"), "Ready")
     return found is not None and found.get("status") == "True"
 
@@ -60,7 +60,7 @@ def available_from(pod: Object, seconds: int) -> float | None:
 
 
 def is_available(pod: Object, seconds: int, now: float) -> bool:
-    """Whether a pod has been ready for so many seconds."""
+    """True if a pod has been ready for so many seconds."""
     start = available_from(pod, seconds)
     return start is not None and start <= now
 

@@ -131,7 +131,7 @@ def _share(each: Object, deployment: Object, to_add: int, added: int) -> int:
 
 
 def is_saturated(deployment: Object, new: Object | None) -> bool:
-    """Whether the newest set has all replicas of its deployment, and all of them serve."""
+    """True if the newest set has all replicas of its deployment, and all of them serve."""
     wanted = wanted_replicas(deployment)
     if new is None or annotations_of(new).get(DESIRED) != str(wanted):
         return False
@@ -150,7 +150,7 @@ def history_with(new: Object) -> dict[str, str]:
 
 
 def was_scaled(deployment: Object, sets: Sequence[Object]) -> bool:
-    """Whether the deployment's size has changed since its sets were last given theirs."""
+    """True if the deployment's size has changed since its sets were last given theirs."""
     desired = str(wanted_replicas(deployment))
     return any(annotations_of(each).get(DESIRED, desired) != desired for each in sets if wanted_replicas(each))
 

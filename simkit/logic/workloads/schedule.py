@@ -20,7 +20,7 @@ _PREFIX: Final = re.compile(r"(?:CRON_)?TZ=(\S+)\s+")
 
 
 def is_zone(name: str) -> bool:
-    """Whether a time zone of that name is known. ``Local`` is that of the controller, which is UTC."""
+    """True if a time zone of that name is known. ``Local`` is that of the controller, which is UTC."""
     try:
         return name == "Local" or bool(ZoneInfo(name))
     except (ZoneInfoNotFoundError, ValueError, OSError):

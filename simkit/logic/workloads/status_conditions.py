@@ -17,7 +17,7 @@ def find(conditions: Sequence[Condition] | None, kind: str) -> Condition | None:
 
 
 def is_true(conditions: Sequence[Condition] | None, kind: str) -> bool:
-    """Whether a condition is there and true."""
+    """True if a condition is there and true."""
     found = find(conditions, kind)
     return found is not None and found.get("status") == "True"
 

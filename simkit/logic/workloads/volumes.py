@@ -27,7 +27,7 @@ def class_of(obj: Object) -> str:
 
 
 def is_for(volume: Object, claim: Object) -> bool:
-    """Whether a volume says that it is kept for this claim, or bound to it."""
+    """True if a volume says that it is kept for this claim, or bound to it."""
     reference = at(volume, "spec", "claimRef") or {}
     if (reference.get("namespace"), reference.get("name")) != (namespace_of(claim), name_of(claim)):
         return False
@@ -47,7 +47,7 @@ def best(claim: Object, volumes: Iterable[Object]) -> Object | None:
 
 
 def _fits(claim: Object, volume: Object) -> bool:
-    """Whether a volume has what a claim asks for, whatever its class."""
+    """True if a volume has what a claim asks for, whatever its class."""
     return all(fault == _OTHER_CLASS for fault in _faults(claim, volume))
 
 
@@ -84,7 +84,7 @@ def undeletable(volume: Object) -> str:
 
 
 def is_of_others(volume: Object) -> bool:
-    """Whether somebody outside has made a volume, and deletes it."""
+    """True if somebody outside has made a volume, and deletes it."""
     maker = annotations_of(volume).get(_MAKER, "")
     return bool(maker) and not maker.startswith(f"{LABEL_DOMAIN}/")
 

@@ -42,7 +42,7 @@ def message_name(gvk: GroupVersionKind) -> str | None:
 
 
 def has_binary_form(gvk: GroupVersionKind) -> bool:
-    """Whether objects of a kind can be written as protobuf."""
+    """True if objects of a kind can be written as protobuf."""
     return message_name(gvk) is not None
 
 

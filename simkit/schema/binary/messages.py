@@ -53,7 +53,7 @@ def _table(release: str) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
 
 
 def knows(package: str, name: str, release: str = "1.30") -> bool:
-    """Whether there is a message of that name."""
+    """True if there is a message of that name."""
     return name in _table(release).get(package, ())
 
 

@@ -31,7 +31,7 @@ def drop_nulls(value: Any, schema: Schema) -> None:
 
 
 def _typed(node: Schema) -> bool:
-    """Whether the node says anything: below a map that takes any value, nulls stay."""
+    """True if the node says anything: below a map that takes any value, nulls stay."""
     return bool(node.row)
 
 
@@ -90,7 +90,7 @@ def _replaces_null(node: Schema) -> bool:
 
 
 def needs_filling(schema: Schema) -> bool:
-    """Whether there is a default anywhere below a node. Found out once for each node; built-in types have none."""
+    """True if there is a default anywhere below a node. Found out once for each node; built-in types have none."""
     known = _KNOWN.get(schema)
     if known is None:
         known = _KNOWN[schema] = not schema.name and any(

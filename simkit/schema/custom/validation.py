@@ -33,19 +33,19 @@ ABSENT: Final[Any] = _Absent()
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal, numbers of different kinds and truth values kept apart."""
+    """True if two JSON values are equal, numbers of different kinds and truth values kept apart."""
     return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
 
 
 def _equal(value: Any, listed: Any) -> bool:
-    """Whether a value is one of an enumeration; a fraction is cut off first where that is an integer."""
+    """True if a value is one of an enumeration; a fraction is cut off first where that is an integer."""
     if isinstance(value, float) and type(listed) is int and abs(value) < 2**63:
         return int(value) == listed
     return same(value, listed)
 
 
 def _is_whole(number: float) -> bool:
-    """Whether a fraction counts as an integer: nearly one, and small enough to be exact."""
+    """True if a fraction counts as an integer: nearly one, and small enough to be exact."""
     if not abs(number) < 2**53:
         return False
     return number.is_integer() or (number > 1 and (number % 1) / (number + number // 1) < _NEARLY)

@@ -218,7 +218,7 @@ def _typed_fields() -> Shape:
 
 
 def _says_nothing(row: Row, dialect: Dialect) -> bool:
-    """Whether version 2 has no fields of a custom kind: kubectl takes those that are named for all there are."""
+    """True if version 2 has no fields of a custom kind: kubectl takes those that are named for all there are."""
     return dialect is V2 and bool(row.get("preserveUnknown"))
 
 

@@ -1,4 +1,4 @@
-"""Aggregated roles and the roles that they gather their rules from: where a rule really is written."""
+"""Aggregated roles, and the roles that their rules come from and are written in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simkit.snapshot.protocol import Snapshot
 
 
 class RoleAggregation:
-    """Which roles of a snapshot gather from which."""
+    """The roles of a snapshot that each aggregated role is filled from."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -25,7 +25,7 @@ class RoleAggregation:
 
     @cached_property
     def fixed(self) -> frozenset[Key]:
-        """Roles that are not to be rewritten: the server's own, and those that a controller fills."""
+        """Roles that must not be rewritten: default roles, and roles that a controller fills."""
         return frozenset(
             key_of(role, resource)
             for resource in (CLUSTER_ROLES, ROLES)
@@ -34,7 +34,7 @@ class RoleAggregation:
         )
 
     def parts(self, role: Key) -> tuple[Key, ...]:
-        """The roles out of which an aggregated role is filled in the end; the role itself where it is none."""
+        """The roles that an aggregated role is filled from in the end; a role that is not aggregated gives itself."""
         if role.resource != CLUSTER_ROLES or not is_aggregated(self._roles.get(role.name, {})):
             return (role,)
         known = self._parts.get(role.name)
@@ -57,13 +57,13 @@ class RoleAggregation:
                     yield from self._leaves(other, seen)
 
     def wholes(self, part: Key) -> tuple[Key, ...]:
-        """The role itself, and all aggregated roles that it goes into."""
+        """The role itself, and all aggregated roles that include its rules."""
         found = [Key(CLUSTER_ROLES, "", name) for name, role in self._roles.items() if is_aggregated(role)]
         return (part, *(key for key in found if part in self.parts(key)))
 
 
 def as_settled(base: Snapshot, put: Iterable[Object], gone: Iterable[Key]) -> Snapshot:
-    """A snapshot with objects put and removed, and with its aggregated roles as their controller would leave them."""
+    """A snapshot with objects put and removed, and its aggregated roles as the controller would fill them."""
     changed, removed = list(put), list(gone)
     after = OverlaySnapshot(base, changed, removed)
     if not any(obj.get("kind") == "ClusterRole" for obj in changed):

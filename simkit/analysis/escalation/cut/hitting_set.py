@@ -1,4 +1,4 @@
-"""The cheapest set that meets every one of some sets: exact by branch and bound, part by part."""
+"""The cheapest hitting set of a collection of sets: exact by branch and bound, component by component."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final, Generic, TypeVar
 
 E = TypeVar("E")
 EFFORT: Final = 20_000
-"""How many branches are looked at in one part before the best set so far is taken."""
+"""The number of branches that are examined in one component before the best set so far is taken."""
 
 
 def cheapest_hitting_set(sets: Iterable[Collection[E]], weights: Mapping[E, float]) -> tuple[frozenset[E], bool]:
-    """Elements of least total weight that meet every set, and whether no cheaper ones can exist.
+    """Elements of least total weight that meet every set, and True if they are proven to be the cheapest.
 
     Elements without a weight cannot be taken. A set that holds no element that can be taken is left unmet.
 
@@ -34,7 +34,7 @@ def cheapest_hitting_set(sets: Iterable[Collection[E]], weights: Mapping[E, floa
 
 
 def _minimal(sets: Iterable[frozenset[E]]) -> list[frozenset[E]]:
-    """The sets without those that include another: who meets the smaller one meets them too."""
+    """The sets without those that contain another one, since meeting the smaller set meets both."""
     kept: list[frozenset[E]] = []
     holding: dict[E, list[frozenset[E]]] = defaultdict(list)
     for some in sorted(sets, key=len):
@@ -47,7 +47,7 @@ def _minimal(sets: Iterable[frozenset[E]]) -> list[frozenset[E]]:
 
 
 def _parts(sets: Iterable[frozenset[E]]) -> list[list[frozenset[E]]]:
-    """The sets in groups that have no element in common."""
+    """The components: groups of sets with no element in common."""
     groups: dict[int, list[frozenset[E]]] = {}
     of: dict[E, int] = {}
     for number, some in enumerate(sets):
@@ -90,7 +90,7 @@ class _Search(Generic[E]):
             barred = barred | {element}  # the next branches do without it
 
     def _at_least(self, sets: list[frozenset[E]], barred: frozenset[E]) -> float:
-        """What sets without common elements cost at least, each its cheapest element."""
+        """A lower bound of the cost: the cheapest element of each of some disjoint sets."""
         total, seen = 0.0, set[E]()
         for some in sorted(sets, key=len):
             free = some - barred
@@ -103,7 +103,7 @@ class _Search(Generic[E]):
 
 
 def _greedy(sets: list[frozenset[E]], weights: Mapping[E, float]) -> frozenset[E]:
-    """A set that meets all, good but not always the best."""
+    """A set that meets all; not always the cheapest."""
     chosen: set[E] = set()
     rest = sets
     while rest:

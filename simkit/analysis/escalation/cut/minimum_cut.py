@@ -1,4 +1,4 @@
-"""The cheapest changes that close all paths to a goal, without taking what a log shows in use."""
+"""The cheapest changes that close all paths to a goal and keep the access that a log shows in use."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from simkit.snapshot.protocol import Sandbox, Snapshot
 
 OPEN_TO_ALL: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, SERVICE_ACCOUNTS)
 ROUNDS: Final = 200
-"""How often paths are looked for again after a cut; each round finds only what the cut before left open."""
+"""The limit of rounds; each round finds only the paths that the cut before left open."""
 
 
 def trusted(snapshot: Snapshot) -> Callable[[Subject], bool]:
-    """Whose access belongs to the control plane: its own users and groups, and the accounts of its controllers."""
+    """A predicate for subjects of the control plane: its own users and groups, and the accounts of its controllers."""
     index, kept = index_of(snapshot), default_bindings(snapshot)
     controllers = {
         normalize_subject(subject)
@@ -60,7 +60,7 @@ def cut(
     members: Members | None = None,
     sandbox: Sandbox | None = None,
 ) -> Cut:
-    """The cheapest set of changes after which nobody gets to a goal who should not.
+    """The cheapest set of changes after which no untrusted subject reaches a goal.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class _Cutter:
         self._in_use = self._ways.in_use
         self._ends = GoalHolders(self.goal, self.graph)
         self._sets: dict[frozenset[Removal], dict[AttackState, Path]] = {}
-        """What would close paths, with one path of each start that has it."""
+        """The sets of removals that close paths, each with one path of each start that it closes."""
         self._left: dict[AttackState, Path] = {}
 
     def run(self, sources: Iterable[Subject | str] | None, *, direct: bool) -> Cut:
@@ -172,7 +172,7 @@ class _Cutter:
     def _open(
         self, graph: EscalationGraph, starts: Iterable[AttackState], chosen: frozenset[Removal], *, direct: bool
     ) -> list[Path]:
-        """The best path of each start that is still open."""
+        """The best path of each start that still reaches the goal."""
         usable = partial(self._ways.usable, chosen=chosen) if chosen else always
         listed = list(starts)
         holds = partial(self._holds, chosen=chosen) if chosen and self.goal.question else None
@@ -181,11 +181,11 @@ class _Cutter:
         return [path for path in paths if direct or path.hops]
 
     def _holds(self, state: AttackState, chosen: frozenset[Removal]) -> bool:
-        """Whether somebody at a place has the goal after some removals."""
+        """True if an attacker in a state has the goal after some removals."""
         return self._ends.test(state) and not self._ways.stops(self._ends.requirements(state), chosen)
 
     def _still_open(self, starts: Iterable[AttackState], chosen: frozenset[Removal], *, direct: bool) -> list[Path]:
-        """The paths in the cluster as it would be, where objects may say more than steps that are left out."""
+        """The paths in the changed snapshot, where more may be possible than the remaining steps say."""
         if not chosen:
             return []
         graph = EscalationGraph(after(self.snapshot, self._changes(chosen)), self.members)
@@ -195,7 +195,7 @@ class _Cutter:
         return changes_of(removals, self.snapshot, self.graph.facts.index, self._in_use)
 
     def _learn(self, path: Path, chosen: frozenset[Removal]) -> None:
-        """Note what would close a path: at any need, what stops the first of its sources that is not stopped yet."""
+        """Record the removals that would close a path: for each requirement those of its first open source."""
         ways = {*self._ways.of_path(path, chosen), *self._ways.of_needs(self._ends.requirements(path.end), chosen)}
         options = frozenset(one for one in ways if one not in self._in_use.barred)
         if options - chosen:
@@ -204,7 +204,7 @@ class _Cutter:
             self._left[path.start] = path
 
     def _chosen(self) -> tuple[frozenset[Removal], bool]:
-        """The cheapest removals that close all known paths, without those that together take what is in use."""
+        """The cheapest removals that close all known paths, and True if they are proven to be the cheapest."""
         while True:
             for some, paths in self._sets.items():
                 if not some - self._in_use.barred:

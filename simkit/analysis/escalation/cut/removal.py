@@ -1,4 +1,4 @@
-"""What a cut can take away, what that costs, and how it is written."""
+"""Possible removals, their cost, and the objects after them."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ class ReduceToUsage:
 
 Removal = RemoveSubject | RemovePermissions | ReduceToUsage
 Needed = tuple[Requirement, tuple[GrantSource, ...]]
-"""A need, with the sources that are each enough for it."""
+"""A requirement, with the sources that each meet it alone."""
 
 
 class GoalHolders:
-    """By which grants those have a goal who are at the end of a path; for goals that are a permission."""
+    """The grants by which the end of a path has the goal, for goals that are a permission."""
 
     def __init__(self, goal: Goal, graph: EscalationGraph) -> None:
         self.test = goal.test(graph)
@@ -96,7 +96,7 @@ class GoalHolders:
                 )
 
     def requirements(self, state: AttackState) -> list[Needed]:
-        """What somebody at a place needs to have the goal; nothing for goals that are places themselves."""
+        """The requirements of the goal in a state; empty for goals that are states themselves."""
         if self._need is None or state.subject is None:
             return []
         known = self._known.get(state)
@@ -116,11 +116,11 @@ Granting = tuple[RemoveSubject, Key]
 
 
 class UsedAccess:
-    """Which removals take away what a log shows in use."""
+    """The removals that would take away access which a log shows in use."""
 
     def __init__(self, snapshot: Snapshot, used: Iterable[Use]) -> None:
         self.barred: set[Removal] = set()
-        """What must not be taken."""
+        """The removals that must not be made."""
         self._gathering = RoleAggregation(snapshot)
         self._grants: set[tuple[frozenset[Granting], Action]] = set()
         self._actions: dict[RemoveSubject, dict[Subject, Counter[Action]]] = defaultdict(lambda: defaultdict(Counter))
@@ -135,7 +135,8 @@ class UsedAccess:
                 self._actions[unbind][normalize_subject(Subject(USER, identity.user))][action] += 1
 
     def rules(self, unbind: RemoveSubject) -> dict[Subject, dict[str, tuple[Rule, ...]]]:
-        """Who uses a binding to a subject, and the smallest rules for that, by namespace; empty for what is not used.
+        """The users of a binding to a subject, with the smallest rules for their use, by namespace; empty if it is
+        unused.
 
         Of a group those members are named that use it: the others do not.
         """
@@ -148,12 +149,12 @@ class UsedAccess:
         return found
 
     def kept(self, unbind: RemoveSubject) -> list[Rule]:
-        """All rules that somebody uses of a binding to a subject."""
+        """The rules of all users of a binding to a subject."""
         by_user = self.rules(unbind).values()
         return [rule for by_namespace in by_user for rules in by_namespace.values() for rule in rules]
 
     def bar(self, chosen: Iterable[Removal]) -> bool:
-        """Bar what takes something in use, one removal for each thing; whether anything was barred."""
+        """Bar a removal for each used permission that the given ones take away; True if one was barred."""
         taken = set(chosen)
         before = len(self.barred)
         for grants, action in self._grants:
@@ -179,7 +180,7 @@ class UsedAccess:
 
 
 class PossibleRemovals:
-    """What can be taken away in a cluster, and what for.
+    """The removals that are possible in a cluster, and the steps that they stop.
 
     Not touched are the server's own bindings and roles, and the access of those who shall keep it. A rule with
     wildcards is not narrowed, since what is left could only be listed. Instead of an aggregated role, which its
@@ -196,7 +197,7 @@ class PossibleRemovals:
         self._costs: dict[Removal, float] = {}
 
     def of(self, source: GrantSource, requirement: Requirement) -> tuple[Removal, ...]:
-        """What stops a source from meeting a need."""
+        """The removals that stop a source from meeting a requirement."""
         known = self._known.get((source, requirement))
         if known is None:
             known = self._known[source, requirement] = tuple(self._found(source, requirement))
@@ -233,19 +234,19 @@ class PossibleRemovals:
         )
 
     def _holders(self, role: Key) -> list[Subject]:
-        """All who have the role, or one that it goes into."""
+        """All subjects that have the role, or one that includes it."""
         every = (binding for one in self._gathering.wholes(role) for binding in self._index.bindings_of(one))
         return [normalize_subject(one) for binding in every for one in binding.subjects]
 
     def usable(self, edge: Edge, chosen: frozenset[Removal]) -> bool:
-        """Whether a step is still possible after some removals."""
+        """True if a step is still possible after some removals."""
         return all(
             any(not self._stopped(source, requirement, chosen) for source in some)
             for requirement, some in self._needs(edge)
         )
 
     def _needs(self, edge: Edge) -> Iterator[Needed]:
-        """The needs of a step that grants meet, each with its sources."""
+        """The requirements of a step that grants meet, each with its sources."""
         if edge.granted_by:
             needs = requirements_of(edge.primitive, edge.number, self._release)
             yield from ((requirement, some) for requirement, some in zip(needs, edge.granted_by) if some)
@@ -254,25 +255,26 @@ class PossibleRemovals:
         return any(one in chosen for one in self.of(source, requirement))
 
     def stops(self, needs: Iterable[Needed], chosen: frozenset[Removal]) -> bool:
-        """Whether removals stop all sources of some need."""
+        """True if removals stop all sources of a requirement."""
         return any(
             all(self._stopped(source, requirement, chosen) for source in some) for requirement, some in needs if some
         )
 
     def of_needs(self, needs: Iterable[Needed], chosen: frozenset[Removal]) -> Iterator[Removal]:
-        """At each need what stops the first source that is not stopped yet."""
+        """For each requirement the removals that stop its first open source."""
         for requirement, some in needs:
             if some:
                 source = next((one for one in some if not self._stopped(one, requirement, chosen)), some[0])
                 yield from self.of(source, requirement)
 
     def of_path(self, path: Path, chosen: frozenset[Removal] = frozenset()) -> Iterator[Removal]:
-        """What would close a path: at each need what stops the first source that is not stopped yet."""
+        """The removals that close a path: for each requirement those of its first open source."""
         for edge in path.edges:
             yield from self.of_needs(self._needs(edge), chosen)
 
     def cost(self, removal: Removal) -> float:
-        """How much access a removal takes: single permissions times subjects that lose them, and one for the change."""
+        """The access that a removal takes: single permissions times subjects that lose them, plus one for the
+        change."""
         known = self._costs.get(removal)
         if known is None:
             known = self._costs[removal] = 1 + self._loss(removal)
@@ -288,7 +290,7 @@ class PossibleRemovals:
 
 
 def _size(rules: Iterable[Rule]) -> float:
-    """The number of single permissions; a wildcard counts for many."""
+    """The number of single permissions; a wildcard counts as many."""
     total = 0.0
     for rule in rules:
         for piece in breakdown(rule):
@@ -300,7 +302,7 @@ def _size(rules: Iterable[Rule]) -> float:
 def changes_of(
     removals: Iterable[Removal], snapshot: Snapshot, index: AccessIndex, in_use: UsedAccess
 ) -> tuple[Change, ...]:
-    """The objects as they are after the removals: bindings without subjects are deleted."""
+    """The objects after the removals; bindings without subjects are deleted."""
     leaving: dict[Key, set[Subject]] = defaultdict(set)
     narrowed: dict[Key, dict[int, set[Permission]]] = defaultdict(lambda: defaultdict(set))
     made: list[Change] = []
@@ -331,7 +333,7 @@ def _narrowed(snapshot: Snapshot, key: Key, taken: Mapping[int, Iterable[Permiss
 
 
 def _rest(rule: Rule, taken: set[Permission]) -> list[Rule]:
-    """A rule without some permissions: one rule for each set of resources that keep the same verbs."""
+    """A rule without some permissions: one rule for each set of resources with the same verbs."""
     if not taken:
         return [rule]
     groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}

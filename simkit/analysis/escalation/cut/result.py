@@ -1,4 +1,4 @@
-"""A cut: the changes that close paths, what each costs, and the objects and commands that make them."""
+"""A cut: the changes that close paths, with their cost, objects and commands."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class Cut(Result):
     starts: tuple[AttackState, ...] = field(repr=False, default=())
     members: Members = field(repr=False, compare=False, default_factory=dict)
     closed_by: Mapping[Path, frozenset[Removal]] = field(repr=False, compare=False, default_factory=dict)
-    """What would close each of the paths."""
+    """The removals that would close each of the paths."""
     sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
-    """Where it is verified unless another place is said."""
+    """The sandbox that verifies it by default."""
 
     def __len__(self) -> int:
         return len(self.removals)
 
     @property
     def cost(self) -> float:
-        """The access that it takes: single permissions times subjects, and one for each change."""
+        """The access that the cut takes: single permissions times subjects, plus one for each change."""
         return sum(self.costs[one] for one in self.removals)
 
     def to_frame(self) -> pd.DataFrame:
@@ -75,11 +75,11 @@ class Cut(Result):
         return [change.obj for change in self.changes if change.obj is not None]
 
     def deletions(self) -> list[Key]:
-        """The bindings that have no subject any more."""
+        """The bindings that have no subject left."""
         return [change.key for change in self.changes if change.obj is None]
 
     def yaml(self) -> str:
-        """The manifests as YAML, the deletions as comments with their commands."""
+        """The manifests as YAML, with deletions as comments that hold their commands."""
         import yaml
 
         lines = [f"# {command}" for command in self.commands() if command.startswith("kubectl delete")]
@@ -104,11 +104,11 @@ class Cut(Result):
         return commands
 
     def after(self) -> Snapshot:
-        """The snapshot as it would be."""
+        """The snapshot after the changes."""
         return after(self.snapshot, self.changes)
 
     def verify(self, sandbox: Sandbox | None = None) -> Verified:
-        """Make the changes on a fork, and see that no path is left and nothing in use is lost."""
+        """Make the changes on a fork and check that no path is left and nothing in use is lost."""
         where = sandbox or self.sandbox
         if where is None:
             raise SimkitError("a cut is verified on a cluster: cut.verify(simkit.load(...))")
@@ -132,7 +132,7 @@ class Cut(Result):
 
 
 def after(snapshot: Snapshot, changes: Iterable[Change]) -> Snapshot:
-    """A snapshot as it would be after changes."""
+    """A snapshot with changes made."""
     listed = list(changes)
     put = [change.obj for change in listed if change.obj is not None]
     return as_settled(snapshot, put, [change.key for change in listed if change.obj is None])

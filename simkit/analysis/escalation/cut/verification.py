@@ -1,4 +1,4 @@
-"""A cut made on a fork: whether every path is closed and everything in use is still allowed."""
+"""Verification of a cut on a fork: every path is closed, and everything in use is still allowed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from simkit.analysis.escalation.cut.result import Cut
 
 REPROVED = 25
-"""So many of the closed paths are executed again after the cut."""
+"""The number of closed paths that are executed again after the cut."""
 
 
 @dataclass(frozen=True)
 class Verified(Evidence):
-    """What a cut does. True in a condition if it closes all that it promises and takes nothing in use."""
+    """The effect of a cut. True in a condition if it closes every path that it promises to and takes nothing in use."""
 
     open_paths: tuple[Path, ...]
     still_proven: tuple[Proof, ...]
@@ -40,7 +40,7 @@ class Verified(Evidence):
         return not (self.open_paths or self.still_proven or self.lost)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per thing that was looked at: what, count, holds."""
+        """One row per check: what, count, holds."""
         rows = [
             ("paths that are open", len(self.open_paths), not self.open_paths),
             ("closed paths that still go through", len(self.still_proven), not self.still_proven),
@@ -66,7 +66,7 @@ class Verified(Evidence):
 
 
 def verify(made: Cut, sandbox: Sandbox) -> Verified:
-    """Make the changes of a cut on a fork, as an administrator; look for paths, and execute closed ones again."""
+    """Make the changes of a cut on a fork as an administrator, search for paths, and execute closed paths again."""
     fork = sandbox.fork()
     apply(fork, made.changes)
     left = {path.start for path in made.left}

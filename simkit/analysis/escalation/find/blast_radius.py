@@ -61,7 +61,7 @@ class BlastRadius(Result):
 
     @property
     def cluster_admin(self) -> bool:
-        """Whether all is lost."""
+        """True if all is lost."""
         return bool((self.reached["kind"] == states.EVERYTHING).any())
 
     def identities(self) -> pd.DataFrame:

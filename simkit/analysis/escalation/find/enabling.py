@@ -18,7 +18,7 @@ def without_rbac_rules(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
 
 
 def enables_escalation(rules: tuple[Rule, ...], release: str, have: tuple[Rule, ...] = ()) -> bool:
-    """Whether rules are enough for some escalation that other rules alone are not enough for."""
+    """True if rules are enough for some escalation that other rules alone are not enough for."""
     return bool(_escalations((*have, *rules), release) - _escalations(have, release))
 
 

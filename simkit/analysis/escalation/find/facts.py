@@ -209,14 +209,14 @@ class ClusterFacts:
         return {namespace: tuple(names) for namespace, names in found.items()}
 
     def may_have_secret(self, namespace: str, name: str = "") -> bool:
-        """Whether a namespace has a secret (of a name), as far as is known."""
+        """True if a namespace has a secret (of a name), as far as is known."""
         if SECRETS not in self.snapshot.captured():
             return True
         found = self.secrets.get(namespace, ())
         return name in found if name else bool(found)
 
     def is_empty(self, namespace: str) -> bool:
-        """Whether nothing lives in a namespace but what every namespace has, and rules of access."""
+        """True if nothing lives in a namespace but what every namespace has, and rules of access."""
         return namespace in self.enforced and NAMESPACES in self.snapshot.captured() and not self._inhabited(namespace)
 
     def _inhabited(self, namespace: str) -> bool:
@@ -295,9 +295,9 @@ class ClusterFacts:
         return known
 
     def knows(self, group: str, resource: str) -> bool:
-        """Whether a resource is served, or means something without being served, as users and signers do."""
+        """True if a resource is served, or means something without being served, as users and signers do."""
         return resource.partition("/")[0] in AUTHORIZATION_RESOURCES or self.served(group, resource)
 
     def served(self, group: str, resource: str) -> bool:
-        """Whether the release or a definition of the snapshot serves a resource."""
+        """True if the release or a definition of the snapshot serves a resource."""
         return any(one.resource == resource.partition("/")[0] for one in self.catalogue.resources(group))

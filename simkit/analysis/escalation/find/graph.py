@@ -94,7 +94,7 @@ class EscalationGraph:
         return principals_of(subject, NO_MEMBERS if state.impersonated else self.members)
 
     def _adds_something(self, state: AttackState, groups: tuple[str, ...]) -> bool:
-        """Whether somebody has more than the one group that it is in."""
+        """True if somebody has more than the one group that it is in."""
         if state.subject is None or state.kind == GROUP or len(groups) != 1:
             return True
         return next(self.facts.index.grants_of_subject(state.subject), None) is not None
@@ -193,14 +193,14 @@ class EscalationGraph:
                         yield _edge(holder.state, target, match, {**variables, **more})
 
     def _served(self, identifier: str, number: int) -> bool:
-        """Whether the cluster has something of what each need is about."""
+        """True if the cluster has something of what each need is about."""
         known = self._known_served.get((identifier, number))
         if known is None:
             known = self._known_served[identifier, number] = self._all_served(identifier, number)
         return known
 
     def _is_there(self, identifier: str, number: int) -> bool:
-        """Whether of the objects that the table itself names by name some is there, where none can be made."""
+        """True if of the objects that the table itself names by name some is there, where none can be made."""
         return all(
             any(self._named_object(option.permission, requirement) for option in requirement.any_of)
             for requirement in requirements_of(identifier, number, self.release)
@@ -280,7 +280,7 @@ def _without_requirements() -> frozenset[str]:
 
 
 def _enough(edge: Edge, closure: frozenset[Subject]) -> bool:
-    """Whether grants to these groups meet all needs."""
+    """True if grants to these groups meet all needs."""
     return all(
         any(source.subject in closure for source in requirement) for requirement in edge.granted_by if requirement
     )

@@ -60,7 +60,7 @@ def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, f
 
 
 def _depends(primitive: Primitive, matches: Iterable[VariantMatch]) -> bool:
-    """Whether what is granted is no danger by itself, but only where something certain is there."""
+    """True if what is granted is no danger by itself, but only where something certain is there."""
     return primitive.kind in ("impact", "composite") and all(one.variant.condition in THINGS for one in matches)
 
 
@@ -69,7 +69,7 @@ def _members(facts: ClusterFacts, place: AttackState) -> Iterable[AttackState]:
 
 
 def _gains(graph: EscalationGraph, holder: Holder, place: AttackState) -> bool:
-    """Whether being somebody else gives rules that lead further than those that one has."""
+    """True if being somebody else gives rules that lead further than those that one has."""
     if place.subject is None:
         return True
     other = graph.holder(place)
@@ -81,12 +81,12 @@ def _gains(graph: EscalationGraph, holder: Holder, place: AttackState) -> bool:
 
 
 def _limited(match: VariantMatch, *labels: str) -> bool:
-    """Whether the needs of one of some labels are met for single names only."""
+    """True if the needs of one of some labels are met for single names only."""
     return any(match.names(label) is not None for label in labels)
 
 
 def _opens(graph: EscalationGraph, edge: Edge) -> bool:
-    """Whether a step leads to more than the rules of a role, or to rules that lead further."""
+    """True if a step leads to more than the rules of a role, or to rules that lead further."""
     place = edge.target
     if place.kind != states.RULES or place.namespace == ALL:
         return True
@@ -113,7 +113,7 @@ def _empty(facts: ClusterFacts, match: VariantMatch) -> str:
 
 
 def _is_there(facts: ClusterFacts, met: MetRequirement, namespace: str, name: str) -> bool:
-    """Whether some object of the name is there, or could be and is not in the snapshot."""
+    """True if some object of the name is there, or could be and is not in the snapshot."""
     return any(
         _has(facts, permission, namespace, name)
         for permission, hold in met.holds(namespace)

@@ -145,7 +145,7 @@ class MetRequirement(NamedTuple):
         )
 
     def free(self, namespace: str, name: str = "") -> bool:
-        """Whether something reached on the way meets it, so that no grant is needed."""
+        """True if something reached on the way meets it, so that no grant is needed."""
         return any(
             one.source is None and (not name or one.names is None or name in one.names)
             for _, one in self.holds(namespace)

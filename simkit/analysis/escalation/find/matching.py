@@ -66,11 +66,11 @@ class VariantMatch:
 
     @property
     def by_name(self) -> bool:
-        """Whether some requirement is met for single names only, which the primitive itself does not ask for."""
+        """True if some requirement is met for single names only, which the primitive itself does not ask for."""
         return any(one.names(self.namespace) is not None for one in self.met if not one.requirement.names)
 
     def alike(self, *labels: str) -> bool:
-        """Whether all grants that meet the needs of some labels are for the same names, so that each gives the same."""
+        """True if all grants that meet the needs of some labels are for the same names, so that each gives the same."""
         return all(
             len({hold.names for _, hold in met.holds(self.namespace)}) == 1
             for met in self.met
@@ -88,7 +88,7 @@ class VariantMatch:
         return found
 
     def allows(self, label: str, name: str) -> bool:
-        """Whether the needs of this label allow a name."""
+        """True if the needs of this label allow a name."""
         names = self.names(label)
         return names is None or name in names
 

@@ -28,7 +28,7 @@ FRESH_NAMESPACE: Final = "proof-namespace"
 
 
 def is_everything(rules: tuple[Rule, ...]) -> bool:
-    """Whether rules allow every verb on every resource."""
+    """True if rules allow every verb on every resource."""
     return covers(rules, EVERYTHING[:1])
 
 
@@ -362,7 +362,7 @@ def _deputy(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Var
 
 
 def _can_write(facts: ClusterFacts, permission: Permission) -> bool:
-    """Whether there is something to write: a new object, or one that is there."""
+    """True if there is something to write: a new object, or one that is there."""
     if not facts.served(permission.group, permission.resource):
         return False
     resource = GroupResource(permission.group, permission.resource)

@@ -270,7 +270,7 @@ def nowhere(graph: EscalationGraph) -> Callable[[AttackState], bool]:
 
 
 def _counts(state: AttackState, every: bool) -> bool:
-    """Whether somebody is listed; members of system:masters are not, unless asked for."""
+    """True if somebody is listed; members of system:masters are not, unless asked for."""
     return not every or not (state.kind == GROUP and state.name == MASTERS)
 
 

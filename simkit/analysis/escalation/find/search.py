@@ -182,6 +182,6 @@ def _goes_on(graph: EscalationGraph, state: AttackState) -> bool:
 
 
 def _plain(graph: EscalationGraph, state: AttackState) -> bool:
-    """Whether a member is no special case: not the default account, not a pod with rights of its own on the node."""
+    """True if a member is no special case: not the default account, not a pod with rights of its own on the node."""
     pod = graph.facts.pod(state.namespace, state.name) if state.kind == POD else None
     return state.name != "default" and (pod is None or not graph.facts.escapes(pod))

@@ -103,7 +103,7 @@ def _example(catalogue: Catalogue, permission: Permission, values: Mapping[str, 
 
 
 def _put(sandbox: Sandbox, method: str, path: str, body: Any) -> bool:
-    """Whether an administrator's request changed something: not what is there already or what a policy refuses."""
+    """True if an administrator's request changed something: not what is there already or what a policy refuses."""
     content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
     return sandbox.perform(
         Request.of(method, path, body, content_type=content_type), identity=administrator()

@@ -90,7 +90,7 @@ class Proofs(Result, Sequence[Proof]):
 
     @property
     def proven(self) -> bool:
-        """Whether there are proofs, and all of them went through."""
+        """True if there are proofs, and all of them went through."""
         return bool(self.proofs) and all(one.proven for one in self.proofs)
 
     def to_frame(self) -> pd.DataFrame:

@@ -58,7 +58,7 @@ def _named_subresource(attacker: Attacker, number: int, permission: Permission) 
 
 
 def _is_asked_elsewhere(attacker: Attacker, permission: Permission) -> bool:
-    """Whether it is a subresource that the server does not serve: kubelets ask for those of nodes."""
+    """True if it is a subresource that the server does not serve: kubelets ask for those of nodes."""
     resource = attacker.step_variables.served(permission)
     return bool(permission.subresource) and not resource.custom and permission.subresource not in resource.subresources
 

@@ -173,7 +173,7 @@ class _Asked:
         return why_harmless(self.graph, self.holder, primitive, found)
 
     def _of_everybody(self, primitive: Primitive, found: list[VariantMatch]) -> bool:
-        """Whether everybody meets the needs wherever the subject does."""
+        """True if everybody meets the needs wherever the subject does."""
         theirs = {
             one.namespace
             for number in {match.number for match in found}

@@ -127,15 +127,15 @@ class Primitive(_Strict):
     fixtures: tuple[str, ...] = ()
     """The fixtures of the table that it is used on: a fork gets them where the cluster has none."""
     everything: bool = False
-    """Whether it is no step, but the permission for everything; a proof asks for it."""
+    """True if it is no step, but the permission for everything; a proof asks for it."""
     special_case: bool = False
-    """Whether it names a special case of other primitives: it is listed, and makes no steps of its own."""
+    """True if it names a special case of other primitives: it is listed, and makes no steps of its own."""
     impersonates: bool = False
-    """Whether it impersonates. Requests carry one impersonation, so an impersonated identity cannot use it."""
+    """True if it impersonates. Requests carry one impersonation, so an impersonated identity cannot use it."""
     judges_holder: bool = False
-    """Whether its conditions look at all that the holder has, and not only at what is required."""
+    """True if its conditions look at all that the holder has, and not only at what is required."""
     needs_secret: bool = False
-    """Whether the name of a secret has to be known."""
+    """True if the name of a secret has to be known."""
     certificates: tuple[Literal["user-certificate", "node-certificate", "authority"], ...] = ()
     """The certificates that its requests hold."""
     harmless_where: Harmless = ""
@@ -148,12 +148,12 @@ class Primitive(_Strict):
         return (worst((self.severities.cluster, self.severities.namespace)) or Severity.INFO).word
 
     def holds_in(self, release: str) -> bool:
-        """Whether it works in a release."""
+        """True if it works in a release."""
         return _number(self.since) <= _number(release) and (not self.until or _number(release) < _number(self.until))
 
     @property
     def executable(self) -> bool:
-        """Whether it can be proven by executing it."""
+        """True if it can be proven by executing it."""
         return not self.not_executable
 
 

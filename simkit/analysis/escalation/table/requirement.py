@@ -32,11 +32,11 @@ class Permission(NamedTuple):
 
     @property
     def nameless(self) -> bool:
-        """Whether requests for it carry no name that a rule could be limited to."""
+        """True if requests for it carry no name that a rule could be limited to."""
         return self.verb in WITHOUT_NAME and not self.subresource and self.resource not in AUTHORIZATION_RESOURCES
 
     def granted_by(self, rule: Rule) -> bool:
-        """Whether a rule grants it, perhaps for some names only."""
+        """True if a rule grants it, perhaps for some names only."""
         if self.nameless and rule.resource_names:
             return False
         if self.verb == ALL and (ALL not in rule.verbs or rule.resource_names):
@@ -48,7 +48,7 @@ class Permission(NamedTuple):
         return resource_matches(rule, self.resource, self.subresource)
 
     def stands_for(self, resource: str) -> bool:
-        """Whether a resource as a rule names it is one of those that an open subresource stands for."""
+        """True if a resource as a rule names it is one of those that an open subresource stands for."""
         return resource == ALL or resource.startswith((f"{self.resource.partition('/')[0]}/", "*/"))
 
     def __str__(self) -> str:

@@ -34,7 +34,7 @@ class RiskyGrant(_Strict):
     """The primitives that it leads to together with other grants; then the severity is its own."""
     severity: Severities | None = None
     if_present: bool = False
-    """Whether it counts only where one of the objects that it names is there."""
+    """True if it counts only where one of the objects that it names is there."""
 
     @model_validator(mode="after")
     def _one_severity(self) -> RiskyGrant:
@@ -57,7 +57,7 @@ class RiskyPermission(_Strict):
     fix: str
     grants: tuple[RiskyGrant, ...]
     by_name: bool = True
-    """Whether a grant for single names is worth a finding too."""
+    """True if a grant for single names is worth a finding too."""
 
     @property
     def primitives(self) -> tuple[str, ...]:

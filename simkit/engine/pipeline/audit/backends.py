@@ -34,7 +34,7 @@ class Backend(Protocol):
 
     @property
     def strict(self) -> bool:
-        """Whether a request is refused whose coming could not be recorded."""
+        """True if a request is refused whose coming could not be recorded."""
         ...
 
     def take(self, event: Event) -> None:

@@ -44,7 +44,7 @@ class GroupResources(_Document):
     resource_names: Words = Field((), alias="resourceNames")
 
     def matches(self, info: RequestInfo) -> bool:
-        """Whether a request is about one of them."""
+        """True if a request is about one of them."""
         if self.group != info.group:
             return False
         if not self.resources:
@@ -77,7 +77,7 @@ class Rule(_Document):
     omit_managed_fields: bool | None = Field(None, alias="omitManagedFields")
 
     def matches(self, info: RequestInfo, identity: Identity | None) -> bool:
-        """Whether the rule is for this request; ``identity`` is None where nobody was authenticated."""
+        """True if the rule is for this request; ``identity`` is None where nobody was authenticated."""
         if self.users and (identity is None or identity.user not in self.users):
             return False
         if self.user_groups and (identity is None or not set(self.user_groups).intersection(identity.groups)):

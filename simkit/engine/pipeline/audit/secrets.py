@@ -19,7 +19,7 @@ _LAST_APPLIED: Final = "last-applied-configuration"
 
 
 def holds_secrets(info: RequestInfo) -> bool:
-    """Whether what is sent to, or comes from, a path is secret."""
+    """True if what is sent to, or comes from, a path is secret."""
     if info.resource == "secrets" and not info.group:
         return True
     return info.resource == "tokenreviews" or (info.resource, info.subresource) == ("serviceaccounts", "token")

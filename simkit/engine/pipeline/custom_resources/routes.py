@@ -15,7 +15,7 @@ from simkit.schema.resources import Resource
 
 
 def builtin_group(catalogue: Catalogue, group: str) -> bool:
-    """Whether a group is served with resources of the release: others leave no trace where nothing is found."""
+    """True if a group is served with resources of the release: others leave no trace where nothing is found."""
     return any(not resource.custom for resource in catalogue.resources(group))
 
 

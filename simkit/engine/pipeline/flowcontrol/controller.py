@@ -189,7 +189,7 @@ class FlowControl(InFlight):
         return ticket.outcome
 
     def _fits(self, level: PriorityLevel, seats: int) -> bool:
-        """Whether a level may take more seats: its own, or those that others can do without."""
+        """True if a level may take more seats: its own, or those that others can do without."""
         after = level.executing + seats
         if not level.executing or after <= level.floor:
             return True

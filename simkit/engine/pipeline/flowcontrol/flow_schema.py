@@ -48,7 +48,7 @@ class FlowSchema:
         )
 
     def matches(self, info: RequestInfo, identity: Identity) -> bool:
-        """Whether a request belongs to it."""
+        """True if a request belongs to it."""
         return any(_asks(rule, info) and _names(rule, identity) for rule in self.rules)
 
     def flow_of(self, info: RequestInfo, identity: Identity) -> str:

@@ -68,7 +68,7 @@ def swagger(engine: Engine, context: RequestContext) -> Response:
 
 
 def _wants_binary(accept: str) -> bool:
-    """Whether a client takes the binary form of the version 2 document before JSON."""
+    """True if a client takes the binary form of the version 2 document before JSON."""
     media = [clause.partition(";")[0].strip() for clause in accept.split(",")]
     return next((each for each in media if each in _TAKEN), JSON) in _BINARY_NAMES
 

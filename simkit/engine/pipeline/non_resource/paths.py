@@ -76,7 +76,7 @@ def answer(engine: Engine, context: RequestContext) -> Response:
 
 
 def _has(engine: Engine, path: str) -> bool:
-    """Whether the release has a path: some came with a feature gate."""
+    """True if the release has a path: some came with a feature gate."""
     gate = _GATES.get(_OPENAPI if path.startswith(_OPENAPI) else path, "")
     return not gate or is_enabled(gate, engine.catalogue.release, engine.gates)
 

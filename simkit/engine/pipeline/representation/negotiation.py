@@ -39,12 +39,12 @@ class _Clause:
     quality: float = 1.0
 
     def takes(self, media: str) -> bool:
-        """Whether a media type is one of those that the clause means."""
+        """True if a media type is one of those that the clause means."""
         kind, _, part = media.partition("/")
         return self.type in (kind, "*") and self.subtype in (part, "*")
 
     def before(self, other: _Clause) -> bool:
-        """Whether this clause comes first: by weight, or because it says more."""
+        """True if this clause comes first: by weight, or because it says more."""
         return (
             self.quality > other.quality
             or (self.type != "*" and other.type == "*")
@@ -84,7 +84,7 @@ def _negotiated(accept: str, watchable: bool, convertible: bool, routed: bool, b
 
 
 def _answerable(accept: str) -> bool:
-    """Whether the path itself takes one of the media types: one that it has, by its full name, or any."""
+    """True if the path itself takes one of the media types: one that it has, by its full name, or any."""
     named = (clause.split(";")[0].strip() for clause in accept.split(","))
     return any(media in MEDIA or media == "*/*" for media in named)
 

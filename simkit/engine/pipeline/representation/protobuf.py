@@ -28,7 +28,7 @@ def unavailable() -> Exception:
 
 
 def available(gvk: GroupVersionKind) -> bool:
-    """Whether a kind has a binary form."""
+    """True if a kind has a binary form."""
     from simkit.schema import binary
 
     return binary.has_binary_form(gvk)

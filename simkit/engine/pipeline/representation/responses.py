@@ -56,7 +56,7 @@ _YES: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 
 
 def wants_pretty(request: Request, wanted: MediaTypeOptions) -> bool:
-    """Whether the answer is to be indented: asked for, or a browser or curl asks and does not say."""
+    """True if the answer is to be indented: asked for, or a browser or curl asks and does not say."""
     if wanted.pretty:
         return True
     asked = request.option("pretty") if request.query else ""

@@ -127,7 +127,7 @@ def _ports(pod: Object) -> Iterator[int]:
 
 
 def _allowed(text: str) -> bool:
-    """Whether a text is an address of one host that is not this one."""
+    """True if a text is an address of one host that is not this one."""
     found = address(text)
     if found is None or text == "255.255.255.255":
         return False
@@ -162,7 +162,7 @@ def _port_name(engine: Engine, namespace: str, name: str, port: str) -> str:
 
 
 def _is_pods_own(engine: Engine, namespace: str, endpoint: Object) -> bool:
-    """Whether an endpoint is the address of the pod that it names: no other is proxied to."""
+    """True if an endpoint is the address of the pod that it names: no other is proxied to."""
     reference = endpoint.get("targetRef") or {}
     if reference.get("namespace", "") != namespace:
         return False

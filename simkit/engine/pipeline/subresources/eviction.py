@@ -101,7 +101,7 @@ def _live(eviction: _Eviction) -> Entry:
 
 
 def _is_unguarded(pod: Object) -> bool:
-    """Whether no budget can speak for a pod: it does not run yet, has ended, or is going anyway."""
+    """True if no budget can speak for a pod: it does not run yet, has ended, or is going anyway."""
     phase = at(pod, "status", "phase")
     return phase in ("Succeeded", "Failed", "Pending") or bool(at(pod, "metadata", "deletionTimestamp"))
 
@@ -123,7 +123,7 @@ def _remove_guarded(eviction: _Eviction, pod: Entry) -> None:
 
 
 def _does_not_count(pod: Object, budget: Object) -> bool:
-    """Whether a pod is not ready and so may go without costing the budget anything."""
+    """True if a pod is not ready and so may go without costing the budget anything."""
     if pod_ready(pod):
         return False
     if at(budget, "spec", "unhealthyPodEvictionPolicy") == "AlwaysAllow":
@@ -196,7 +196,7 @@ def _being_processed(budget: str) -> StatusError:
 
 
 def _store_status(engine: Engine, entry: Entry, status: Mapping[str, Any]) -> bool:
-    """Whether the status could be written; False when somebody else was faster."""
+    """True if the status could be written; False when somebody else was faster."""
 
     def intent(live: Object | None) -> Draft:
         return {**entry.object, "metadata": dict(entry.object["metadata"]), "status": dict(status)}

@@ -12,7 +12,7 @@ from simkit.meta.objects import Draft, Object
 
 
 def charge_quota(engine: Engine, quota: Entry, used: Mapping[str, str]) -> bool:
-    """Whether the quota could be charged: False when somebody has changed it since it was read, or it is gone."""
+    """True if the quota could be charged: False when somebody has changed it since it was read, or it is gone."""
 
     def intent(live: Object | None) -> Draft:
         obj = quota.object

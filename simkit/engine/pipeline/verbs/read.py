@@ -51,7 +51,7 @@ class Reach:
         self.cached = scope.registry_scope.resource.resource != "events"
 
     def cached_list(self, options: opt.ListOptions) -> bool:
-        """Whether a list is one of the cache."""
+        """True if a list is one of the cache."""
         version = options.resource_version
         paged = options.token or (options.limit > 0 and version != "0")
         return self.cached and bool(version) and not paged and options.match != "Exact"

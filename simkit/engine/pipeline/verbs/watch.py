@@ -246,7 +246,7 @@ class WatchStream:
         return self._ended(revision) if self._end is not None else [self._bookmark(revision)]
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Whether something came within some seconds."""
+        """True if something came within some seconds."""
         return self._first is not None or self._cursor is None or self._cursor.wait(timeout)
 
     def on_change(self, callback: Callable[[], None]) -> None:

@@ -37,7 +37,7 @@ class _Level:
     outer: Properties
     steps: tuple[str | int, ...] = ()
     in_metadata: bool = False
-    """Whether it belongs to the kind, the apiVersion or the metadata of that object."""
+    """True if it belongs to the kind, the apiVersion or the metadata of that object."""
 
     def below(self) -> Iterator[_Level]:
         items = self.schema.get("items")
@@ -122,7 +122,7 @@ def _joined(path: str, inner: str) -> str:
 
 
 def has_unknown(value: Any, node: Schema | None) -> bool:
-    """Whether a value has fields that would be pruned."""
+    """True if a value has fields that would be pruned."""
     if node is not None and node.name:
         return False
     if isinstance(value, Mapping):
@@ -143,7 +143,7 @@ def _unknown_field(name: str, item: Any, node: Schema | None) -> bool:
 
 
 def unpruned_defaults(schema: Properties, resolve: Resolver) -> bool:
-    """Whether any default of a schema has unknown fields, as old definitions may have them."""
+    """True if any default of a schema has unknown fields, as old definitions may have them."""
     value = schema.get("default")
     if value is not None and has_unknown(value, Schema(row_of(schema), resolve)):
         return True

@@ -26,7 +26,7 @@ class Costs:
     known: frozenset[str] = frozenset()
     """Expressions that are stored already and are read as such."""
     each: bool = True
-    """Whether single rules have a limit too."""
+    """True if single rules have a limit too."""
     total: int = 0
     most: list[tuple[int, str]] = field(default_factory=list)
 

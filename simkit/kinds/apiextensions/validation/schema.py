@@ -35,7 +35,7 @@ class Strictness:
     types: bool = True
     schemas: bool = True
     defaults: bool = True
-    """Whether a schema may give values to what is left out."""
+    """True if a schema may give values to what is left out."""
     review_versions: bool = True
     known: frozenset[str] = frozenset()
     """Expressions that are stored already."""

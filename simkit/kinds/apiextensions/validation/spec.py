@@ -194,7 +194,7 @@ def _root_with_status(schema: Properties, path: str) -> Iterator[FieldError]:
 
 
 def _is_set(value: Any) -> bool:
-    """Whether kube-apiserver has a value there, also an empty one or 0."""
+    """True if kube-apiserver has a value there, also an empty one or 0."""
     return value is not None and value is not False and value != ""
 
 

@@ -145,7 +145,7 @@ def match_condition(source: str, *, params: bool = False, stored: bool = True) -
 
 
 def is_identifier(name: str) -> bool:
-    """Whether a variable may have the name.
+    """True if a variable may have the name.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _differ(obj: Object, old: Object) -> bool:
-    """Whether the webhooks themselves have changed."""
+    """True if the webhooks themselves have changed."""
     return obj.get("webhooks") != old.get("webhooks")
 
 

@@ -27,7 +27,7 @@ def _specs(kind: str) -> Mapping[str, Object]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values say the same: what is empty is as good as absent.
+    """True if two values say the same: what is empty is as good as absent.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def parts_of_number(kind: str, value: Any) -> Any:
 
 
 def is_zero(kind: str, value: Any) -> bool:
-    """Whether a value says nothing."""
+    """True if a value says nothing."""
     if value is None or value is ABSENT:
         return True
     if is_structure(kind):

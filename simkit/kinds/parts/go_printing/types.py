@@ -306,7 +306,7 @@ class Field(NamedTuple):
 
 
 def is_structure(kind: str) -> bool:
-    """Whether the fields of a type are known."""
+    """True if the fields of a type are known."""
     return _SAME.get(kind, kind) in _TABLE
 
 

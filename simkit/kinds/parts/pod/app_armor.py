@@ -86,7 +86,7 @@ def annotation_warnings(pod: Object) -> Iterator[str]:
 
 
 def _was_written(pod: Object, name: str, container: Object) -> bool:
-    """Whether a client wrote the field: only then has it an owner."""
+    """True if a client wrote the field: only then has it an owner."""
     item = f'k:{{"name":"{container.get("name")}"}}'
     path = ("fieldsV1", "f:spec", f"f:{name}", item, "f:securityContext", "f:appArmorProfile")
     return any(at(record, *path) is not None for record in metadata(pod).get("managedFields") or ())

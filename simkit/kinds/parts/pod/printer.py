@@ -84,7 +84,7 @@ def _succeeded(status: Object) -> bool:
 
 
 def _runs(status: Object) -> bool:
-    """Whether a container counts as ready: one that says so, runs, and waits for nothing."""
+    """True if a container counts as ready: one that says so, runs, and waits for nothing."""
     state = status.get("state") or {}
     waits = bool(at(state, "waiting", "reason")) or state.get("terminated") is not None
     return bool(status.get("ready")) and state.get("running") is not None and not waits

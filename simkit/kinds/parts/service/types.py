@@ -17,29 +17,29 @@ def type_of(service: Object) -> str:
 
 
 def needs_cluster_ip(service: Object) -> bool:
-    """Whether it has an address in the cluster (``None`` counts as one)."""
+    """True if it has an address in the cluster (``None`` counts as one)."""
     return type_of(service) in (CLUSTER_IP, NODE_PORT, LOAD_BALANCER)
 
 
 def needs_node_ports(service: Object) -> bool:
-    """Whether its ports are open on every node."""
+    """True if its ports are open on every node."""
     if type_of(service) == NODE_PORT:
         return True
     return type_of(service) == LOAD_BALANCER and at(service, "spec", "allocateLoadBalancerNodePorts") is not False
 
 
 def needs_health_port(service: Object) -> bool:
-    """Whether nodes answer health checks for it."""
+    """True if nodes answer health checks for it."""
     return type_of(service) == LOAD_BALANCER and at(service, "spec", "externalTrafficPolicy") == "Local"
 
 
 def is_external(service: Object) -> bool:
-    """Whether it can be reached from outside the cluster."""
+    """True if it can be reached from outside the cluster."""
     if type_of(service) in (LOAD_BALANCER, NODE_PORT):
         return True
     return type_of(service) == CLUSTER_IP and bool(at(service, "spec", "externalIPs"))
 
 
 def is_headless(service: Object) -> bool:
-    """Whether it has no address of its own on purpose."""
+    """True if it has no address of its own on purpose."""
     return bool(at(service, "spec", "clusterIPs") == [HEADLESS])

@@ -44,7 +44,7 @@ def parts_of(text: str) -> tuple[int, int, str, str]:
 
 
 def _was_fraction(text: str, quantity: Quantity) -> bool:
-    """Whether an amount was most likely written as a decimal fraction: ``1500m`` is how ``1.5`` is stored."""
+    """True if an amount was most likely written as a decimal fraction: ``1500m`` is how ``1.5`` is stored."""
     return text.endswith("m") and abs(quantity.nano) > NANO
 
 
@@ -75,17 +75,17 @@ def validate_resource_quantity(path: str, resource: str, text: str) -> Iterator[
 
 
 def is_counted(resource: str) -> bool:
-    """Whether a resource comes in whole numbers."""
+    """True if a resource comes in whole numbers."""
     return resource in _INTEGERS or is_extended(resource)
 
 
 def is_native(resource: str) -> bool:
-    """Whether a resource is one of the project's own."""
+    """True if a resource is one of the project's own."""
     return "/" not in resource or resource.partition("/")[0].endswith(domain.LABEL_DOMAIN)
 
 
 def is_extended(resource: str) -> bool:
-    """Whether a resource is one that nodes bring along."""
+    """True if a resource is one that nodes bring along."""
     return not is_native(resource) and not resource.startswith("requests.") and not qualified_name(resource)
 
 
@@ -115,7 +115,7 @@ def validate_quota_resource_name(path: str, resource: str) -> Iterator[FieldErro
 
 
 def is_standard_quota(resource: str) -> bool:
-    """Whether every cluster has quota for a resource."""
+    """True if every cluster has quota for a resource."""
     return resource in _QUOTA or _is_huge_request(resource)
 
 

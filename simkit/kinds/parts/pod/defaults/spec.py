@@ -182,7 +182,7 @@ def pull_policy(image: str) -> str:
 
 
 def _is_name(name: str) -> bool:
-    """Whether a name is short enough, written out, and cannot be taken for the identifier of an image."""
+    """True if a name is short enough, written out, and cannot be taken for the identifier of an image."""
     registry, slash, _ = name.partition("/")
     if not slash:
         return len(name) <= _LONGEST_NAME - len("docker.io/library/") and not _IDENTIFIER.fullmatch(name)
