@@ -70,6 +70,7 @@ from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
 from simkit.analysis.result import Evidence, Result
+from simkit.analysis.upgrade.release_changes import release_changes
 from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
 from simkit.analysis.upgrade.timeline import calendar, timeline
 
@@ -136,6 +137,7 @@ __all__ = [
     "read_access_requests",
     "read_rules",
     "read_suite",
+    "release_changes",
     "removal_report",
     "resource_matrix",
     "risky_permissions",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.meta import go_json
+from simkit.meta.behaviour import applies
 
 _WORDS: Final = {
     "FieldValueNotFound": "Not found",
@@ -31,10 +32,18 @@ CLUSTER_POLICY: Final = "disallowed by cluster policy"
 
 
 class Shown:
-    """A value whose text in an error message is not its JSON, such as a printed structure."""
+    """A value whose text in an error message is not its JSON, such as a printed structure.
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    Parameters
+    ----------
+    text
+        What releases up to 1.33 write.
+    json
+        What is written as JSON since 1.34; None: the text there too.
+    """
+
+    def __init__(self, text: str, json: Any = None) -> None:
+        self.text, self.json = text, json
 
 
 OMITTED: Final = Shown("")
@@ -71,11 +80,14 @@ def _escaped(letter: str) -> str:
 
 
 def show(value: Any) -> str:
-    """A value as it stands in a field error: strings quoted, also the word null, structures as compact JSON."""
+    """A value as it stands in a field error: strings quoted, structures as compact JSON; nothing is the word null."""
+    in_json = applies("values-in-json")
     if isinstance(value, Shown):
-        return value.text
-    if isinstance(value, str) or value is None:
-        return quoted("null" if value is None else value)
+        return value.text if value.json is None or not in_json else go_json.encode(value.json).decode()
+    if value is None:
+        return "null" if in_json else quoted("null")
+    if isinstance(value, str):
+        return quoted(value)
     if isinstance(value, Mapping | Sequence | bool):
         return go_json.encode(value).decode()
     return str(value)

@@ -22,6 +22,7 @@ from simkit.meta.clock import Clock, NameSource, SystemClock
 from simkit.meta.errors import future_revision
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersionResource, Revision
+from simkit.schema.behaviour import behaviour_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.disabled_fields import FieldGates
 from simkit.schema.feature_gates import parse_feature_gates
@@ -84,6 +85,8 @@ class Engine:
         self.admission = parts.admission
         self.gates = parts.gates or parse_feature_gates({}, parts.catalogue.release).values
         self._fields = FieldGates.shared(parts.catalogue.release, self.gates)
+        self.behaviour = behaviour_of(parts.catalogue.release, self.gates)
+        """What ``simkit.meta.behaviour.applies`` answers by while a request is served."""
         self.registry = Registry(
             parts.store, parts.clock, parts.name_source, parts.allocation, allow_privileged=parts.allow_privileged
         )

@@ -33,6 +33,7 @@ from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.meta import go_json
 from simkit.meta.attributes import Verdict
+from simkit.meta.behaviour import serving
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, too_large, unauthorized
 from simkit.meta.fielderror import quoted
@@ -176,6 +177,10 @@ class HandledRequest:
 
     def serve(self) -> Response | None:
         """The answer; None where the request waits until its ticket is settled. Never raises."""
+        with serving(self._engine.behaviour):
+            return self._served()
+
+    def _served(self) -> Response | None:
         context = self.context
         try:
             response = self._through()

@@ -69,7 +69,7 @@ def shown(value: Any) -> Any:
     if isinstance(value, float) and not isinstance(value, bool):
         return Shown(number(value))
     if isinstance(value, dict | list | tuple):
-        return Shown(structure(value))
+        return Shown(structure(value), value)
     return value
 
 

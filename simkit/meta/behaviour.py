@@ -1,0 +1,120 @@
+"""Behaviour that differs between releases: the table of changes, and the predicate that stands where a rule differs.
+
+Each change is one row of ``datasets/api/releases/behaviour/AREA.json``. The code asks ``applies("id-of-the-row")`` at
+the place of the rule, and the engine says for each request at which release and under which gates it is answered.
+Outside of requests the rules are those of 1.30. What is kept between requests of several servers, such as a cached
+result, must not depend on the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+_BASE: Final = 30
+FOLDER: Final = "api/releases/behaviour"
+
+
+class BehaviourChange(NamedTuple):
+    """One change of behaviour: from when to when it holds, what it is in one sentence, and who says so.
+
+    ``since`` is the first release with it by default and ``last`` the last one, empty for no limit. Where ``gate`` is
+    a feature gate the state of the gate decides. ``assumed`` says what about it is a guess.
+    """
+
+    id: str
+    area: str
+    text: str
+    source: str
+    since: str = ""
+    last: str = ""
+    gate: str = ""
+    assumed: str = ""
+
+    def within(self, minor: int) -> bool:
+        """Whether a release is among those that it holds at by default."""
+        return (not self.since or _minor(self.since) <= minor) and (not self.last or minor <= _minor(self.last))
+
+
+def _minor(release: str) -> int:
+    return int(release.partition(".")[2])
+
+
+@cache
+def changes() -> Mapping[str, BehaviourChange]:
+    """All changes by their id, area by area. Raises ValueError for an id that two rows have."""
+    from simkit.meta import datasets  # whose errors ask here how they are worded
+
+    found: dict[str, BehaviourChange] = {}
+    for file in sorted(datasets.path(FOLDER).glob("*.json")):
+        for row in datasets.load(f"{FOLDER}/{file.name}"):
+            if row["id"] in found:
+                raise ValueError(f"two changes of behaviour have the id {row['id']!r}")
+            found[row["id"]] = BehaviourChange(**{"area": file.stem, **row})
+    return found
+
+
+class ServedBehaviour:
+    """The changes that hold on one server; which ones, is computed at the first question.
+
+    Parameters
+    ----------
+    minor
+        The number of the release, such as 30.
+    gate_open
+        Whether a feature gate is open; None: what holds by default.
+    """
+
+    __slots__ = ("_gate_open", "_ids", "_minor")
+
+    def __init__(self, minor: int, gate_open: Callable[[str], bool] | None = None) -> None:
+        self._minor, self._gate_open = minor, gate_open
+        self._ids: frozenset[str] | None = None
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The ids of the changes that hold."""
+        if self._ids is None:
+            self._ids = frozenset(each.id for each in changes().values() if self._holds(each))
+        return self._ids
+
+    def _holds(self, change: BehaviourChange) -> bool:
+        if change.gate and self._gate_open is not None:
+            return self._gate_open(change.gate)
+        return change.within(self._minor)
+
+
+_DEFAULT: Final = ServedBehaviour(_BASE)
+_SERVED: Final[ContextVar[ServedBehaviour]] = ContextVar("served behaviour", default=_DEFAULT)
+
+
+def applies(change: str) -> bool:
+    """Whether a change holds on the server that answers the request under way; outside of requests, at 1.30.
+
+    Examples
+    --------
+    >>> applies("values-in-json")
+    False
+    >>> with serving(ServedBehaviour(34)):
+    ...     applies("values-in-json")
+    True
+    """
+    return change in _SERVED.get().ids
+
+
+@contextmanager
+def serving(behaviour: ServedBehaviour) -> Iterator[None]:
+    """Within it, ``applies`` answers for a server with this behaviour."""
+    token = _SERVED.set(behaviour)
+    try:
+        yield
+    finally:
+        _SERVED.reset(token)
+
+
+def as_row(change: BehaviourChange) -> dict[str, Any]:
+    """The change as a plain mapping, without its empty fields."""
+    return {name: value for name, value in change._asdict().items() if value}
