@@ -31,7 +31,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Shows what Kubernetes releases serve by default, and what changes between them.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("release", nargs="?", default="", metavar="RELEASE", help="such as 1.25, or diff before two of them")
+    parser.add_argument(
+        "release", nargs="?", default="", metavar="RELEASE", help="such as 1.25, or diff before two of them"
+    )
     parser.add_argument("other", nargs="?", default="", metavar="OTHER", help="another release to compare with")
     parser.add_argument("last", nargs="?", default="", metavar="LAST", help="after diff: the release to end with")
     parser.add_argument("--area", action="append", default=[], help="after diff: only this area; may be repeated")
