@@ -1,4 +1,4 @@
-"""Values that are made once for a snapshot and forgotten with it."""
+"""Values that are computed once per snapshot and released with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class SnapshotMemo(Generic[V]):
-    """One value per snapshot. A snapshot does not change, so what was derived from it stays right.
+    """One value per snapshot. A snapshot does not change, so derived values stay valid.
 
     Snapshots are told apart by identity or by what their class calls equal; one that cannot be referred to weakly is
     not remembered.
@@ -22,7 +22,7 @@ class SnapshotMemo(Generic[V]):
         self._values: WeakKeyDictionary[Snapshot, V] = WeakKeyDictionary()
 
     def of(self, snapshot: Snapshot, make: Callable[[Snapshot], V]) -> V:
-        """The value of a snapshot, made now if it was not made before."""
+        """The value of a snapshot, computed if it is not there yet."""
         try:
             known = self._values.get(snapshot)
         except TypeError:
@@ -32,7 +32,7 @@ class SnapshotMemo(Generic[V]):
         return known
 
     def known(self, snapshot: Snapshot | None) -> V | None:
-        """The value of a snapshot if it was made already."""
+        """The value of a snapshot if it was computed before."""
         if snapshot is None:
             return None
         try:

@@ -21,7 +21,7 @@ def html_lines(lines: Iterable[str]) -> str:
 
 
 def text_lines(lines: Iterable[str]) -> str:
-    r"""A headline and its details as text, in which no name begins a line of its own.
+    r"""A headline and its details as text; line breaks in names are escaped.
 
     Examples
     --------

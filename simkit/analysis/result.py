@@ -1,4 +1,4 @@
-"""What every answer has that is more than a table."""
+"""The protocol of every answer that is more than a table."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Result(ABC):
 
 
 class Evidence(Result):
-    """What came of executing something on a fork. It is true if what was claimed holds."""
+    """The result of executing something on a fork. It is true if the claim holds."""
 
     __slots__ = ()
 
     @property
     def holds(self) -> bool:
-        """True if what was claimed is so."""
+        """True if the claim holds."""
         return bool(self)
 
     @abstractmethod

@@ -29,12 +29,12 @@ from simkit.meta.identity import MASTERS, Identity
 from simkit.snapshot.protocol import Snapshot
 
 MASTERS_DECISION = Decision(ALLOW)
-"""What the server says to members of ``system:masters``: yes, and no reason."""
+"""The decision for members of ``system:masters``: allowed, without a reason."""
 
 
 @dataclass(frozen=True)
 class AccessDecision(Result):
-    """A decision about one question, and what explains it. It is true in a condition exactly if it is a yes.
+    """A decision about one question, with its explanation. It is true in a condition exactly if it allows.
 
     ``decision`` is the authorizer's own, with its reason and evidence.
     """
@@ -68,7 +68,7 @@ class AccessDecision(Result):
 
     @cached_property
     def near_misses(self) -> tuple[NearMiss, ...]:
-        """What would almost have allowed it, the nearest first; nothing for a yes."""
+        """The grants that come nearest to allowing it, the nearest first; empty if it is allowed."""
         if self.allowed:
             return ()
         groups = (Subject(GROUP, name) for name in self.ask.identity.groups)
@@ -76,7 +76,7 @@ class AccessDecision(Result):
 
     @cached_property
     def remedies(self) -> tuple[Remedy, ...]:
-        """Single changes that would allow it, each as objects to apply; nothing for a yes.
+        """Single changes that would allow it, each as objects to apply; empty if it is allowed.
 
         Those come first which give it to nobody else and little besides; one is a role with just this permission.
         """
@@ -100,7 +100,7 @@ class AccessDecision(Result):
         yield from (f"  to allow it: {remedy}" for remedy in self.remedies[:1])
 
     def explanation(self) -> Iterator[str]:
-        """Why it is so: the evidence of a yes, of a no what came near it."""
+        """The reasons: the evidence if it is allowed, the near misses if it is not."""
         if self.allowed and not self.evidence:
             yield "members of system:masters may do everything, without a binding"
         for evidence in self.evidence:
@@ -138,7 +138,7 @@ def can(
     groups: Iterable[str] = (),
     members: Members | None = None,
 ) -> AccessDecision:
-    """Whether a subject may do something, with the evidence or the near misses.
+    """The decision whether a subject may do something, with the evidence or the near misses.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def can(
 
 
 def _named(asking: Identity) -> Subject:
-    """Whom an identity is about: its user, or, without one, its first group."""
+    """The subject of an identity: its user, or, if it has none, its first group."""
     if asking.user or not asking.groups:
         return normalize_subject(Subject(USER, asking.user))
     return Subject(GROUP, asking.groups[0])
@@ -217,7 +217,7 @@ def _permission(snapshot: Snapshot, index: AccessIndex, arguments: PermissionArg
 
 
 def namespace_of_request(asked: Permission, namespace: str) -> str:
-    """The namespace that a request for the target carries: none for a cluster's own resources, save a namespace's."""
+    """The namespace of a request for the target: empty for cluster-scoped resources, except namespaces themselves."""
     if asked.as_written:
         return namespace
     if asked.is_namespace and (asked.verb in SINGLE_OBJECT_VERBS or asked.subresource):

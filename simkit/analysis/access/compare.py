@@ -31,7 +31,7 @@ COLUMNS: Final = (
 )
 
 GrantsByNamespace = dict[str, tuple[Grant, ...]]
-"""The grants of a subject by namespace, the empty one being the whole cluster."""
+"""The grants of a subject by namespace; the empty namespace is the whole cluster."""
 
 
 def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
@@ -105,5 +105,5 @@ def _beyond(subject: Subject, less: GrantsByNamespace, more: GrantsByNamespace) 
 
 
 def _rules(grants: Iterable[Grant], *, local: bool = False) -> tuple[Rule, ...]:
-    """All rules of some grants; bound in a namespace, those about resources only."""
+    """All rules of some grants; for bindings in a namespace only the rules about resources."""
     return tuple(rule for grant in grants for rule in grant.rules if rule.resources or not local)

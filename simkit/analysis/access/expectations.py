@@ -32,7 +32,7 @@ class _Model(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _one_or_many(cls, value: object) -> object:
-        """A single word stands for a list of one."""
+        """A list in place of a single word."""
         if isinstance(value, dict):
             lists = ("verb", "subject", "except")
             return {key: [item] if key in lists and isinstance(item, str) else item for key, item in value.items()}
@@ -40,7 +40,7 @@ class _Model(BaseModel):
 
 
 class Access(_Model):
-    """What is done to what. ``namespace`` left out means anywhere, ``*`` the whole cluster at once."""
+    """A verb on a resource. Without ``namespace`` it may be anywhere, ``*`` is the whole cluster at once."""
 
     verb: OneOrMore
     resource: str = ""
@@ -59,7 +59,7 @@ class SubjectAccess(Access):
 
     subject: OneOrMore
     groups: tuple[str, ...] = ()
-    """Groups that the subjects are in besides those that the server implies."""
+    """Groups of the subjects besides those that the server implies."""
 
 
 class ExclusiveAccess(Access):
@@ -69,11 +69,11 @@ class ExclusiveAccess(Access):
 
 
 class UnreachableGoal(_Model):
-    """A goal that nobody but the exceptions gets to by escalation, as ``simkit.analysis.escalation`` names goals."""
+    """A goal that nobody but the exceptions reaches by escalation, named as in ``simkit.analysis.escalation``."""
 
     goal: str
     within: int | None = None
-    """Longer ways, in hops, do not count."""
+    """The greatest number of hops; longer paths do not count."""
     exceptions: tuple[str, ...] = Field(default=(), alias="except")
 
 
@@ -102,7 +102,7 @@ class Suite(_Model):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one expectation fared; ``failures`` say who can or cannot against it, and why."""
+    """The outcome of one expectation; ``failures`` name the subjects that differ from it, with the reason."""
 
     expectation: Expectation
     failures: Sequence[str] = ()
@@ -113,7 +113,7 @@ class Outcome:
 
 
 class Outcomes(Result, Sequence[Outcome]):
-    """How the expectations of a suite fared, in order; ``passed`` tells whether all are met."""
+    """The outcomes of a suite's expectations, in order; ``passed`` is true if all are met."""
 
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
         self._outcomes = tuple(outcomes)

@@ -1,4 +1,4 @@
-"""Every grant of a snapshot as a row that is made once; answers are taken out of them by number."""
+"""Every grant of a snapshot as a row that is made once; answers select rows by number."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ GRANT_COLUMNS: Final = (
 """The columns of an answer that do not depend on the question."""
 
 NO_BINDING: Final = "(no binding)"
-"""Stands for the binding of those whom the server allows everything without one."""
+"""The text in the column ``binding`` for members of ``system:masters``, who need none."""
 _MASTERS_ROW: Final = (text_of(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDING, "", "")
 RuleMatch = tuple[int, tuple[str, ...]]
-"""The rule that allows what is asked, and the only names it holds for (empty: all)."""
+"""The rule that allows the request, and the only names that it holds for (empty: all)."""
 Numbers = NDArray[np.int64]
 AnswerRows = tuple[Numbers, Numbers, NDArray[Any]]
-"""Rows of an answer: their numbers, and for each the rule and the names."""
+"""The rows of an answer: their numbers, and for each the rule and the names."""
 MAX_CACHED_QUESTIONS: Final = 1_000
-"""Questions whose rows are kept; each takes some bytes a row."""
+"""The number of questions whose rows are kept; each takes some bytes per row."""
 _NO_RULE: Final[RuleMatch] = (-1, ())
 _FIRST: Final[Numbers] = np.zeros(1, dtype=np.int64)
 _NONE: Final[Numbers] = np.zeros(0, dtype=np.int64)
 
 
 class GrantTable:
-    """The grants of an index in the order of answers, and which of them share their rules.
+    """The grants of an index in the order of answers, grouped by the rules that they share.
 
     Cluster-wide grants come first, then by namespace; groups, service accounts, users; by name. Row 0 is of the
     subject that needs no grant.
@@ -72,7 +72,7 @@ class GrantTable:
     def answer(
         self, question: Question, allowing: Callable[[], Mapping[RuleSet, RuleMatch]], *, own_names: bool = False
     ) -> pd.DataFrame:
-        """The row of ``system:masters``, and those of the grants that allow what is asked where it is asked.
+        """The row of ``system:masters``, and those of the grants that allow the request in its namespace.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class GrantTable:
         return pd.DataFrame({**columns, "rule": rules.copy(), "names": names.copy()})
 
     def _pick(self, allowing: Mapping[RuleSet, RuleMatch], scope: str | None, *, own_names: bool) -> AnswerRows:
-        """The rows of grants in a namespace (empty: cluster-wide ones; None: all) that have some of these rules."""
+        """The rows of grants in a namespace (empty: cluster-wide ones; None: all) with one of these rules."""
         parts = [self._by_rules.get(rules, _NONE) for rules in allowing]
         limits = [_NO_RULE, *allowing.values()]
         numbers = np.concatenate([_FIRST, *parts])
@@ -113,7 +113,7 @@ class GrantTable:
         return numbers, rules[which], names[which]
 
     def _counts(self, number: int, names: tuple[str, ...]) -> bool:
-        """True if a request for one of the names ever meets the grant."""
+        """True if the grant ever applies to a request for one of the names."""
         scope = self._fixed["scope"][number]
         return not names or scope == EVERYWHERE or scope in names
 

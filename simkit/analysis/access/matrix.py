@@ -1,4 +1,4 @@
-"""Access as tables of yes and no: everybody over resources and namespaces, one subject, or one resource."""
+"""Access as boolean tables: all subjects over resources and namespaces, one subject, or one resource."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from simkit.snapshot.protocol import Snapshot
 VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 
 Parts = tuple[tuple[str, int], ...]
-"""What single bindings allow: the binding in words, and its bits."""
+"""The permissions of single bindings: the binding in words, and its bits."""
 
 
 def access_matrix(
@@ -37,7 +37,7 @@ def access_matrix(
     namespaces: Sequence[str] | None = None,
     members: Members | None = None,
 ) -> pd.DataFrame:
-    """What everybody may do with each resource in each namespace.
+    """The permissions of all subjects for each resource in each namespace.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _asked(snapshot: Snapshot, subjects: Subject | str | Iterable[Subject | str]
 
 
 class _Held:
-    """The bindings of subjects by where they grant, those of groups worked out once."""
+    """The bindings of subjects by the scope of their grants; those of groups are computed once."""
 
     def __init__(self, index: AccessIndex, bits: PermissionBits) -> None:
         self._index, self._bits = index, bits
@@ -141,7 +141,7 @@ class _Held:
 def _scopes(
     held: Mapping[str, Parts], bits: PermissionBits, namespaces: Sequence[str] | None
 ) -> Iterator[tuple[str, Parts]]:
-    """What is held in each place that gets rows."""
+    """The bindings of each scope that gets rows."""
     wide = held.get("", ())
     everywhere = _together(wide)
     if namespaces is None:
@@ -181,7 +181,7 @@ class _Rows:
         self._known: dict[int, tuple[Any, BoolTable, Any]] = {}
 
     def add(self, subject: int, scope: str, parts: Parts) -> None:
-        """Add a row for each resource of which the parts allow anything."""
+        """Add a row for each resource with an allowed verb."""
         allowed = _together(parts)
         if not allowed:
             return
@@ -193,14 +193,14 @@ class _Rows:
         self._bindings += self._evidence(places, parts)
 
     def _evidence(self, places: Any, parts: Parts) -> list[tuple[str, ...]]:
-        """The bindings that speak for each row, each once, in order."""
+        """The distinct bindings of each row, in order."""
         if len(parts) == 1:
             return [(parts[0][0],)] * len(places)
         seen = [(text, self._decoded(allowed)[2]) for text, allowed in dict(parts).items()]
         return [tuple(text for text, there in seen if there[place]) for place in places]
 
     def _decoded(self, allowed: int) -> tuple[Any, BoolTable, Any]:
-        """The resources of which something is allowed, what is, and for each resource whether it is one of them."""
+        """The resources with an allowed verb, their verbs, and for each resource whether it is one of them."""
         known = self._known.get(allowed)
         if known is None:
             whole = self._bits.table(allowed)
@@ -234,7 +234,7 @@ def resource_matrix(
     namespace: str | None = None,
     members: Members | None = None,
 ) -> pd.DataFrame:
-    """What a subject may do with each resource.
+    """The verbs that a subject may use on each resource.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def subject_matrix(
     namespace: str | None = None,
     members: Members | None = None,
 ) -> pd.DataFrame:
-    """Who may do what with one resource.
+    """The verbs that each subject may use on one resource.
 
     Parameters
     ----------

@@ -25,11 +25,11 @@ from simkit.meta.attributes import Attributes
 from simkit.meta.names import Key
 
 MAX_NEAR_MISSES = 8
-"""How many near misses are told."""
+"""The most near misses that are reported."""
 
 
 class Difference(enum.IntEnum):
-    """In what a grant differs from the request; nearest first."""
+    """The single thing in which a grant differs from the request; nearest first."""
 
     NAMESPACE = 0
     DEAD = 1
@@ -41,7 +41,7 @@ class Difference(enum.IntEnum):
 
 
 class NearMiss(NamedTuple):
-    """A grant that would have allowed the request, but for one thing."""
+    """A grant that would allow the request but for one difference."""
 
     kind: Difference
     grant: Grant
@@ -56,7 +56,7 @@ class NearMiss(NamedTuple):
 def near_misses(
     index: AccessIndex, principals: Iterable[Subject], ask: Attributes, target: Permission
 ) -> tuple[NearMiss, ...]:
-    """The grants of some subjects which come nearest to what was asked and refused, at most ``MAX_NEAR_MISSES``."""
+    """The grants of some subjects that come nearest to a refused request, at most ``MAX_NEAR_MISSES``."""
     found: dict[Key, NearMiss] = {}
     for subject in principals:
         for grant in index.grants_of_subject(subject):
@@ -100,7 +100,7 @@ def _elsewhere(grant: Grant, number: int, ask: Attributes, target: Permission) -
 
 
 def _one_difference(rule: Rule, ask: Attributes) -> tuple[Difference, str] | None:
-    """In what one thing a rule that reaches the place differs, in words; None where in none or in several."""
+    """The one difference of a rule in scope from the request, in words; None for no difference or several."""
     if not ask.is_resource:
         if path_matches(rule, ask.path) and not verb_matches(rule, ask.verb):
             return Difference.VERB, f"allows {', '.join(rule.verbs)} and not {ask.verb}"
@@ -128,7 +128,7 @@ def _names_differ(rule: Rule, ask: Attributes) -> str:
 
 
 def _other_subresource(rule: Rule, ask: Attributes) -> tuple[Difference, str] | None:
-    """Where a rule names the resource without the subresource that was asked for, or with one that was not."""
+    """The difference of a rule that names the resource with another subresource, or with none; None if it does not."""
     if ask.subresource and resource_matches(rule, ask.resource, ""):
         return Difference.SUBRESOURCE, f"allows {ask.resource}, which does not include {ask.resource_path}"
     if ask.subresource and f"{ask.resource}/*" in rule.resources:

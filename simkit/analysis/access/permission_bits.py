@@ -1,4 +1,4 @@
-"""Many questions of access asked at once: each is a bit, and what a list of rules allows is a number."""
+"""Many access questions at once: each is a bit, and the answer of a list of rules is an integer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ BoolTable = NDArray[np.bool_]
 
 
 def each_once(words: str | Iterable[str]) -> tuple[str, ...]:
-    """The words, each once; one word may stand for itself."""
+    """The distinct words, in order; one word may stand for a list of one."""
     return tuple(dict.fromkeys([words] if isinstance(words, str) else words))
 
 
 class PermissionBits:
-    """Requests that name no object: one bit for each resource and verb, resource by resource.
+    """Requests without an object name: one bit for each resource and verb, resource by resource.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ class PermissionBits:
         self._by_subresource: dict[str, int] = {}
         self.everything = (1 << len(self.resources) * len(self.verbs)) - 1
         self.local = 0
-        """The bits of what a binding in a namespace can grant."""
+        """The bits that a binding in a namespace can grant."""
         self.placed = 0
-        """All bits of the resources of which a binding in a namespace can grant anything."""
+        """All bits of the resources for which a binding in a namespace can grant a verb."""
         self._known: dict[tuple[Rule, ...], int] = {}
         for place, (word, verb) in enumerate((word, verb) for word in self.resources for verb in self.verbs):
             self._add(resolve_permission(snapshot, verb, word), 1 << place)
@@ -76,7 +76,7 @@ class PermissionBits:
             self.local |= bit
 
     def allowed(self, rules: Sequence[Rule]) -> int:
-        """The bits that a list of rules allows, where it is bound in the whole cluster."""
+        """The bits that a list of rules allows in a cluster-wide binding."""
         key = tuple(rules)
         known = self._known.get(key)
         if known is None:

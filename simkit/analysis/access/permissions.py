@@ -37,7 +37,7 @@ COLUMNS: Final = (
 
 
 def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members | None = None) -> pd.DataFrame:
-    """All rules that a subject has, in any namespace, by itself or by a group.
+    """All rules that a subject has in any namespace, its own or a group's.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _rows(grant: Grant, via: str, catalogue: Catalogue) -> list[tuple[Any, ...]]
 
 
 def is_effective(rule: Rule, namespace: str, catalogue: Catalogue) -> bool:
-    """True if a rule allows anything where it is bound.
+    """True if a rule has an effect in the scope of its binding.
 
     In a namespace neither URLs nor resources without a namespace can be granted, except the namespace itself.
     """
@@ -115,7 +115,7 @@ def is_effective(rule: Rule, namespace: str, catalogue: Catalogue) -> bool:
 
 
 def _lives_in_namespaces(resource: str, groups: tuple[str, ...], catalogue: Catalogue) -> bool:
-    """True if requests for the resource carry a namespace; what the catalogue does not know may."""
+    """True if requests for the resource carry a namespace; for an unknown resource, True."""
     plural = resource.partition("/")[0]
     if ALL in (plural, *groups) or (plural == "namespaces" and "" in groups):
         return True

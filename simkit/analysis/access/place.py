@@ -1,4 +1,4 @@
-"""Where a question is asked: in a namespace, in the whole cluster, or anywhere."""
+"""The scope of a question: one namespace, the whole cluster, or anywhere."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Final
 from simkit.meta.errors import SimkitError
 
 WHOLE_CLUSTER: Final = "*"
-"""How people write the whole cluster, in arguments as in the column ``scope``."""
+"""The text for the whole cluster, in arguments as in the column ``scope``."""
 
 
 def place_of(namespace: str | None) -> str | None:
-    """The namespace of a question as the index takes it: empty for the whole cluster, None where none is named.
+    """The namespace of a question for the index: empty for the whole cluster, None for anywhere.
 
     Raises
     ------

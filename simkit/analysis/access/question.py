@@ -11,7 +11,7 @@ from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
 
 SINGLE_OBJECT_VERBS: Final = ("get", "update", "patch", "delete")
-"""The verbs that ask for one object: those for which a namespace's own name is the request's namespace."""
+"""Verbs on a single object: for these, the name of a namespace is the request's namespace."""
 
 
 def question_of(asked: Permission, namespace: str | None = None, *, any_name: bool = False) -> Question:
@@ -34,12 +34,12 @@ def question_of(asked: Permission, namespace: str | None = None, *, any_name: bo
 
 
 def verbs_of(grants: Iterable[Grant]) -> Iterator[str]:
-    """The verbs that the rules of some grants name."""
+    """The verbs in the rules of some grants."""
     return (verb for grant in grants for rule in grant.rules for verb in rule.verbs)
 
 
 def limits(rules: Sequence[Rule], first: int, question: Question) -> tuple[int, tuple[str, ...]]:
-    """The rule of a grant that allows the most of what is asked, and the only names it holds for (empty: all).
+    """The rule of a grant that allows most of the question, and the only names that it holds for (empty: all).
 
     ``first`` is the index of the first rule that allows it.
     """

@@ -1,4 +1,4 @@
-"""Single changes that would allow what was refused, as objects to apply."""
+"""Single changes that would allow a refused request, as objects to apply."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from simkit.meta.names import Key
 ROLE_NAME_FORMAT: Final = "allow-{verb}-{what}"
 _API: Final = f"{RBAC_GROUP}/v1"
 MAX_EXTRA_PERMISSIONS: Final = 20
-"""Permissions that may come along with a role before a role of its own is the better remedy."""
+"""The most permissions that an existing role may add before a new role is the better remedy."""
 _WIDE: Final = frozenset({Difference.NAME, Difference.SUBRESOURCE, Difference.GROUP, Difference.VERB})
 
 
@@ -60,7 +60,7 @@ class Remedy(NamedTuple):
 
 
 def remedies(index: AccessIndex, subject: Subject, ask: Attributes, misses: Iterable[NearMiss]) -> tuple[Remedy, ...]:
-    """The changes that would allow a refused request, those first which concern nobody else.
+    """The changes that would allow a refused request; those that affect no other subject come first.
 
     For each near miss the change that its one difference asks for, and a role with just this permission. What gives the
     subject much besides comes after that.
@@ -76,7 +76,7 @@ def _is_much(remedy: Remedy) -> bool:
 
 
 def _besides(rules: Iterable[Rule]) -> int | None:
-    """How many single permissions some rules give besides the one that is asked for; None for wildcards."""
+    """The number of single permissions that some rules give besides the requested one; None for wildcards."""
     listed = list(rules)
     if any(ALL in (*rule.verbs, *rule.api_groups, *rule.resources, *rule.paths) for rule in listed):
         return None
@@ -107,7 +107,7 @@ def _of_miss(index: AccessIndex, subject: Subject, ask: Attributes, miss: NearMi
 
 
 def _own_role(index: AccessIndex, subject: Subject, ask: Attributes) -> Remedy:
-    """A role with nothing but the permission, bound to the subject."""
+    """A new role with only the permission, bound to the subject."""
     what = (f"{ask.resource}-{ask.subresource}" if ask.subresource else ask.resource) or "url"
     wide = not ask.is_resource or not ask.namespace
     name = ROLE_NAME_FORMAT.format(verb=ask.verb, what=what).lower().replace("*", "all")
@@ -152,7 +152,7 @@ def _binding(index: AccessIndex, role: Key, subject: Subject, namespace: str, na
 
 
 def _free(key: Key, taken: Callable[[Key], bool]) -> Key:
-    """The key, or with a number behind the name if there is such an object already."""
+    """The key, with a number after the name if such an object exists."""
     if not taken(key):
         return key
     return next(other for number in count(2) if not taken(other := key._replace(name=f"{key.name}-{number}")))
@@ -163,5 +163,5 @@ def _metadata(name: str, namespace: str) -> dict[str, str]:
 
 
 def _others(index: AccessIndex, role: Key, subject: Subject) -> int:
-    """How many other subjects have a role. A group counts as one."""
+    """The number of other subjects with a role. A group counts as one."""
     return len({each for binding in index.bindings_of(role) for each in binding.subjects} - {subject})

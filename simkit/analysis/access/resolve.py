@@ -1,4 +1,4 @@
-"""Resolution of a verb and a resource, as people write them, to the permission that the authorizer is asked for."""
+"""Resolution of a verb and a resource, as people write them, to the attributes for the authorizer."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ ALL: Final = "*"
 REQUEST_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy")
 URL_VERBS: Final = ("get", "head", "post", "put", "patch", "delete", "options")
 SPECIAL_VERBS: Final = ("impersonate", "bind", "escalate", "use", "approve", "sign", "attest")
-"""Verbs that no request has: the server itself asks whether an identity has them."""
+"""Verbs that no request has: the server itself checks whether an identity has them."""
 
 NAMESPACED_VERBS: Final = ("bind", "use")
-"""The verbs about which the server asks in a namespace even where the resource has none."""
+"""Verbs that the server checks in a namespace even if the resource has none."""
 
 NOBODY: Final = Identity("")
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """A verb on a resource or a URL. ``namespaced`` tells whether requests for the resource carry a namespace."""
+    """A verb on a resource or a URL. ``namespaced`` is true if requests for the resource carry a namespace."""
 
     verb: str
     api_group: str = ""
@@ -39,11 +39,11 @@ class Permission:
     url: str = ""
     namespaced: bool = False
     as_written: bool = False
-    """True if it was said with its group, as an access review says it: then the namespace is taken as given too."""
+    """True if it was written with its group, as in an access review; then a given namespace is kept as it is."""
 
     @property
     def is_placed(self) -> bool:
-        """True if a namespace that is given counts, also for a resource of the whole cluster.
+        """True if a given namespace counts, also for a cluster-scoped resource.
 
         The server asks in the namespace of a binding whether its author may bind a cluster role, and in that of a pod
         whether its account may use a policy.
@@ -52,11 +52,11 @@ class Permission:
 
     @property
     def is_namespace(self) -> bool:
-        """True if it is a namespace itself, whose requests carry its own name as their namespace."""
+        """True if the resource is ``namespaces``, whose requests carry the object's name as their namespace."""
         return not self.api_group and self.resource == "namespaces"
 
     def ask(self, namespace: str, identity: Identity = NOBODY, *, name: str | None = None) -> Attributes:
-        """The authorizer's question in a namespace (empty: for the whole cluster)."""
+        """The attributes for the authorizer in a namespace (empty: for the whole cluster)."""
         if self.url:
             return Attributes(identity, self.verb, path=self.url, is_resource=False)
         asked = self.name if name is None else name
@@ -77,7 +77,7 @@ AUTHORIZATION_RESOURCES: Final = {
     "userextras": Permission("", AUTHENTICATION_GROUP, "userextras"),
     "signers": Permission("", CERTIFICATES_GROUP, "signers"),
 }
-"""Resources that nothing serves and no discovery lists; rules name them for the special verbs."""
+"""Resources that no server serves and discovery does not list; rules name them for the special verbs."""
 
 
 def resolve_permission(
@@ -90,7 +90,7 @@ def resolve_permission(
     url: str = "",
     api_group: str | None = None,
 ) -> Permission:
-    """The target that the words name at the snapshot's release, its custom resources included.
+    """The permission that the words name at the snapshot's release, including its custom resources.
 
     Parameters
     ----------
@@ -150,13 +150,13 @@ def _resource(catalogue: Catalogue, verb: str, word: str, api_group: str | None)
 
 
 def _namespaced(catalogue: Catalogue, group: str, resource: str) -> bool:
-    """True if a resource that may be unknown is namespaced; what nobody knows of is asked for everywhere."""
+    """True if a resource, perhaps unknown, is namespaced; unknown resources are asked for in the whole cluster."""
     matching = [known for known in catalogue.resources(group) if known.resource == resource] if group != ALL else []
     return matching[0].namespaced if matching else resource not in AUTHORIZATION_RESOURCES
 
 
 def check_verb(verb: str, used: Iterable[str]) -> None:
-    """Nothing for a verb that requests have or some rule names; SimkitError with near verbs for any other."""
+    """Accept a verb of requests or of some rule; raise SimkitError with similar verbs for any other."""
     known = {*REQUEST_VERBS, *URL_VERBS, *SPECIAL_VERBS, ALL}
     if verb in known or verb in used:
         return

@@ -1,4 +1,4 @@
-"""Tables of answers as graphs, for networkx."""
+"""Result tables as networkx graphs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def table_graph(rows: pd.DataFrame) -> nx.MultiDiGraph[Any]:
 
 
 def findings_graph(findings: Iterable[Finding]) -> nx.MultiDiGraph[Any]:
-    """What findings are about.
+    """The graph of findings: each with the subjects, bindings and roles that it names.
 
     Returns
     -------

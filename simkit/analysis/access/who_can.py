@@ -118,7 +118,7 @@ def who_can(
 def _with_escalations(
     found: pd.DataFrame, snapshot: Snapshot, question: Question, asked: Permission, members: Members, hops: int
 ) -> pd.DataFrame:
-    """The rows, and after them one for each subject that gets there by escalation, the nearest first."""
+    """The rows, followed by one for each subject that reaches the permission by escalation, the nearest first."""
     from simkit.analysis.escalation.find.goal import question_goal
     from simkit.analysis.escalation.find.queries import escalations  # the larger part of this floor, rarely asked for
 
@@ -134,7 +134,7 @@ def _with_escalations(
 
 
 def _answered(grants: GrantTable, index: AccessIndex, question: Question, asked: Permission) -> pd.DataFrame:
-    """The row of ``system:masters``, and one for each grant that allows what is asked."""
+    """The row of ``system:masters``, and one for each grant that allows the request."""
 
     def allowing() -> Mapping[RuleSet, RuleMatch]:
         found = index.allowing(question).items()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 STEP_COLUMNS: Final = ("expression", "value", "cost", "total")
 COST_LIMIT: Final = 10_000_000
-"""What one rule of a custom resource may cost, in the language's units."""
+"""The cost limit of one rule of a custom resource, in the units of CEL."""
 _WRITTEN: Final = frozenset({"timestamp", "duration"})
 _KINDS_OF_TYPES: Final = frozenset(
     {"bool", "int", "uint", "double", "string", "bytes", "null", "dyn", "duration", "timestamp", "list", "map"}
@@ -43,7 +43,7 @@ TypeSource = Mapping[str, Any] | str
 
 @dataclass(frozen=True, slots=True)
 class CelResult:
-    """What an expression came to.
+    """The result of an expression.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class CelResult:
 
     @property
     def agrees(self) -> bool:
-        """True if celpy came to the same; True where it was not asked. Texts of errors are not compared."""
+        """True if celpy gave an equal result, or was not asked. Texts of errors are not compared."""
         return self.reference is None or self.reference.agrees(self.value, self.error)
 
     def explain(self) -> pd.DataFrame:
@@ -202,7 +202,7 @@ def _evaluated(
 
 
 def _check_value(value: Any, where: str) -> None:
-    """Refuse what is neither plain as in JSON nor a value of the language, with its place."""
+    """Raise SimkitError for a value that is neither JSON nor a CEL value, with its place."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             _check_value(item, f"{where}[{key!r}]")
@@ -215,7 +215,7 @@ def _check_value(value: Any, where: str) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """The value with truth values as keys of maps as Python has them."""
+    """The value with the booleans among map keys as Python's."""
     if isinstance(value, dict):
         return {plain_key(key): _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list) else value

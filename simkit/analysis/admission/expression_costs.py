@@ -1,4 +1,4 @@
-"""What every expression in a cluster costs: estimated, and measured over the objects that it would see."""
+"""The cost of every expression in a cluster: estimated, and measured over the objects that it would see."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _BOUNDLESS: Final = 2**63
 
 
 def expression_costs(snapshot: Snapshot) -> pd.DataFrame:
-    """Every expression of policies, webhooks and custom resources with what it costs.
+    """Every expression of policies, webhooks and custom resources with its cost.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def _compiled(source: str) -> Expression:
 
 @dataclass(slots=True)
 class _Record(Costs):
-    """Keeps what each rule costs at most."""
+    """The greatest cost of each rule so far."""
 
     found: dict[str, int] = field(default_factory=dict)
 

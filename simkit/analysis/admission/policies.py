@@ -1,4 +1,4 @@
-"""Admission policies before they are in force: the objects they match and the writes they would refuse."""
+"""Admission policies before they are in force: the objects they match and the writes they would deny."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ CALL_COLUMNS: Final = ("kind", "name", "target", "about")
 NOBODY: Final = "(none)"
 
 Team = Callable[[Object, Object | None], str]
-"""From an object and its namespace to the team that it belongs to."""
+"""A function from an object and its namespace to the team that owns it."""
 
 
 def policy_coverage(snapshot: Snapshot, policies: Source | None = None) -> pd.DataFrame:
-    """Which policies would see which objects, were these written again.
+    """The objects that each policy would match if they were written again.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _place(resource: Resource, attributes: AdmissionAttributes) -> tuple[str, st
 
 @dataclass(frozen=True, slots=True)
 class PolicyEffect(Result):
-    """What policies would do to the objects of a cluster.
+    """The effect of policies on the objects of a cluster.
 
     Attributes
     ----------
@@ -110,20 +110,20 @@ class PolicyEffect(Result):
         return self.rows
 
     def summary(self) -> pd.DataFrame:
-        """One row per resource that was looked at: what, count (objects), denied."""
+        """One row per resource: what, count (objects), denied."""
         counts = self.denied["resource"].value_counts()
         rows = [(resource, count, int(counts.get(resource, 0))) for resource, count in self.looked_at.items()]
         return table(rows, ("what", "count", "denied"))
 
     @property
     def denied(self) -> pd.DataFrame:
-        """The objects that could not be written any more: resource, namespace, name, team; each once."""
+        """The objects whose writes would be denied: resource, namespace, name, team; each once."""
         refused = self.rows[self.rows["action"] == "Deny"]
         unique: pd.DataFrame = refused[["resource", "namespace", "name", "team"]].drop_duplicates()
         return unique.reset_index(drop=True)
 
     def by_team(self) -> pd.DataFrame:
-        """One row per team with objects that were looked at: team, denied, warned, objects, share; worst first."""
+        """One row per team with objects that were evaluated: team, denied, warned, objects, share; worst first."""
         denied = self.denied["team"].value_counts()
         warned = self.rows[self.rows["action"] == "Warn"].drop_duplicates(["resource", "namespace", "name"])
         warnings = warned["team"].value_counts()
@@ -159,7 +159,7 @@ def policy_effect(
     operations: Sequence[str] = ("CREATE", "UPDATE"),
     identity: Identity | None = None,
 ) -> PolicyEffect:
-    """What policies would do if every object of the cluster were written again as it is.
+    """The effect of policies if every object of the cluster were written again unchanged.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def policy_effect(
 
 
 def _applies(hook: BoundPolicy, attributes: AdmissionAttributes, known: PolicySet) -> bool:
-    """True if a policy sees the write through any of its bindings."""
+    """True if a policy matches the write through one of its bindings."""
     reader = known.reader
     if hook.policy.constraints.match(attributes, reader) is None:
         return False
@@ -245,7 +245,7 @@ def _violations(known: PolicySet, attributes: AdmissionAttributes) -> Iterator[t
 
 
 class _Teams:
-    """Whose an object is."""
+    """The team of each object."""
 
     def __init__(self, known: PolicySet, team: str | Team) -> None:
         self._reader, self._team = known.reader, team
@@ -267,7 +267,7 @@ class _Teams:
 
 
 def prove(effect: PolicyEffect, sandbox: Sandbox, *, limit: int = 100) -> pd.DataFrame:
-    """Execute what an effect claims: the policies are put into force on a fork and denied objects written there.
+    """Execute the claims of an effect: put the policies into force on a fork and write denied objects there.
 
     Each object is stored once more on the fork, as a dry run, with nothing changed but an annotation.
 
@@ -323,5 +323,5 @@ def _tried(fork: Sandbox, row: Any, admin: Identity) -> tuple[Any, ...]:
 
 
 def skipped_calls(calls: Iterable[Any]) -> pd.DataFrame:
-    """Calls that a server would have made and did not: kind, name, target, about; one row per call."""
+    """The webhook and policy calls that a server would have made: kind, name, target, about; one row per call."""
     return table(((each.kind, each.name, each.target, each.about) for each in calls), CALL_COLUMNS)

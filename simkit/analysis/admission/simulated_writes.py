@@ -1,4 +1,4 @@
-"""A snapshot as admission policies look at it."""
+"""Simulated writes of a snapshot's objects, as admission policies see them."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ OPERATIONS: Final = ("CREATE", "UPDATE")
 
 @dataclass(frozen=True, slots=True)
 class SnapshotReader:
-    """What policies can look at in a snapshot. ``more`` are objects that it does not hold, such as parameters."""
+    """The objects of a snapshot that policies can read. ``more`` are objects besides, such as parameters."""
 
     snapshot: Snapshot
     more: Sequence[Object] = ()
 
     @property
     def catalogue(self) -> Catalogue:
-        """What the cluster serves, custom resources among it."""
+        """The resources of the cluster, custom ones included."""
         return catalogue_of(self.snapshot)
 
     def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
-        """An object of the snapshot, or of those beside it. A namespace that was not captured is taken to exist."""
+        """An object of the snapshot or of the added ones. A namespace that was not captured is taken to exist."""
         found = next((each for each in self._beside(resource, namespace) if name_of(each) == name), None)
         if found is not None:
             return found
@@ -69,7 +69,7 @@ class SnapshotReader:
         return convert(obj, to.api_version)
 
     def ask(self, question: Attributes) -> Decision:
-        """What the roles of the snapshot say; no opinion where it holds none."""
+        """The decision of the snapshot's roles; no opinion if it has none."""
         try:
             return index_of(self.snapshot).authorize(question)
         except IncompleteSnapshot:
@@ -78,16 +78,16 @@ class SnapshotReader:
 
 @dataclass(frozen=True, slots=True)
 class PolicySet:
-    """Policies with their bindings, and what was given beside them."""
+    """Policies with their bindings and the objects given with them."""
 
     hooks: Sequence[BoundPolicy]
     reader: SnapshotReader
     unbound: Sequence[str] = field(default_factory=tuple)
-    """Names of policies that no binding puts into force."""
+    """Names of policies without a binding."""
 
 
 def select_policies(snapshot: Snapshot, manifests: Iterable[Object] | None) -> PolicySet:
-    """The policies of the snapshot, or those of manifests; whatever else these hold may serve as parameters.
+    """The policies of the snapshot or of manifests; other objects of the manifests may serve as parameters.
 
     Raises SimkitError where there is none.
     """
@@ -116,7 +116,7 @@ def _of(objects: Iterable[Object], kind: str) -> list[Object]:
 
 
 def _everywhere(policies: Iterable[Object]) -> list[Object]:
-    """Bindings that put policies into force everywhere, for manifests that hold none."""
+    """Bindings that put policies into force everywhere, for manifests without bindings."""
     return [
         {"metadata": {"name": name_of(each)}, "spec": {"policyName": name_of(each), "validationActions": ["Deny"]}}
         for each in policies
@@ -126,7 +126,7 @@ def _everywhere(policies: Iterable[Object]) -> list[Object]:
 def simulated_writes(
     chosen: PolicySet, operations: Sequence[str], identity: Identity
 ) -> Iterator[tuple[Resource, AdmissionAttributes]]:
-    """A write of every object that a policy could see: as if it were made, or stored once more, by somebody."""
+    """A write of every object that a policy could match, as a creation or an update without a change."""
     reader = chosen.reader
     for resource in reader.catalogue.stored():
         if resource.storage not in reader.snapshot.captured():
@@ -144,7 +144,7 @@ def _may(hook: BoundPolicy, reader: SnapshotReader, operation: str, resource: Re
 def write_attributes(
     obj: Object, resource: Resource, operation: str, identity: Identity, catalogue: Catalogue
 ) -> AdmissionAttributes:
-    """A write of an object as it is: created, or stored once more."""
+    """The admission attributes of a write of an unchanged object: a creation or an update."""
     preferred = catalogue.preferred(resource.group_resource) or resource
     own = resource.storage == NAMESPACES
     options: Mapping[str, str] = {}

@@ -27,7 +27,7 @@ CONFIGURATIONS: Final = {
 
 
 def webhook_coverage(snapshot: Snapshot) -> pd.DataFrame:
-    """Which webhooks would be asked about which objects, were these written again.
+    """The objects that each webhook would be called for if they were written again.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def _target(webhook: Object) -> str:
 
 
 def _seen(webhook: Object, reader: SnapshotReader) -> Iterator[tuple[str, str, str]]:
-    """Resource, namespace and name of each object that a webhook would be asked about."""
+    """Resource, namespace and name of each object that a webhook would be called for."""
     spec = {name: webhook.get(name) for name in ("namespaceSelector", "objectSelector", "matchPolicy")}
     constraints = Constraints({**spec, "resourceRules": webhook.get("rules") or ()})
     for resource in catalogue_of(reader.snapshot).stored():
@@ -93,7 +93,7 @@ def _seen(webhook: Object, reader: SnapshotReader) -> Iterator[tuple[str, str, s
 
 
 def _operation(constraints: Constraints, reader: SnapshotReader, resource: Resource) -> str | None:
-    """The first operation on a resource that the webhook wants to see; None where it wants none."""
+    """The first operation on a resource that the webhook's rules name; None if there is none."""
     if resource.storage not in reader.snapshot.captured() or resource.group == ADMISSION_GROUP:
         return None  # no webhook is asked about webhooks and policies
     return next((each for each in OPERATIONS if constraints.may_match(reader, each, resource.gvr, "")), None)

@@ -1,4 +1,4 @@
-"""Audit logs, read from wherever they come: JSON lines, lists, archives, the wrappers of managed services."""
+"""Audit logs in all their forms: JSON lines, lists, archives, the wrappers of managed services."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ COLUMNS: Final = (
 )
 GOOGLE_PREFIX: Final = "io.k8s."
 TEXT_FIELDS: Final = ("message", "@message", "log", "line", "msg", "raw", "_raw", "RawData", "content")
-"""Where collectors and managed services put the event as text."""
+"""Fields in which collectors and managed services put the event as text."""
 LIST_FIELDS: Final = (
     *("logEvents", "records", "items", "entries", "Records", "value"),
     *("events", "results", "hits", "data", "values"),
 )
-"""Where they put lists of events."""
+"""Fields in which they put lists of events."""
 OBJECT_FIELDS: Final = (
     *("properties", "event", "detail", "payload", "_source", "jsonPayload", "result", "textPayload"),
     *("log_processed", "attributes"),
 )
-"""Where they put the event as an object."""
+"""Fields in which they put the event as an object."""
 AZURE_COLUMNS: Final[Mapping[str, str]] = {
     "AuditId": "auditID",
     "Verb": "verb",
@@ -76,7 +76,7 @@ AZURE_COLUMNS: Final[Mapping[str, str]] = {
 }
 """The columns of the table that Azure keeps for audit logs, by the fields of events; objects may be texts in it."""
 EVENT_MARKERS: Final = (b'"auditID"', b'\\"auditID\\"', b'"protoPayload"', b'"requestURI"')
-"""By what the beginning of an event is known."""
+"""Texts by which the beginning of an event is recognized."""
 
 
 def audit_events(audit_log: AuditLog) -> pd.DataFrame:
@@ -176,7 +176,7 @@ def _of_text(raw: bytes) -> Iterator[Object]:
 
 
 def _decoded(line: bytes) -> Any:
-    """The JSON in a line; None where there is none."""
+    """The JSON in a line; None if there is none."""
     start = line.find(b"{")  # collectors may write a time stamp in front
     try:
         return orjson.loads(line[start:]) if start >= 0 else None
@@ -185,7 +185,7 @@ def _decoded(line: bytes) -> Any:
 
 
 def unwrap_events(value: Any) -> Iterator[Object]:
-    """The audit events in a decoded value, whatever it is wrapped in."""
+    """The audit events in a decoded value with any wrapper."""
     if isinstance(value, list):
         for one in value:
             yield from unwrap_events(one)
@@ -212,7 +212,7 @@ def _unwrapped_object(value: Mapping[str, Any]) -> Iterator[Object]:
 
 
 def _cell(value: Any) -> Any:
-    """What a cell of a table holds: text that is an object or a list, decoded."""
+    """The value of a table's cell; text that is an object or a list is decoded."""
     if not isinstance(value, str) or value[:1] not in ("{", "["):
         return value
     try:
@@ -222,7 +222,7 @@ def _cell(value: Any) -> Any:
 
 
 def _of_google(entry: Mapping[str, Any]) -> Iterator[Object]:
-    """The audit event that a Cloud Logging entry was made of, as far as it can be told."""
+    """The audit event of a Cloud Logging entry, as far as the entry has its fields."""
     payload = entry["protoPayload"]
     method = str(payload.get("methodName") or "")
     if not method.startswith(GOOGLE_PREFIX):
@@ -249,7 +249,7 @@ def _of_google(entry: Mapping[str, Any]) -> Iterator[Object]:
 
 
 def _google_reference(name: str, resource: str) -> dict[str, str]:
-    """The object of ``apps/v1/namespaces/dev/deployments/web/scale``, the core group being called ``core``."""
+    """The object reference in ``apps/v1/namespaces/dev/deployments/web/scale``; the core group is called ``core``."""
     group, version, *rest = [*name.split("/"), "", ""]
     found = {"apiGroup": "" if group == "core" else group, "apiVersion": version}
     rest = [part for part in rest if part]

@@ -28,9 +28,9 @@ class RecordedRequest:
     """One request of an audit log."""
 
     identity: Identity
-    """Who it was carried out as: the impersonated, where somebody impersonated."""
+    """The identity that the request was carried out as: the impersonated one, if any."""
     caller: str
-    """Who sent it."""
+    """The identity that sent the request."""
     agent: str
     verb: str
     uri: str
@@ -44,7 +44,7 @@ class RecordedRequest:
     deprecated: bool
     """True if the server marked it as a request to a deprecated version."""
     body: Any = None
-    """The object that was sent, where the log has it."""
+    """The request body, if the log has it."""
 
     @property
     def method(self) -> str:
@@ -56,7 +56,7 @@ class RecordedRequest:
 
 
 def recorded_requests(log: AuditLog) -> Iterator[RecordedRequest]:
-    """The requests for resources in an audit log, in its order, each once however many stages it has."""
+    """The requests for resources in an audit log, in its order; the stages of a request are joined."""
     seen: set[str] = set()
     for event in read_events(log):
         reference, audit_id = event.get("objectRef"), event.get("auditID") or ""

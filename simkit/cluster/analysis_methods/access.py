@@ -126,7 +126,7 @@ class AccessMethods(Asked):
         groups: Iterable[str] = (),
         members: Members | None = None,
     ) -> AccessDecision:
-        """Whether a subject may do something, with the evidence or the near misses.
+        """The decision whether a subject may do something, with the evidence or the near misses.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class AccessMethods(Asked):
         )
 
     def permissions(self, subject: Subject | str, *, members: Members | None = None) -> pd.DataFrame:
-        """All rules that a subject has, in any namespace, by itself or by a group.
+        """All rules that a subject has in any namespace, its own or a group's.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ class EscalationMethods(Asked):
         direct: bool = False,
         members: Members | None = None,
     ) -> Escalations:
-        """The best path of each subject to each goal, or the best one for each first step that the subject can take.
+        """The best path of each subject to each goal, or the best one for each first step of the subject.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class EscalationMethods(Asked):
         )
 
     def next_steps(self, subject: Subject | str, *, members: Members | None = None) -> Escalations:
-        """Every single step that a subject can take: what it would be, have or harm after it.
+        """Every single step that a subject can take, with the identity, access or harm after it.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class EscalationMethods(Asked):
         direct: bool = True,
         members: Members | None = None,
     ) -> Escalations:
-        """The paths of all who should not reach a goal: an expectation that holds if there is none.
+        """The paths of all subjects that should not reach a goal; empty if an expectation holds.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class EscalationMethods(Asked):
     def blast_radius(
         self, subject: Subject | str, *, max_hops: int | None = None, by: By = "hops", members: Members | None = None
     ) -> BlastRadius:
-        """All that a subject, or code in a pod (``pod:ns/name``), can get to.
+        """Everything that a subject, or code in a pod (``pod:ns/name``), can reach by escalation.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class EscalationMethods(Asked):
     def risky_permissions(
         self, subject: Subject | str | Iterable[Subject | str] | None = None, *, members: Members | None = None
     ) -> pd.DataFrame:
-        """Every primitive whose needs a subject meets, by all its grants together.
+        """Every primitive whose requirements a subject meets with all its grants together.
 
         Parameters
         ----------

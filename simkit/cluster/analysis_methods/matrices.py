@@ -36,7 +36,7 @@ class MatricesMethods(Asked):
         namespaces: Sequence[str] | None = None,
         members: Members | None = None,
     ) -> pd.DataFrame:
-        """What everybody may do with each resource in each namespace.
+        """The permissions of all subjects for each resource in each namespace.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class MatricesMethods(Asked):
         namespace: str | None = None,
         members: Members | None = None,
     ) -> pd.DataFrame:
-        """What a subject may do with each resource.
+        """The verbs that a subject may use on each resource.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class MatricesMethods(Asked):
         namespace: str | None = None,
         members: Members | None = None,
     ) -> pd.DataFrame:
-        """Who may do what with one resource.
+        """The verbs that each subject may use on one resource.
 
         Parameters
         ----------

@@ -27,7 +27,7 @@ class PoliciesMethods(Asked):
         operations: Sequence[str] = ("CREATE", "UPDATE"),
         identity: Identity | None = None,
     ) -> PolicyEffect:
-        """What policies would do if every object of the cluster were written again as it is.
+        """The effect of policies if every object of the cluster were written again unchanged.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class PoliciesMethods(Asked):
         return policy_effect(self.snapshot(), policies, team=team, operations=operations, identity=identity)
 
     def policy_coverage(self, policies: Source | None = None) -> pd.DataFrame:
-        """Which policies would see which objects, were these written again.
+        """The objects that each policy would match if they were written again.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class PoliciesMethods(Asked):
         return policy_coverage(self.snapshot(), policies)
 
     def webhook_coverage(self) -> pd.DataFrame:
-        """Which webhooks would be asked about which objects, were these written again.
+        """The objects that each webhook would be called for if they were written again.
 
         Returns
         -------
@@ -145,7 +145,7 @@ class PoliciesMethods(Asked):
         return webhook_coverage(self.snapshot())
 
     def expression_costs(self) -> pd.DataFrame:
-        """Every expression of policies, webhooks and custom resources with what it costs.
+        """Every expression of policies, webhooks and custom resources with its cost.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""All that a subject, or code in a pod, can get to."""
+"""Everything that a subject, or code in a pod, can reach by escalation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REACH_COLUMNS: Final = ("place", "kind", "name", "namespace", "hops", "cost", "p
 
 @dataclass(frozen=True)
 class BlastRadius(Result):
-    """All that somebody can get to, the nearest first."""
+    """All states that an attacker can reach, the nearest first."""
 
     subject: str
     reached: pd.DataFrame
@@ -41,16 +41,16 @@ class BlastRadius(Result):
         return len(self.reached)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per place: place, kind, name, namespace, hops, cost, primitives on the way."""
+        """One row per state: place, kind, name, namespace, hops, cost, primitives on the way."""
         return self.reached
 
     def summary(self) -> pd.DataFrame:
-        """One row per kind of place: what, count, hops (to the nearest)."""
+        """One row per kind of state: what, count, hops (to the nearest)."""
         found = self.reached.groupby("kind")["hops"].agg(["size", "min"]).reset_index()
         return found.set_axis(["what", "count", "hops"], axis=1)
 
     def to_networkx(self) -> networkx.DiGraph[str]:
-        """A star of the places: from the subject to each, edges with ``hops``, ``cost`` and ``primitives``."""
+        """A star graph: an edge from the subject to each state, with ``hops``, ``cost`` and ``primitives``."""
         import networkx
 
         graph: networkx.DiGraph[str] = networkx.DiGraph()
@@ -61,15 +61,15 @@ class BlastRadius(Result):
 
     @property
     def cluster_admin(self) -> bool:
-        """True if all is lost."""
+        """True if full control of the cluster is among them."""
         return bool((self.reached["kind"] == states.EVERYTHING).any())
 
     def identities(self) -> pd.DataFrame:
-        """The users, groups and service accounts that can be had."""
+        """The users, groups and service accounts that can be taken over."""
         return self.reached[self.reached["kind"].isin([USER, GROUP, SERVICE_ACCOUNT])].reset_index(drop=True)
 
     def plot(self, ax: Axes | None = None) -> Figure:
-        """The radius as a picture: rings by hops, in a figure of its own unless axes are given."""
+        """The blast radius as a picture: rings by hops, in a figure of its own unless axes are given."""
         from simkit.analysis.plots.blast import blast_figure
 
         return blast_figure(self.subject, self.reached, ax=ax)
@@ -101,7 +101,7 @@ def blast_radius(
     by: By = "hops",
     members: Members | None = None,
 ) -> BlastRadius:
-    """All that a subject, or code in a pod (``pod:ns/name``), can get to.
+    """Everything that a subject, or code in a pod (``pod:ns/name``), can reach by escalation.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What has to be there, besides grants, for a primitive to work: each condition by the word that the table uses."""
+"""Conditions of primitives besides grants, by the word that the table uses."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _bound_to_cluster_admin(facts: ClusterFacts, holder: Holder, match: VariantM
 
 
 def _bound_to_role(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    """One role that the holder has and may rewrite; in the whole cluster if there is one."""
+    """One role that the holder has and may change; cluster-wide if there is one."""
     plural = match.met[0].requirement.any_of[0].permission.resource
     fitting = [
         (key, scope)
@@ -74,7 +74,7 @@ def _width(bound: tuple[Any, str]) -> tuple[bool, str, str]:
 
 
 def _role_of_others(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    """A role that others have and the holder has not; those of whole groups first."""
+    """A role that others have and the holder has not; roles of whole groups first."""
     own = {key for key, _ in holder.bound}
     for binding, subject in facts.bound_people:
         if binding.role not in own and match.allows("role", binding.role.name):
@@ -83,7 +83,7 @@ def _role_of_others(facts: ClusterFacts, holder: Holder, match: VariantMatch) ->
 
 
 class _Push(NamedTuple):
-    """A role whose label would give its rules to those who are bound to an aggregated one."""
+    """A role and a label that adds its rules to an aggregated role with subjects."""
 
     role: str
     rules: tuple[Rule, ...]
@@ -94,7 +94,7 @@ class _Push(NamedTuple):
 
 
 def _may_label(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    """A role whose rules the holder has, and a bound aggregated role by which others gain something that matters."""
+    """A role whose rules the holder has, and a bound aggregated role by which others gain rules that lead further."""
     everywhere = {one for one, holds in holder.held.items() if any(not hold.namespace for hold in holds)}
     creating = not any(met.requirement.label == "role" for met in match.met)
     for one in facts.once("pushes", lambda: tuple(_pushes(facts))):
@@ -109,7 +109,7 @@ def _may_label(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iter
 
 
 def _pushes(facts: ClusterFacts) -> Iterator[_Push]:
-    """All pairs of a role and an aggregated one that has subjects, does not have it yet, and would open something."""
+    """All pairs of a role and an aggregated role with subjects that does not include it and would give them more."""
     bound = facts.bound_roles
     targets = [
         (name, labels, bound[name], have)
@@ -136,7 +136,7 @@ def _pushes(facts: ClusterFacts) -> Iterator[_Push]:
 
 
 def _gathered_for_oneself(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    """An aggregated role that the holder has, and a role to be put into it: one that may be rewritten, or a new one."""
+    """An aggregated role that the holder has, and a role to add to it: one that may be changed, or a new one."""
     if match.names("made") is not None:
         return  # a creation is not checked under its name
     selectors = dict(facts.aggregated)
@@ -149,7 +149,7 @@ def _gathered_for_oneself(facts: ClusterFacts, holder: Holder, match: VariantMat
 
 
 def _rewritten(facts: ClusterFacts, match: VariantMatch, aggregated: str) -> Iterator[str]:
-    """The roles that may be rewritten and that no controller fills; the empty name stands for a new one."""
+    """The roles that may be changed and that no controller fills; the empty name stands for a new role."""
     if not any(met.requirement.label == "role" for met in match.met):
         yield ""
         return
@@ -162,7 +162,7 @@ def _rewritten(facts: ClusterFacts, match: VariantMatch, aggregated: str) -> Ite
 
 
 def _free_name(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    """A name under which something new can be made and then be read or approved; any, unless names are limited."""
+    """A name for a new object that may then be read or approved; any, unless the rules limit names."""
     names = match.names("made")
     if names is None:
         yield {}
@@ -176,7 +176,7 @@ def _free_name(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iter
 
 
 def _labels(selectors: Any) -> dict[str, str]:
-    """Labels that satisfy the first selector that only asks for labels."""
+    """Labels that match the first selector which has only labels."""
     for selector in selectors:
         if selector.get("matchLabels") and not selector.get("matchExpressions"):
             return dict(selector["matchLabels"])
@@ -188,7 +188,7 @@ def _has(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
 
 
 def _orphans(*, cluster: bool, by_name: bool) -> Condition:
-    """Bindings whose role is gone and may be made: by creation, which carries no name, or by an update that does."""
+    """Bindings whose role is missing and may be created, or written by an update that creates."""
 
     def found(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
         if by_name == (match.names("role") is None):
@@ -211,7 +211,7 @@ def _orphans(*, cluster: bool, by_name: bool) -> Condition:
 
 
 def _workload_exists(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    """An object that the holder may rewrite, in the namespace; if it may in all, that there is one somewhere."""
+    """An object that the holder may change, in the namespace; if allowed in all, one that exists anywhere."""
     if match.namespace == EVERYWHERE:
         yield {"workloads": EVERYWHERE}
     else:
@@ -219,7 +219,7 @@ def _workload_exists(facts: ClusterFacts, holder: Holder, match: VariantMatch) -
 
 
 def workloads(facts: ClusterFacts, match: VariantMatch) -> Iterator[Variables]:
-    """A workload that may be rewritten, in each namespace where there is one."""
+    """A workload that the holder may change, in each namespace that has one."""
     met = match.met[0]
     for namespace in _places(facts, match.namespace):
         found = next(
@@ -241,7 +241,7 @@ def workloads(facts: ClusterFacts, match: VariantMatch) -> Iterator[Variables]:
 
 
 def _operator(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    """A namespace with a running pod whose service account has more than the namespace."""
+    """A namespace with a running pod whose service account has access beyond the namespace."""
     places = facts.once("operators", lambda: tuple(_with_operators(facts)))
     if match.namespace == EVERYWHERE:
         yield from ({} for _ in places[:1])
@@ -250,7 +250,7 @@ def _operator(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Itera
 
 
 def _with_operators(facts: ClusterFacts) -> Iterator[str]:
-    """The namespaces where pods run as accounts whose rights in the whole cluster lead further."""
+    """The namespaces with pods whose service accounts have cluster-wide rules that lead further."""
     for namespace, pods in facts.pods.items():
         accounts = {account for pod in pods for account in (facts.account_of(pod),) if account is not None}
         if any(enables_escalation(_wide(facts, account), facts.release) for account in accounts):
@@ -281,7 +281,7 @@ def _unrestricted(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> I
 
 
 def _one_namespace(places: Mapping[str, str], match: VariantMatch) -> Iterator[Variables]:
-    """The namespace of a solution if it is among some; the first of them where it is met in all."""
+    """The namespace of a match if it is among some; the first of them if the match is in all."""
     if match.namespace == EVERYWHERE:
         yield from ({"namespace": place} for place in list(places)[:1])
     elif match.namespace in places:
@@ -380,4 +380,4 @@ CONDITIONS: Final[Mapping[str, Condition]] = {
     "released-volume": _released_volume,
     "resource-served": _served,
 }
-"""Conditions of primitives that somebody uses. Those on pods and nodes are decided by ``surroundings``."""
+"""Conditions of primitives that an identity uses. Those on pods and nodes are decided by ``inherent_edges``."""

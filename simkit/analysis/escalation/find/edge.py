@@ -1,4 +1,4 @@
-"""One step in the escalation graph."""
+"""One edge of the escalation graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simkit.analysis.escalation.table.requirement import Permission
 
 
 class Edge(NamedTuple):
-    """From one place to another, by a way of a primitive; or by choice (an empty primitive), which costs nothing.
+    """An edge between two states: a variant of a primitive, or a choice (an empty primitive), which costs nothing.
 
     ``granted_by`` holds for each needed grant the sources that are each enough; ``permissions`` what is used of them.
     """
@@ -32,14 +32,14 @@ class Edge(NamedTuple):
 
     @property
     def variant(self) -> Variant:
-        """The way of the primitive."""
+        """The variant of the primitive."""
         return self.definition.variants[self.number]
 
     @property
     def hops(self) -> int:
-        """1 for a step that takes something, 0 for choices and for what comes with a place."""
+        """1 if the edge takes something, 0 for choices and for what belongs to a state."""
         return 1 if self.cost else 0
 
     def value(self, name: str) -> str:
-        """One variable, empty where it is not known."""
+        """The value of a variable; empty if it is not known."""
         return dict(self.variables).get(name, "")

@@ -1,4 +1,4 @@
-"""Which rules lead further: what of them primitives need that give more access."""
+"""Rules that enable an escalation: those that meet the requirements of primitives that give more access."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from simkit.meta.domain import RBAC_GROUP
 
 
 def without_rbac_rules(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The rules that are not about access itself: what lets somebody write roles is no reason to fear it."""
+    """The rules without those about RBAC objects."""
     return tuple(rule for rule in rules if RBAC_GROUP not in rule.api_groups)
 
 
 def enables_escalation(rules: tuple[Rule, ...], release: str, have: tuple[Rule, ...] = ()) -> bool:
-    """True if rules are enough for some escalation that other rules alone are not enough for."""
+    """True if the rules enable an escalation that the other rules do not."""
     return bool(_escalations((*have, *rules), release) - _escalations(have, release))
 
 
 @lru_cache(maxsize=4096)
 def _escalations(rules: tuple[Rule, ...], release: str) -> frozenset[str]:
-    """The primitives that give more access, all of whose needs the rules meet where they hold everywhere."""
+    """The primitives that give more access and whose requirements the rules meet if granted everywhere."""
     held: HeldPermissions = {}
     for permission, _, names in watched_grants(rules, release):
         held.setdefault(permission, []).append(HeldPermission("", names, None))
@@ -39,13 +39,13 @@ def _escalations(rules: tuple[Rule, ...], release: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def escalating_permissions(rules: tuple[Rule, ...], release: str) -> frozenset[Permission]:
-    """What rules grant of the permissions that primitives need which give more access."""
+    """The permissions of primitives that give more access, as far as the rules grant them."""
     return frozenset(one for one, _, _ in watched_grants(rules, release)) & _escalating(release)
 
 
 @cache
 def _escalating(release: str) -> frozenset[Permission]:
-    """The permissions that primitives need which give more access."""
+    """The permissions of all primitives that give more access."""
     return frozenset(
         option.permission
         for one in primitives().primitives

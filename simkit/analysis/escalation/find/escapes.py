@@ -1,4 +1,4 @@
-"""How code in a pod gets to the node that it runs on, read from the pod's specification."""
+"""Escapes from a pod to its node, read from the pod's specification."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _BELOW: Final = ("/etc/kubernetes", "/var/lib/kubelet/pods", "/var/lib/kubelet/p
 
 
 class Escape(NamedTuple):
-    """A primitive of the K list, and what in the specification allows it."""
+    """A primitive of the K list, and the part of the specification that allows it."""
 
     primitive: str
     because: str
 
 
 def escapes_of(pod: Object) -> tuple[Escape, ...]:
-    """How code in a pod gets to its node.
+    """The escapes from a pod to its node.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The objects that decide where primitives lead: pods, accounts, nodes, labels, things that are missing."""
+"""The objects that decide where primitives lead: pods, accounts, nodes, labels, missing objects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UNRESTRICTED: Final = ("", "privileged")
 
 
 class ClusterFacts:
-    """Facts about the objects of a snapshot, each found once, when it is first asked for.
+    """Facts about the objects of a snapshot, each computed once on demand.
 
     What was not captured counts as absent, and is told by ``unknown``.
     """
@@ -51,13 +51,13 @@ class ClusterFacts:
         self._sets: dict[AttackState, tuple[Member, ...]] = {}
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """What a function gives, worked out once for this cluster under a name."""
+        """The result of a function, computed once per cluster under a name."""
         if name not in self._worked_out:
             self._worked_out[name] = make()
         return self._worked_out[name]
 
     def gathered(self, title: str, members: Callable[[], Iterable[Member]]) -> AttackState | None:
-        """One place for several, made once for all who may choose among them; None where there is none.
+        """One state for a choice among several, shared by all that have the same choice; None if there is none.
 
         The title has to say all that the members depend on.
         """
@@ -67,23 +67,23 @@ class ClusterFacts:
         return place if self._sets[place] else None
 
     def members(self, place: AttackState) -> tuple[Member, ...]:
-        """What a set offers: places, each with what is chosen by going there."""
+        """The members of a set: states, each with the variables that the choice sets."""
         return self._sets.get(place, ())
 
     @property
     def unknown(self) -> tuple[GroupResource, ...]:
-        """Resources that were asked about and are not in the snapshot: paths through them are not found."""
+        """Resources that were needed and not captured: paths through them are not found."""
         return tuple(self._unknown)
 
     def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
-        """The objects of a resource, none where it was not captured."""
+        """The objects of a resource; none if it was not captured."""
         if resource in self.snapshot.captured():
             return self.snapshot.scan(resource, namespace)
         self._unknown[resource] = None
         return ()
 
     def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
-        """One object, None where it or its resource is not in the snapshot."""
+        """One object; None if it or its resource was not captured."""
         if resource in self.snapshot.captured():
             return self.snapshot.get(resource, name, namespace)
         self._unknown[resource] = None
@@ -91,7 +91,7 @@ class ClusterFacts:
 
     @cached_property
     def accounts(self) -> Mapping[str, tuple[Subject, ...]]:
-        """The service accounts of each namespace; where they were not captured, those that bindings name."""
+        """The service accounts of each namespace; if they were not captured, those that bindings name."""
         found: dict[str, dict[Subject, None]] = defaultdict(dict)
         if SERVICE_ACCOUNTS in self.snapshot.captured():
             for obj in self.snapshot.scan(SERVICE_ACCOUNTS):
@@ -105,7 +105,7 @@ class ClusterFacts:
 
     @cached_property
     def enforced(self) -> Mapping[str, str]:
-        """The pod security level of each namespace, empty where none is enforced."""
+        """The pod security level of each namespace; empty if none is enforced."""
         found = {name_of(obj): labels_of(obj).get(ENFORCE, "") for obj in self.scan(NAMESPACES)}
         if NAMESPACES not in self.snapshot.captured():
             found = dict.fromkeys(self.accounts, "")
@@ -113,12 +113,12 @@ class ClusterFacts:
 
     @cached_property
     def unrestricted(self) -> Mapping[str, str]:
-        """Namespaces where privileged pods are let in, with their level."""
+        """Namespaces that admit privileged pods, with their level."""
         return {name: level for name, level in self.enforced.items() if level in UNRESTRICTED}
 
     @cached_property
     def restricted(self) -> Mapping[str, str]:
-        """Namespaces whose label keeps privileged pods out, with their level."""
+        """Namespaces whose label forbids privileged pods, with their level."""
         return {name: level for name, level in self.enforced.items() if level not in UNRESTRICTED}
 
     @cached_property
@@ -149,7 +149,7 @@ class ClusterFacts:
         return {(place, name_of(pod)): pod for place, pods in self.pods.items() for pod in pods}
 
     def account_of(self, pod: Object) -> Subject | None:
-        """The service account whose token the pod holds; None where it mounts none."""
+        """The service account whose token the pod mounts; None if it mounts none."""
         spec = at(pod, "spec") or {}
         account = Subject(SERVICE_ACCOUNT, spec.get("serviceAccountName") or "default", namespace_of(pod))
         mounts = spec.get("automountServiceAccountToken")
@@ -164,12 +164,12 @@ class ClusterFacts:
         return account if projected or mounts is not False else None
 
     def escapes(self, pod: Object) -> tuple[Escape, ...]:
-        """How code in the pod gets to its node."""
+        """The escapes from the pod to its node."""
         return escapes_of(pod)
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
-        """All nodes; those that pods name, where nodes were not captured."""
+        """All nodes; if they were not captured, those that pods name."""
         named = tuple(sorted(self.pods_on))
         return tuple(name_of(node) for node in self.scan(NODES)) or named
 
@@ -180,7 +180,7 @@ class ClusterFacts:
 
     @cached_property
     def bound_roles(self) -> Mapping[str, Binding]:
-        """A binding of each role that somebody has, by the role's name."""
+        """A binding of each bound role, by the role's name."""
         return {binding.role.name: binding for binding in self.index.bindings() if binding.subjects}
 
     @cached_property
@@ -190,7 +190,7 @@ class ClusterFacts:
 
     @cached_property
     def bound_people(self) -> Sequence[tuple[Binding, Subject]]:
-        """The users and groups that have a ClusterRole, in the cluster and as whole groups first."""
+        """The users and groups with a ClusterRole; cluster-wide bindings and groups come first."""
         found = [
             (binding, subject)
             for binding in self.index.bindings()
@@ -209,14 +209,14 @@ class ClusterFacts:
         return {namespace: tuple(names) for namespace, names in found.items()}
 
     def may_have_secret(self, namespace: str, name: str = "") -> bool:
-        """True if a namespace has a secret (of a name), as far as is known."""
+        """True if a namespace may have a secret (of a name)."""
         if SECRETS not in self.snapshot.captured():
             return True
         found = self.secrets.get(namespace, ())
         return name in found if name else bool(found)
 
     def is_empty(self, namespace: str) -> bool:
-        """True if nothing lives in a namespace but what every namespace has, and rules of access."""
+        """True if a namespace contains only default objects and RBAC objects."""
         return namespace in self.enforced and NAMESPACES in self.snapshot.captured() and not self._inhabited(namespace)
 
     def _inhabited(self, namespace: str) -> bool:
@@ -230,7 +230,7 @@ class ClusterFacts:
 
     @cached_property
     def token_secrets(self) -> Mapping[tuple[str, str], Subject]:
-        """Secrets that hold a token, with the service account that it belongs to."""
+        """Secrets with a service account token, with their service account."""
         found = {}
         for obj in self.scan(SECRETS):
             account = (at(obj, "metadata", "annotations") or {}).get(ACCOUNT_ANNOTATION)
@@ -240,7 +240,7 @@ class ClusterFacts:
 
     @cached_property
     def missing_accounts(self) -> Mapping[str, tuple[Subject, ...]]:
-        """Service accounts that bindings name and nobody made, by namespace."""
+        """Service accounts that bindings name and that do not exist, by namespace."""
         found: dict[str, list[Subject]] = defaultdict(list)
         if SERVICE_ACCOUNTS in self.snapshot.captured():
             for subject in self.index.subjects():
@@ -249,19 +249,19 @@ class ClusterFacts:
         return {namespace: tuple(subjects) for namespace, subjects in found.items()}
 
     def named(self, namespace: str) -> tuple[Subject, ...]:
-        """Service accounts of a namespace that bindings name and nobody made."""
+        """Service accounts of a namespace that bindings name and that do not exist."""
         return self.missing_accounts.get(namespace, ())
 
     @cached_property
     def missing_namespaces(self) -> tuple[str, ...]:
-        """Namespaces of missing service accounts that are missing themselves."""
+        """Namespaces of missing service accounts that do not exist either."""
         if NAMESPACES not in self.snapshot.captured():
             return ()
         return tuple(name for name in self.missing_accounts if name not in self.enforced)
 
     @cached_property
     def bindings(self) -> Mapping[str, tuple[Binding, ...]]:
-        """All bindings by where they grant, those of the cluster under the empty name."""
+        """All bindings by namespace; cluster-wide ones under the empty name."""
         found: dict[str, list[Binding]] = defaultdict(list)
         for binding in self.index.bindings():
             found[binding.namespace].append(binding)
@@ -269,7 +269,7 @@ class ClusterFacts:
 
     @cached_property
     def orphans(self) -> tuple[Binding, ...]:
-        """Bindings whose role is missing, and could be made."""
+        """Bindings whose role is missing and could be created."""
         return tuple(
             binding
             for binding in self.index.bindings()
@@ -286,7 +286,7 @@ class ClusterFacts:
         )
 
     def deputies(self, part: str) -> tuple[Subject, ...]:
-        """The service accounts with this name, or with a name that ends in it."""
+        """The service accounts with this name or a name that ends in it."""
         known = self._deputies.get(part)
         if known is None:
             every = [one for accounts in self.accounts.values() for one in accounts]
@@ -295,9 +295,9 @@ class ClusterFacts:
         return known
 
     def knows(self, group: str, resource: str) -> bool:
-        """True if a resource is served, or means something without being served, as users and signers do."""
+        """True if a resource is served, or has a meaning without being served, as users and signers have."""
         return resource.partition("/")[0] in AUTHORIZATION_RESOURCES or self.served(group, resource)
 
     def served(self, group: str, resource: str) -> bool:
-        """True if the release or a definition of the snapshot serves a resource."""
+        """True if the release or a definition in the snapshot serves a resource."""
         return any(one.resource == resource.partition("/")[0] for one in self.catalogue.resources(group))

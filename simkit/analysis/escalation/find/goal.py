@@ -1,4 +1,4 @@
-"""What an attacker wants: cluster-admin, secrets, nodes, a namespace, any permission, another identity."""
+"""Goals of an attacker: cluster-admin, secrets, nodes, a namespace, any permission, another identity."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Test = Callable[[AttackState], bool]
 
 @dataclass(frozen=True)
 class AccessQuestion:
-    """What the authorizer is asked at the end of a proof."""
+    """The access review at the end of a proof."""
 
     verb: str
     resource: str
@@ -35,7 +35,7 @@ class AccessQuestion:
     name: str = ""
     subresource: str = ""
     url: str = ""
-    """A path that is no resource, instead of a resource."""
+    """A non-resource URL, instead of a resource."""
 
     def __str__(self) -> str:
         if self.url:
@@ -52,7 +52,7 @@ class AccessQuestion:
 
 @dataclass(frozen=True)
 class Goal:
-    """Something that is worth reaching. ``test`` makes, for a graph, the question whether a place has it.
+    """A goal of escalation. ``test`` makes, for a graph, the predicate for states that have it.
 
     ``access`` is what whoever reached it is allowed; None where reaching is more than an access, as a node's disk is.
     """
@@ -61,7 +61,7 @@ class Goal:
     test: Callable[[EscalationGraph], Test] = field(repr=False, compare=False)
     access: AccessQuestion | None = None
     question: Callable[[EscalationGraph], Question] | None = field(default=None, repr=False, compare=False)
-    """What is asked about those who may have reached it, for goals that are a permission."""
+    """The access review that shows it, for goals that are a permission."""
 
     def __str__(self) -> str:
         return self.name
@@ -77,7 +77,7 @@ def _is(*wanted: AttackState) -> Callable[[EscalationGraph], Test]:
 
 
 CLUSTER: Final = Goal("cluster-admin", _is(CLUSTER_ADMIN), AccessQuestion("*", "*", "*"))
-"""Everything in the cluster."""
+"""Full control of the cluster."""
 ALL_SECRETS: Final = Goal(
     "all secrets",
     _is(CLUSTER_ADMIN, AttackState(states.SECRETS, namespace=ALL), AttackState(states.NAMESPACE, namespace=ALL)),
@@ -91,11 +91,11 @@ def _has_node(graph: EscalationGraph) -> Test:
 
 
 NODE: Final = Goal("a node", _has_node)
-"""The host of some node."""
+"""Control of a node's host."""
 
 
 def namespace_goal(namespace: str) -> Goal:
-    """Everything in one namespace."""
+    """Full control of one namespace."""
     ends = (
         AttackState(states.NAMESPACE, namespace=namespace),
         AttackState(states.NAMESPACE, namespace=ALL),
@@ -105,7 +105,7 @@ def namespace_goal(namespace: str) -> Goal:
 
 
 def subject_goal(subject: Subject | str) -> Goal:
-    """Being somebody else."""
+    """The identity of a subject."""
     wanted = parse_subject(subject)
     return Goal(text_of(wanted), _is(subject_state(wanted), subject_state(wanted, impersonated=True)))
 
@@ -124,7 +124,7 @@ def permission_goal(
     subresource: str = "",
     api_group: str | None = None,
 ) -> Goal:
-    """Being allowed something, in words as ``who_can`` takes them."""
+    """A permission, in words as ``who_can`` takes them."""
     title = f"{verb} {resource}" + (f"/{subresource}" if subresource else "") + (f" {name!r}" if name else "")
     title += "" if namespace is None else " everywhere" if namespace == WHOLE_CLUSTER else f" in {namespace}"
 
@@ -142,7 +142,7 @@ def permission_goal(
 
 
 def question_goal(title: str, question: Question) -> Goal:
-    """Being allowed what a question asks."""
+    """The permission that a question asks for."""
 
     def asked(graph: EscalationGraph) -> Question:
         return question
@@ -151,7 +151,7 @@ def question_goal(title: str, question: Question) -> Goal:
 
 
 def access_of(question: Question) -> AccessQuestion:
-    """What the authorizer is asked for a question; in no namespace where any would do."""
+    """The access review of a question; without a namespace if any namespace would do."""
     where, name = question.namespace or "", question.name or ""
     return AccessQuestion(
         *(question.verb, question.resource, question.group, where, name),
@@ -161,7 +161,7 @@ def access_of(question: Question) -> AccessQuestion:
 
 
 def _allowed(graph: EscalationGraph, question: Question) -> Test:
-    """Whether somebody at a place may do what is asked."""
+    """The test whether an attacker in a state has a permission."""
     index = graph.facts.index
     holders = {subject_state(answer.grant.subject) for answer in index.who(question)}
 
@@ -186,7 +186,7 @@ def _allowed(graph: EscalationGraph, question: Question) -> Test:
 
 
 VERBS: Final = frozenset((*REQUEST_VERBS, *URL_VERBS, *SPECIAL_VERBS, ALL))
-"""The verbs that a goal in words may begin with; ``permission_goal`` takes any."""
+"""The verbs with which a goal may begin in text; ``permission_goal`` takes any verb."""
 KNOWN: Final = {goal.name: goal for goal in (CLUSTER, ALL_SECRETS, NODE)}
 
 

@@ -1,4 +1,4 @@
-"""The escalation graph of a cluster: who gets where, by which primitive."""
+"""The escalation graph of a cluster: states, and the primitives that lead from one to another."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 
 ALL_IN_NAMESPACE: Final = (Rule(("*",), ("*",), ("*",)),)
 EDGE_KINDS: Final = ("escalation", "sharing", "impact", "deputy", "composite")
-"""Classes of primitives that lead somewhere. The others are only told of."""
+"""Classes of primitives that make edges. The others are only listed."""
 
 
 class EscalationGraph:
-    """Places and the steps between them, worked out as they are asked for.
+    """The states and the edges between them, computed on demand.
 
     Notes
     -----
@@ -66,7 +66,7 @@ class EscalationGraph:
         self._by_permission = _watching(self.release)
 
     def edges(self, state: AttackState) -> tuple[Edge, ...]:
-        """The steps from a place."""
+        """The edges from a state."""
         known = self._edges.get(state)
         if known is None:
             known = self._edges[state] = tuple(self._found(state))
@@ -90,17 +90,18 @@ class EscalationGraph:
         return tuple(name for name in found if name not in implied)
 
     def principals(self, state: AttackState, subject: Subject) -> tuple[Subject, ...]:
-        """The subject and its groups; an identity that is only impersonated has those alone that the server adds."""
+        """The subject and its groups; an impersonated identity has only the groups that the server adds."""
         return principals_of(subject, NO_MEMBERS if state.impersonated else self.members)
 
     def _adds_something(self, state: AttackState, groups: tuple[str, ...]) -> bool:
-        """True if somebody has more than the one group that it is in."""
+        """True if an identity has more than the grants of one group."""
         if state.subject is None or state.kind == GROUP or len(groups) != 1:
             return True
         return next(self.facts.index.grants_of_subject(state.subject), None) is not None
 
     def _own(self, holder: Holder, groups: tuple[str, ...]) -> Iterator[Edge]:
-        """The steps of a holder, without those that one of its groups, or all it has in a namespace, is enough for."""
+        """The edges of a holder, without those that one of its groups, or full control of a namespace, gives
+        already."""
         closures = [frozenset(Subject(GROUP, name) for name in (group, *implied_groups(group))) for group in groups]
         wide = self._wide(holder) if holder.state.kind != states.NAMESPACE else {}
         judging = _judging_holders()
@@ -119,7 +120,7 @@ class EscalationGraph:
 
     @staticmethod
     def _wide(holder: Holder) -> dict[str, set[GrantSource]]:
-        """The sources that give everything in a namespace."""
+        """The sources that grant everything in a namespace."""
         found: dict[str, set[GrantSource]] = {}
         for one in holder.held.get(ANYTHING, ()):
             if one.namespace and one.source is not None:
@@ -127,7 +128,7 @@ class EscalationGraph:
         return found
 
     def holder(self, state: AttackState) -> Holder | None:
-        """What somebody at a place holds; None where a place is not somebody."""
+        """The holder of permissions in a state; None if the state is no identity and no set of rules."""
         subject = state.subject
         if subject is not None:
             return self._subject(state, subject)
@@ -155,7 +156,7 @@ class EscalationGraph:
         return Holder(state, held, frozenset(principals), tuple(dict.fromkeys(bound)), own, wide)
 
     def steps(self, holder: Holder, *, kinds: Iterable[str] = EDGE_KINDS) -> Iterator[Edge]:
-        """What a holder can do with what it holds."""
+        """The edges that a holder's permissions give."""
         for primitive in self.candidates(holder):
             if primitive.kind not in kinds or primitive.special_case:
                 continue
@@ -167,7 +168,7 @@ class EscalationGraph:
                     return  # there is nothing beyond
 
     def candidates(self, holder: Holder) -> Iterator[Primitive]:
-        """The primitives of this release of which the holder may meet some need, in the order of the table."""
+        """The primitives of this release with a requirement that the holder may meet, in the order of the table."""
         held = holder.held if holder.own is None else holder.own
         wanted = {
             *_without_requirements(),
@@ -180,7 +181,7 @@ class EscalationGraph:
                 yield primitive
 
     def uses(self, holder: Holder, primitive: Primitive) -> Iterator[Edge]:
-        """How a holder can use one primitive."""
+        """The edges of one primitive for a holder."""
         for number in range(len(primitive.variants)):
             if primitive.kind in ("impact", "deputy") and not self._served(primitive.id, number):
                 continue
@@ -193,14 +194,14 @@ class EscalationGraph:
                         yield _edge(holder.state, target, match, {**variables, **more})
 
     def _served(self, identifier: str, number: int) -> bool:
-        """True if the cluster has something of what each need is about."""
+        """True if the cluster serves a resource of each requirement."""
         known = self._known_served.get((identifier, number))
         if known is None:
             known = self._known_served[identifier, number] = self._all_served(identifier, number)
         return known
 
     def _is_there(self, identifier: str, number: int) -> bool:
-        """True if of the objects that the table itself names by name some is there, where none can be made."""
+        """True if one of the objects that the table names exists, unless it can be created."""
         return all(
             any(self._named_object(option.permission, requirement) for option in requirement.any_of)
             for requirement in requirements_of(identifier, number, self.release)
@@ -220,7 +221,7 @@ class EscalationGraph:
         )
 
     def found(self, holder: Holder, primitive: Primitive, number: int) -> Iterator[tuple[VariantMatch, dict[str, str]]]:
-        """How a holder meets one way of a primitive, with what its condition found."""
+        """The matches of one variant for a holder, with the variables of its condition."""
         condition = CONDITIONS.get(primitive.variants[number].condition)
         if condition is None:
             return
@@ -229,14 +230,15 @@ class EscalationGraph:
                 yield match, variables
 
     def sources(self) -> tuple[AttackState, ...]:
-        """Everybody known: users and service accounts, groups that bindings name, and anybody at all."""
+        """All known identities: users and service accounts, groups that bindings name, and authenticated and
+        anonymous users."""
         groups = [Subject(GROUP, AUTHENTICATED), Subject(GROUP, UNAUTHENTICATED), Subject(GROUP, MASTERS)]
         groups += self.facts.groups
         every = (Subject(USER, ANONYMOUS), *known_subjects(self.snapshot), *groups)
         return tuple(dict.fromkeys(map(subject_state, every)))
 
     def reachable(self, sources: Iterable[AttackState]) -> dict[AttackState, tuple[Edge, ...]]:
-        """All places that can be reached, with their steps."""
+        """All states that can be reached, with their edges."""
         found: dict[AttackState, tuple[Edge, ...]] = {}
         waiting = list(dict.fromkeys(sources))
         with collection_paused():
@@ -249,7 +251,8 @@ class EscalationGraph:
         return found
 
     def to_networkx(self, sources: Iterable[AttackState] | None = None) -> networkx.MultiDiGraph[AttackState]:
-        """All that can be reached from some states (left out: from everybody known), as ``networkx_graph`` gives it.
+        """All states that can be reached from some states (by default all known identities), as ``networkx_graph``
+        gives them.
 
         Notes
         -----
@@ -265,13 +268,13 @@ ESCALATE: Final = tuple(Permission(verb, RBAC_GROUP, "clusterroles") for verb in
 
 @cache
 def _judging_holders() -> frozenset[str]:
-    """The primitives that look at all that a holder has."""
+    """The primitives that look at all permissions of a holder."""
     return frozenset(one.id for one in primitives().primitives if one.judges_holder)
 
 
 @cache
 def _without_requirements() -> frozenset[str]:
-    """The primitives that lead somewhere and require no grant, but only who the holder is."""
+    """The primitives that require no grant, only a certain identity."""
     return frozenset(
         one.id
         for one in primitives().primitives
@@ -280,7 +283,7 @@ def _without_requirements() -> frozenset[str]:
 
 
 def _enough(edge: Edge, closure: frozenset[Subject]) -> bool:
-    """True if grants to these groups meet all needs."""
+    """True if grants to these groups meet all requirements."""
     return all(
         any(source.subject in closure for source in requirement) for requirement in edge.granted_by if requirement
     )
@@ -316,7 +319,7 @@ _graphs: SnapshotMemo[EscalationGraph] = SnapshotMemo()
 
 
 def graph_of(snapshot: Snapshot, members: Members = NO_MEMBERS) -> EscalationGraph:
-    """The escalation graph of a snapshot, made once. IncompleteSnapshot without roles or bindings."""
+    """The escalation graph of a snapshot, computed once. Raises IncompleteSnapshot without roles or bindings."""
     if members:
         return EscalationGraph(snapshot, members)
     return _graphs.of(snapshot, EscalationGraph)

@@ -1,4 +1,4 @@
-"""Grants that look like an escalation and are none: nothing is there to use them on, or they give nothing."""
+"""Grants that match a primitive and are harmless: no object to use them on exists, or they give nothing new."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from simkit.meta.identity import MASTERS
 from simkit.meta.names import GroupResource
 
 THINGS: Final = ("operator", "operator-workload", "policy-parameters", "webhook-namespace", "released-volume")
-"""Conditions on objects without which the grants mean nothing."""
+"""Conditions on objects without which the grants have no effect."""
 NOT_HELD: Final = "no rules are held that an aggregated role would give to others"
 NOTHING_THERE: Final = "there is nothing in the cluster to use it on"
 NO_GAIN: Final = "whom one can become by it holds nothing that leads further"
 NO_USERS: Final = "whether somebody may act as a service account is asked of service accounts, not of users"
 HARM: Final = (states.IMPACT, states.PODS)
-"""Where steps lead whether or not there is anything: to harm, and to sets of pods."""
+"""Outcomes that exist without any object: harm, and sets of pods."""
 NOT_MISSED: Final = "no binding misses a role or an account of these names, or it cannot be made under one"
 NOT_FREE: Final = "nothing new can be made under the names that may be used"
 
 
 def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, found: Iterable[VariantMatch]) -> str:
-    """Why a primitive whose needs are met gives and harms nothing; empty where it does."""
+    """The reason why a primitive whose requirements are met is harmless; empty if it is not."""
     matches, edges = list(found), list(graph.uses(holder, primitive))
     if primitive.harmless_where == "nothing-is-missing":
         return NOT_MISSED if not edges and all(_limited(one, "role", "account") for one in matches) else ""
@@ -60,7 +60,7 @@ def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, f
 
 
 def _depends(primitive: Primitive, matches: Iterable[VariantMatch]) -> bool:
-    """True if what is granted is no danger by itself, but only where something certain is there."""
+    """True if the grants are dangerous only together with certain objects."""
     return primitive.kind in ("impact", "composite") and all(one.variant.condition in THINGS for one in matches)
 
 
@@ -69,7 +69,7 @@ def _members(facts: ClusterFacts, place: AttackState) -> Iterable[AttackState]:
 
 
 def _gains(graph: EscalationGraph, holder: Holder, place: AttackState) -> bool:
-    """True if being somebody else gives rules that lead further than those that one has."""
+    """True if the new identity has rules that lead further than the present ones."""
     if place.subject is None:
         return True
     other = graph.holder(place)
@@ -81,7 +81,7 @@ def _gains(graph: EscalationGraph, holder: Holder, place: AttackState) -> bool:
 
 
 def _limited(match: VariantMatch, *labels: str) -> bool:
-    """True if the needs of one of some labels are met for single names only."""
+    """True if the requirements with one of some labels are met for single names only."""
     return any(match.names(label) is not None for label in labels)
 
 
@@ -94,7 +94,7 @@ def _opens(graph: EscalationGraph, edge: Edge) -> bool:
 
 
 def _missing(facts: ClusterFacts, match: VariantMatch) -> str:
-    """The objects that a need is limited to by the rules that meet it, if none of them is there."""
+    """The object names that the rules limit a requirement to, if none of those objects exists."""
     for met in match.met:
         names = None if met.requirement.names else met.names(match.namespace)
         if names is not None and not any(_is_there(facts, met, match.namespace, name) for name in names):
@@ -104,7 +104,7 @@ def _missing(facts: ClusterFacts, match: VariantMatch) -> str:
 
 
 def _empty(facts: ClusterFacts, match: VariantMatch) -> str:
-    """The namespace, if what is granted is about objects that are there, and nothing is there."""
+    """The namespace, if the grants concern existing objects and the namespace has none."""
     namespace = match.namespace
     makes = (one.permission.nameless for met in match.met for one in met.requirement.any_of)
     if namespace == EVERYWHERE or any(makes) or not facts.is_empty(namespace):
@@ -113,7 +113,7 @@ def _empty(facts: ClusterFacts, match: VariantMatch) -> str:
 
 
 def _is_there(facts: ClusterFacts, met: MetRequirement, namespace: str, name: str) -> bool:
-    """True if some object of the name is there, or could be and is not in the snapshot."""
+    """True if an object of the name exists, or may exist because its resource was not captured."""
     return any(
         _has(facts, permission, namespace, name)
         for permission, hold in met.holds(namespace)

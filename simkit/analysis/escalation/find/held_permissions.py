@@ -1,4 +1,4 @@
-"""What somebody holds of the permissions that primitives need, and by which grants."""
+"""The permissions of primitives that an identity holds, with the grants that give them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.names import Key
 
 EVERYWHERE: Final = "*"
-"""Stands for all namespaces."""
+"""The value that stands for all namespaces."""
 
 
 class GrantSource(NamedTuple):
-    """Where a permission comes from: a binding's subject and a rule of a role. What a cut can take away."""
+    """The source of a permission: a binding's subject and a rule of a role. A cut removes sources."""
 
     binding: Key
     role: Key
@@ -26,7 +26,7 @@ class GrantSource(NamedTuple):
 
 
 class HeldPermission(NamedTuple):
-    """One grant of a permission: where (empty: in the cluster), for which names (None: all), and from which source.
+    """One grant of a permission: namespace (empty: cluster-wide), names (None: all), and source.
 
     The source is None for what was reached on the way, which no cut takes away by itself.
     """
@@ -37,15 +37,15 @@ class HeldPermission(NamedTuple):
 
 
 HeldPermissions = dict[Permission, list[HeldPermission]]
-"""All that one identity holds of what primitives need."""
+"""All permissions of primitives that one identity holds."""
 
 WatchedGrants = tuple[tuple[Permission, int, tuple[str, ...] | None], ...]
-"""What one role grants of what primitives need: permission, index of the rule, names."""
+"""The permissions of primitives that one role grants: permission, index of the rule, names."""
 
 
 @cache
 def _watched(release: str) -> tuple[dict[str, tuple[Permission, ...]], tuple[Permission, ...]]:
-    """All permissions that some primitive needs, by resource, and as one list."""
+    """All permissions that some primitive requires, by resource, and as one list."""
     every: dict[Permission, None] = {}
     for primitive in primitives().primitives:
         for variant in range(len(primitive.variants)):
@@ -60,7 +60,7 @@ def _watched(release: str) -> tuple[dict[str, tuple[Permission, ...]], tuple[Per
 
 
 def watched_grants(rules: Iterable[Rule], release: str) -> WatchedGrants:
-    """What rules grant of the permissions that primitives need."""
+    """The permissions of primitives that rules grant."""
     by_resource, every = _watched(release)
     found: list[tuple[Permission, int, tuple[str, ...] | None]] = []
     for index, rule in enumerate(rules):
@@ -79,7 +79,7 @@ def watched_grants(rules: Iterable[Rule], release: str) -> WatchedGrants:
 
 
 def _keys(resource: str) -> tuple[str, ...]:
-    """Under which names the permissions on a resource are watched."""
+    """The keys under which the permissions on a resource are watched."""
     plural, slash, _ = resource.partition("/")
     return (resource, f"{plural}/{ANY_SUBRESOURCE}") if slash else (resource,)
 
@@ -99,7 +99,7 @@ class WatchedRoles:
 
 
 def add_grants(held: HeldPermissions, grants: Iterable[Grant], matches: WatchedRoles) -> HeldPermissions:
-    """What was held, with what grants add."""
+    """Held permissions with those of grants added."""
     for grant in grants:
         for permission, rule, names in matches.of(grant.rules):
             source = GrantSource(grant.binding, grant.role, rule, grant.subject)
@@ -108,25 +108,25 @@ def add_grants(held: HeldPermissions, grants: Iterable[Grant], matches: WatchedR
 
 
 def add_rules(held: HeldPermissions, rules: tuple[Rule, ...], namespace: str, matches: WatchedRoles) -> HeldPermissions:
-    """What was held, with rules that were reached on the way."""
+    """Held permissions with those of rules added that were reached on the way."""
     for permission, _, names in matches.of(rules):
         held.setdefault(permission, []).append(HeldPermission(namespace, names, None))
     return held
 
 
 class MetRequirement(NamedTuple):
-    """How one need is met: by which permissions and holds in each namespace (``*`` for all)."""
+    """The permissions and grants that meet one requirement in each namespace (``*`` for all)."""
 
     requirement: Requirement
     by_namespace: dict[str, list[tuple[Permission, HeldPermission]]]
 
     def holds(self, namespace: str) -> list[tuple[Permission, HeldPermission]]:
-        """What meets it in one namespace."""
+        """The grants that meet it in one namespace."""
         found = self.by_namespace.get(EVERYWHERE, [])
         return found if namespace in ("", EVERYWHERE) else [*found, *self.by_namespace.get(namespace, ())]
 
     def names(self, namespace: str) -> tuple[str, ...] | None:
-        """The names it is met for in a namespace; None for all."""
+        """The names for which it is met in a namespace; None for all."""
         found: dict[str, None] = {}
         for _, one in self.holds(namespace):
             if one.names is None:
@@ -135,7 +135,7 @@ class MetRequirement(NamedTuple):
         return tuple(name for name in found if not self.requirement.names or name in self.requirement.names)
 
     def sources(self, namespace: str, name: str = "") -> tuple[GrantSource, ...]:
-        """The grants that meet it in a namespace for a name (empty: for any), each alone enough."""
+        """The grants that each meet it alone, in a namespace for a name (empty: for any)."""
         return tuple(
             dict.fromkeys(
                 one.source
@@ -145,7 +145,7 @@ class MetRequirement(NamedTuple):
         )
 
     def free(self, namespace: str, name: str = "") -> bool:
-        """True if something reached on the way meets it, so that no grant is needed."""
+        """True if rules reached on the way meet it, so that no grant is needed."""
         return any(
             one.source is None and (not name or one.names is None or name in one.names)
             for _, one in self.holds(namespace)
@@ -153,7 +153,7 @@ class MetRequirement(NamedTuple):
 
 
 def meet_requirement(requirement: Requirement, held: HeldPermissions) -> MetRequirement | None:
-    """How what is held meets a need, or None."""
+    """The match of held permissions with a requirement, or None."""
     found: dict[str, list[tuple[Permission, HeldPermission]]] = {}
     for option in requirement.any_of:
         for one in held.get(option.permission, ()):
@@ -167,7 +167,7 @@ def meet_requirement(requirement: Requirement, held: HeldPermissions) -> MetRequ
 
 
 def common_namespaces(met: Iterable[MetRequirement]) -> Iterator[str]:
-    """The namespaces where all needs are met together: ``*`` alone where they are met in all, else each."""
+    """The namespaces in which all requirements are met: ``*`` alone if they are met in all, else each."""
     listed = list(met)
     fixed = {met.requirement.namespace for met in listed if met.requirement.namespace}
     if len(fixed) > 1:

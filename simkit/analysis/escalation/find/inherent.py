@@ -1,4 +1,4 @@
-"""What a place brings with it: choices among many, tokens of pods, pods of nodes, keys of the control plane."""
+"""Edges that a state has by itself: choices from sets, tokens of pods, pods of nodes, keys of the control plane."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Surrounding = Callable[[ClusterFacts, AttackState], Iterator[Edge]]
 
 
 def inherent_edges(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
-    """The edges that a place has by itself, whoever is there.
+    """The edges that a state has by itself, for every identity.
 
     Set-valued places spread their members here, so that a grant for many costs one edge for each holder.
     """
@@ -35,7 +35,7 @@ def _choice(state: AttackState, target: AttackState, **variables: str) -> Edge:
 
 @cache
 def _known(condition: str, outcome: str) -> tuple[str, float]:
-    """The primitive of the table that has a condition and an outcome, and its cost."""
+    """The primitive of the table with a condition and an outcome, and its cost."""
     found = primitives().with_condition(condition, outcome)
     return found.id, found.variants[0].cost
 
@@ -46,7 +46,7 @@ def _step(state: AttackState, target: AttackState, condition: str, outcome: str 
 
 
 def _everywhere(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
-    """From a thing in all namespaces to the thing in each."""
+    """Edges from a set over all namespaces to the set in each namespace."""
     for namespace in facts.enforced:
         yield _choice(state, state._replace(namespace=namespace), namespace=namespace)
 

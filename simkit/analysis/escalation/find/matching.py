@@ -1,4 +1,4 @@
-"""A way of a primitive, met by what somebody holds."""
+"""Matches of a variant of a primitive with the permissions of a holder."""
 
 from __future__ import annotations
 
@@ -21,27 +21,28 @@ from simkit.logic.rbac.rule import Rule
 from simkit.meta.names import Key
 
 ONLY: Final = "only-"
-"""How the variables begin that hold the names a need is limited to."""
+"""The prefix of the variables with the names that a requirement is limited to."""
 
 
 @dataclass(slots=True)
 class Holder:
-    """Somebody at a place: what they hold of what primitives need, and the roles that they are bound to."""
+    """An identity in a state: its permissions as far as primitives need them, and its roles."""
 
     state: AttackState
     held: HeldPermissions
     principals: frozenset[Subject] = frozenset()
     bound: tuple[tuple[Key, str], ...] = ()
-    """The roles, each with the namespace of the binding."""
+    """The bound roles, each with the namespace of the binding."""
     own: frozenset[Permission] | None = None
-    """What is granted to the holder itself, where the rest is that of its one group; None where that is no matter."""
+    """The permissions granted to the holder itself, apart from those of its one group; None if the difference does
+    not matter."""
     wide_rules: tuple[Rule, ...] = field(default=(), repr=False)
-    """All rules held in the whole cluster, for what is checked against all of them."""
+    """All cluster-wide rules, for checks against all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class VariantMatch:
-    """That a holder meets all needs of a way, in a namespace (``*``: in all)."""
+    """A match: the holder meets all requirements of a variant in a namespace (``*``: in all)."""
 
     primitive: Primitive
     number: int
@@ -53,7 +54,7 @@ class VariantMatch:
         return self.primitive.variants[self.number]
 
     def names(self, label: str) -> tuple[str, ...] | None:
-        """The names that all needs of this label allow; None for all."""
+        """The names that all requirements with this label allow; None for all."""
         found: tuple[str, ...] | None = None
         for met in self.met:
             if met.requirement.label == label:
@@ -66,11 +67,11 @@ class VariantMatch:
 
     @property
     def by_name(self) -> bool:
-        """True if some requirement is met for single names only, which the primitive itself does not ask for."""
+        """True if some requirement is met for single names only, and the primitive does not ask for names itself."""
         return any(one.names(self.namespace) is not None for one in self.met if not one.requirement.names)
 
     def alike(self, *labels: str) -> bool:
-        """True if all grants that meet the needs of some labels are for the same names, so that each gives the same."""
+        """True if all grants that meet the requirements with some labels are for the same names."""
         return all(
             len({hold.names for _, hold in met.holds(self.namespace)}) == 1
             for met in self.met
@@ -78,7 +79,8 @@ class VariantMatch:
         )
 
     def unlabelled(self, namespace: str) -> dict[str, str]:
-        """The names that needs without a label are met for, by the number of the need; only where they are limited."""
+        """The names for which requirements without a label are met, by number of the requirement, if names are
+        limited."""
         found = {}
         for number, met in enumerate(self.met):
             if not met.requirement.label:
@@ -88,12 +90,12 @@ class VariantMatch:
         return found
 
     def allows(self, label: str, name: str) -> bool:
-        """True if the needs of this label allow a name."""
+        """True if the requirements with this label allow a name."""
         names = self.names(label)
         return names is None or name in names
 
     def sources(self, variables: dict[str, str]) -> tuple[tuple[GrantSource, ...], ...]:
-        """For each need the grants that are each enough for the names in the variables.
+        """For each requirement the grants that each allow the names in the variables.
 
         None are said for a need that something reached on the way meets.
         """
@@ -105,7 +107,7 @@ class VariantMatch:
         return tuple(found)
 
     def permissions(self, variables: dict[str, str]) -> tuple[Permission, ...]:
-        """The permission that meets each need, the first of several."""
+        """The permission that meets each requirement; the first of several."""
         found = []
         for met in self.met:
             name = variables.get(met.requirement.label, "") if met.requirement.label else ""
@@ -117,7 +119,7 @@ class VariantMatch:
 
 
 def match_variant(primitive: Primitive, number: int, held: HeldPermissions, release: str) -> Iterator[VariantMatch]:
-    """How the requirements of one variant are met, once per namespace."""
+    """The matches of one variant, one per namespace."""
     every: list[MetRequirement] = []
     for requirement in requirements_of(primitive.id, number, release):
         met = meet_requirement(requirement, held)

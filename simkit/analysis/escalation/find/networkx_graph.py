@@ -1,4 +1,4 @@
-"""Steps of the escalation graph as a networkx graph."""
+"""The escalation graph as a networkx graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def networkx_graph(edges: Iterable[Edge]) -> networkx.MultiDiGraph[AttackState]:
-    """The steps as a networkx multigraph.
+    """Edges of the escalation graph as a networkx multigraph.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where a primitive leads: each kind of result by the word that the table uses."""
+"""Outcomes of primitives: each by the word that the table uses."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _cluster_role_in_namespace(facts: ClusterFacts, holder: Holder, match: Varia
 
 
 def _with_role(facts: ClusterFacts, role: Key, scope: str) -> AttackState:
-    """The place of having a role somewhere: everything there, if the role is that wide."""
+    """The state of having a role in a namespace; full control of it, if the role allows everything."""
     rules = facts.index.rules(role) or ()
     if not is_everything(rules):
         return rules_state(role, scope)
@@ -85,7 +85,7 @@ def _role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Varia
 
 
 def _bindings(facts: ClusterFacts, match: VariantMatch, *, cluster: bool) -> Iterator[Binding]:
-    """Existing bindings that may be rewritten, and whose role may be bound."""
+    """Existing bindings that may be changed, and whose role may be bound."""
     plural = match.met[1].requirement.any_of[0].permission.resource
     where = [""] if cluster else [place for place in facts.bindings if place]
     if not cluster and match.namespace != EVERYWHERE:
@@ -112,7 +112,7 @@ def _bound(*, cluster: bool) -> Outcome:
 
 
 def _bound_roles(facts: ClusterFacts, match: VariantMatch, *, cluster: bool) -> Reached:
-    """What the bindings give that may be rewritten, each once; everything alone where it is among that."""
+    """The outcomes of the bindings that may be changed, each once; only full control if that is among them."""
     best: dict[AttackState, Binding] = {}
     for binding in _bindings(facts, match, cluster=cluster):
         if facts.index.rules(binding.role):
@@ -127,7 +127,7 @@ def _bound_roles(facts: ClusterFacts, match: VariantMatch, *, cluster: bool) -> 
 def _any_of(
     facts: ClusterFacts, match: VariantMatch, title: str, members: Callable[[], Reached], *labels: str
 ) -> Reached:
-    """One set for all who may choose among the same things in all namespaces; else each thing by itself.
+    """One set if the choice is the same in all namespaces; else each member by itself.
 
     So the graph stays linear in grants: a holder has one edge, however many things there are.
     """
@@ -140,7 +140,7 @@ def _any_of(
 
 
 def _named(match: VariantMatch, label: str) -> str:
-    """The names that needs are met for, as a part of a title."""
+    """The names for which requirements are met, as a part of a title."""
     names = match.names(label)
     return "" if names is None else f" named {', '.join(names)}"
 
@@ -192,7 +192,7 @@ def _service_accounts(facts: ClusterFacts, match: VariantMatch, known: Variables
 
 
 def _accounts_of_workloads(facts: ClusterFacts, match: VariantMatch) -> Reached:
-    """The accounts of all namespaces where there is a workload that may be rewritten."""
+    """The accounts of all namespaces that have a workload which may be changed."""
 
     def members() -> Reached:
         for found in workloads(facts, match):
@@ -236,7 +236,7 @@ def _users(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Vari
 
 
 def masks(match: VariantMatch) -> tuple[str, ...] | None:
-    """The users whom one may act as, None for all; whether one may act as a service account is asked of those."""
+    """The users that can be impersonated; None for all. Whether service accounts can be is checked for these users."""
     names = match.names("user")
     return None if names is None else tuple(one for one in names if split_service_account(one) is None)
 
@@ -362,7 +362,7 @@ def _deputy(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Var
 
 
 def _can_write(facts: ClusterFacts, permission: Permission) -> bool:
-    """True if there is something to write: a new object, or one that is there."""
+    """True if there is an object to write: a new one or an existing one."""
     if not facts.served(permission.group, permission.resource):
         return False
     resource = GroupResource(permission.group, permission.resource)
@@ -408,4 +408,4 @@ OUTCOMES: Final[Mapping[str, Outcome]] = {
     "impact": _impact,
     "nothing": _nothing,
 }
-"""What primitives that somebody uses lead to. What lies around pods and nodes is in ``surroundings``."""
+"""The outcomes of primitives that an identity uses. Those of pods and nodes are in ``inherent``."""

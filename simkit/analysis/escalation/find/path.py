@@ -1,4 +1,4 @@
-"""A way from a subject to a goal, step by step."""
+"""Escalation paths from a subject to a goal, step by step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SEVERITIES: Final = ("info", "low", "medium", "high", "critical")
 
 @dataclass(frozen=True)
 class Step:
-    """One primitive used, with the choices that follow from it."""
+    """One primitive with the choices that follow it."""
 
     edge: Edge
     choices: tuple[Edge, ...] = ()
@@ -57,12 +57,12 @@ class Step:
 
     @property
     def becomes(self) -> AttackState | None:
-        """The identity that the step gives; None where one stays who one is."""
+        """The identity that the step gives; None if it gives none."""
         return next((one.target for one in (self.edge, *self.choices) if one.target.kind in SUBJECTS), None)
 
     @cached_property
     def variables(self) -> dict[str, str]:
-        """What the words of the requests stand for; later choices are more exact."""
+        """The values of the variables in requests; later choices override earlier ones."""
         found: dict[str, str] = {}
         for edge in (self.edge, *self.choices):
             found.update((name, value) for name, value in edge.variables if value != "*" or name not in found)
@@ -79,17 +79,17 @@ class Step:
 
 @dataclass(frozen=True)
 class Path(Result):
-    """A way from a subject to a goal. ``prove`` executes it; until then it is a claim."""
+    """A path from a subject to a goal. It is a claim until ``prove`` executes it."""
 
     goal: Goal
     edges: tuple[Edge, ...]
     start: AttackState
     sandbox: Sandbox | None = field(default=None, repr=False, compare=False)
-    """Where the path is proven unless another place is said."""
+    """The sandbox that proves it by default."""
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """The primitives used, in order."""
+        """The primitives of the path, in order."""
         steps: list[Step] = []
         for edge in self.edges:
             if edge.primitive:
@@ -100,7 +100,7 @@ class Path(Result):
 
     @property
     def subject(self) -> str:
-        """Who starts, as people write it."""
+        """The subject at the start, as text."""
         return str(self.start)
 
     @property
@@ -109,7 +109,7 @@ class Path(Result):
 
     @property
     def hops(self) -> int:
-        """How many steps take something."""
+        """The number of steps that take something."""
         return sum(edge.hops for edge in self.edges)
 
     @property
@@ -123,16 +123,16 @@ class Path(Result):
 
     @property
     def severity(self) -> str:
-        """That of the worst primitive used."""
+        """The severity of the worst primitive of the path."""
         return max((step.primitive.severity for step in self.steps), key=SEVERITIES.index, default="info")
 
     @property
     def grants(self) -> tuple[tuple[GrantSource, ...], ...]:
-        """What has to be granted, in order: for each need the sources that are each enough."""
+        """The grants that the path needs, in order: for each requirement the sources that each meet it alone."""
         return tuple(requirement for edge in self.edges for requirement in edge.granted_by if requirement)
 
     def prove(self, sandbox: Sandbox | None = None, *, members: Members = NO_MEMBERS) -> Proof:
-        """Execute the path on a fork of a cluster: see ``prove``. SimkitError where no cluster is known."""
+        """Execute the path on a fork of a cluster: see ``prove``. Raises SimkitError if no cluster is known."""
         from simkit.analysis.escalation.prove.proof import prove
 
         where = sandbox or self.sandbox
@@ -141,7 +141,7 @@ class Path(Result):
         return prove(self, where, members=members)
 
     def to_frame(self) -> DataFrame:
-        """One row per step: step, primitive, title, target, cost, granted_by (the first source of each need)."""
+        """One row per step: step, primitive, title, target, cost, granted_by (the first source of each requirement)."""
         rows = [
             (
                 *(number, step.primitive.id, step.primitive.title, str(step.target), step.cost),
@@ -178,7 +178,7 @@ class Path(Result):
 
 
 def source_text(source: GrantSource) -> str:
-    """A grant as a person reads it: the binding, its role, the rule and the subject that is bound."""
+    """A grant as text: the binding, its role, the rule and the bound subject."""
     return (
         f"{display_name(source.binding)} ({display_name(source.role)}, rule {source.rule}) to {text_of(source.subject)}"
     )

@@ -47,7 +47,7 @@ Ways = Literal["best", "each"]
 
 @dataclass(frozen=True)
 class Escalations(Result, Sequence[Path]):
-    """Paths that were found, the shortest first. True in a condition if there is one.
+    """The paths of a search, the shortest first. True in a condition if there is one.
 
     ``unknown`` names resources that the snapshot does not hold, so that paths through them were not found.
     """
@@ -70,7 +70,7 @@ class Escalations(Result, Sequence[Path]):
         return iter(self.paths)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per path: subject, goal, hops, cost, severity, primitives (ids), path (what is passed)."""
+        """One row per path: subject, goal, hops, cost, severity, primitives (ids), path (its states)."""
         return table(map(path_row, self.paths), COLUMNS)
 
     def summary(self) -> pd.DataFrame:
@@ -136,7 +136,7 @@ def escalations(
     members: Members | None = None,
     sandbox: Sandbox | None = None,
 ) -> Escalations:
-    """The best path of each subject to each goal, or the best one for each first step that the subject can take.
+    """The best path of each subject to each goal, or the best one for each first step of the subject.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def escalations(
 
 
 def check_limit(by: By, max_hops: int | None) -> None:
-    """Nothing for a limit that the search keeps to; SimkitError for one that it could only apply to its results."""
+    """Raise SimkitError for a limit that the search could apply only to its results."""
     if max_hops is not None and max_hops < 0:
         raise SimkitError(f"max_hops is {max_hops}; write 0 for no step at all, or leave it out for any number")
     if max_hops is not None and by == "cost":
@@ -224,7 +224,7 @@ def _listed(path: Path, direct: bool, within: int | None) -> bool:
 def next_steps(
     snapshot: Snapshot, subject: Subject | str, *, members: Members | None = None, sandbox: Sandbox | None = None
 ) -> Escalations:
-    """Every single step that a subject can take: what it would be, have or harm after it.
+    """Every single step that a subject can take, with the identity, access or harm after it.
 
     Parameters
     ----------
@@ -265,12 +265,12 @@ def next_steps(
 
 
 def nowhere(graph: EscalationGraph) -> Callable[[AttackState], bool]:
-    """The test of a goal that is only the end of one path."""
+    """The test of a goal that no state has, for paths that only end somewhere."""
     return frozenset[AttackState]().__contains__
 
 
 def _counts(state: AttackState, every: bool) -> bool:
-    """True if somebody is listed; members of system:masters are not, unless asked for."""
+    """True if a subject is listed; members of system:masters are listed only on request."""
     return not every or not (state.kind == GROUP and state.name == MASTERS)
 
 
@@ -281,7 +281,7 @@ def _places(graph: EscalationGraph, subject: Subject | str | Iterable[Subject | 
 
 
 def place_of(graph: EscalationGraph, subject: Subject | str) -> AttackState:
-    """Where somebody starts. Raises SimkitError for a pod that is not there."""
+    """The state in which a subject starts. Raises SimkitError for a pod that does not exist."""
     if isinstance(subject, str) and subject.startswith("pod:"):
         namespace, _, name = subject[4:].partition("/")
         if graph.facts.pod(namespace, name) is None:
@@ -299,7 +299,7 @@ def outsiders(
     direct: bool = True,
     members: Members | None = None,
 ) -> Escalations:
-    """The paths of all who should not reach a goal: an expectation that holds if there is none.
+    """The paths of all subjects that should not reach a goal; empty if an expectation holds.
 
     Parameters
     ----------
@@ -341,5 +341,5 @@ def outsiders(
 
 
 def anyone() -> tuple[str, str, str]:
-    """Those who need no account: with any login, without any, and as the anonymous user."""
+    """The groups and users of people without an account: authenticated, unauthenticated, and anonymous."""
     return f"group:{AUTHENTICATED}", f"group:{UNAUTHENTICATED}", f"user:{ANONYMOUS}"

@@ -1,4 +1,4 @@
-"""Shortest and cheapest ways through the escalation graph, from one place or towards one goal."""
+"""Shortest and cheapest paths through the escalation graph, from one state or towards a goal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START: Final[Distance] = (0, 0)
 
 
 class Reached(NamedTuple):
-    """How far a place is, and the last step on the best way to it (towards a goal: the first from it)."""
+    """The distance of a state, and the last edge of the best path to it (towards a goal: the first edge from it)."""
 
     distance: Distance
     edge: Edge | None
@@ -30,7 +30,7 @@ def _weight(edge: Edge, by: By) -> Distance:
 
 
 def always(edge: Edge) -> bool:
-    """True: every step can be used."""
+    """True for every edge."""
     return True
 
 
@@ -47,7 +47,7 @@ def from_places(
     within: int | None = None,
     usable: Callable[[Edge], bool] = always,
 ) -> dict[AttackState, Reached]:
-    """Every place that can be reached from any of the sources, each by the best way."""
+    """Every state that can be reached from any of the sources, each with its best path."""
     return _spread(sources, graph.edges, lambda edge: edge.target, by, within, usable)
 
 
@@ -61,7 +61,7 @@ def towards(
     usable: Callable[[Edge], bool] = always,
     holds: Callable[[AttackState], bool] | None = None,
 ) -> dict[AttackState, Reached]:
-    """Every place from which a goal can be reached, with the first step of the best way.
+    """Every state from which a goal can be reached, with the first edge of its best path.
 
     Notes
     -----
@@ -85,7 +85,7 @@ def _spread(
     within: int | None,
     usable: Callable[[Edge], bool],
 ) -> dict[AttackState, Reached]:
-    """Dijkstra's search from some places over edges to what ``other`` says is on their other side."""
+    """Dijkstra's search from some states over edges to the states that ``other`` gives."""
     best: dict[AttackState, Reached] = {state: Reached(START, None) for state in starts}
     done: set[AttackState] = set()
     queue = [(START, number, state) for number, state in enumerate(best)]
@@ -111,7 +111,7 @@ def _spread(
 
 
 def path_from(found: Mapping[AttackState, Reached], start: AttackState, goal: Goal, end: AttackState) -> Path:
-    """The path from a source to an end, out of what ``from_places`` found."""
+    """The path from a source to an end, from the result of ``from_places``."""
     edges: list[Edge] = []
     step = found[end].edge
     while step is not None:
@@ -121,7 +121,7 @@ def path_from(found: Mapping[AttackState, Reached], start: AttackState, goal: Go
 
 
 def path_towards(found: Mapping[AttackState, Reached], start: AttackState, goal: Goal) -> Path:
-    """The path from a place to a goal, out of what ``towards`` found."""
+    """The path from a state to a goal, from the result of ``towards``."""
     return Path(goal, tuple(_onwards(found, start)), start)
 
 
@@ -133,7 +133,7 @@ def _onwards(found: Mapping[AttackState, Reached], state: AttackState) -> Iterat
 
 
 def first_steps(graph: EscalationGraph, start: AttackState) -> Iterator[tuple[Edge, ...]]:
-    """Every step that takes something and can be taken at once, with the free ones before it."""
+    """Every edge that takes something and can be used at once, with the free edges before it."""
     before: dict[AttackState, tuple[Edge, ...]] = {start: ()}
     waiting = [start]
     while waiting:
@@ -160,9 +160,7 @@ def each_way(
 
 
 def one_of(graph: EscalationGraph, state: AttackState, start: AttackState | None = None) -> Iterator[Edge]:
-    """The choices that lead from a set to one of its members, rather not to where one started; nothing for what is
-    no set.
-    """
+    """The edges from a set to one of its members, preferably not the start; none if the state is no set."""
     seen = {state}
     while True:
         choices = [edge for edge in graph.edges(state) if not edge.primitive and edge.target not in seen]
@@ -182,6 +180,6 @@ def _goes_on(graph: EscalationGraph, state: AttackState) -> bool:
 
 
 def _plain(graph: EscalationGraph, state: AttackState) -> bool:
-    """True if a member is no special case: not the default account, not a pod with rights of its own on the node."""
+    """True if a member is no special case: not the default account, not a pod with an escape to its node."""
     pod = graph.facts.pod(state.namespace, state.name) if state.kind == POD else None
     return state.name != "default" and (pod is None or not graph.facts.escapes(pod))

@@ -1,4 +1,4 @@
-"""Where an attacker can be: as whom, with which rules, inside what. The nodes of the escalation graph."""
+"""States of an attacker: an identity, rules, a pod or node, full control. The nodes of the escalation graph."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from simkit.meta.names import Key
 
 EVERYTHING: Final = "everything"
 RULES: Final = "rules"
-"""The rules of a role have been added to what one is."""
+"""The rules of a role, added to those of the identity."""
 NAMESPACE: Final = "namespace"
 """Everything in a namespace."""
 ROLES_OF: Final = "roles"
-"""The rules of any role of a namespace, at one's choice."""
+"""The rules of one role of a namespace, free to choose."""
 ACCOUNTS: Final = "accounts"
-"""Any service account of a namespace, at one's choice."""
+"""One service account of a namespace, free to choose."""
 PODS: Final = "pods"
-"""Any running pod of a namespace, at one's choice."""
+"""One running pod of a namespace, free to choose."""
 POD: Final = "pod"
 NODES: Final = "nodes"
 NODE: Final = "node"
 USERS: Final = "users"
 GROUPS: Final = "groups"
 SECRETS: Final = "secrets"
-"""The contents of the secrets of a namespace, or of one by name."""
+"""The contents of the secrets of a namespace, or of one secret by name."""
 IMPACT: Final = "impact"
-"""Some harm that is no access: the primitive's id is the name."""
+"""Harm that is no access; the name is the primitive's id."""
 NODE_IDENTITY: Final = "node-identity"
 SET: Final = "set"
-"""One of several places, at one's choice; the name says which, and ``World.members`` knows them."""
+"""One of several states, free to choose; the name identifies the set, and ``ClusterFacts.members`` gives its states."""
 SUBJECTS: Final = (USER, GROUP, SERVICE_ACCOUNT)
 ALL: Final = "*"
 
 
 class AttackState(NamedTuple):
-    """A node of the graph. ``worn`` is an identity that is only impersonated: it cannot impersonate again."""
+    """A node of the graph. ``impersonated`` marks an impersonated identity, which cannot impersonate again."""
 
     kind: str
     name: str = ""
@@ -46,7 +46,7 @@ class AttackState(NamedTuple):
 
     @property
     def subject(self) -> Subject | None:
-        """The subject that one is there, where it is one."""
+        """The subject of the state, if it is one."""
         return Subject(self.kind, self.name, self.namespace) if self.kind in SUBJECTS else None
 
     def __str__(self) -> str:
@@ -57,23 +57,23 @@ CLUSTER_ADMIN: Final = AttackState(EVERYTHING)
 
 
 def subject_state(subject: Subject, *, impersonated: bool = False) -> AttackState:
-    """The place of being a subject."""
+    """The state of being a subject."""
     return AttackState(subject.kind, subject.name, subject.namespace, impersonated)
 
 
 def rules_state(role: Key, scope: str) -> AttackState:
-    """The place of having a role's rules in a namespace (empty: in the cluster)."""
+    """The state of having a role's rules in a namespace (empty: cluster-wide)."""
     return AttackState(RULES, f"{role.resource.resource}/{role.namespace}/{role.name}", scope)
 
 
 def role_of(state: AttackState) -> Key:
-    """The role whose rules a place of rules has."""
+    """The role of a state of rules."""
     plural, namespace, name = state.name.split("/", 2)
     return Key(CLUSTER_ROLES if plural == CLUSTER_ROLES.resource else ROLES, namespace, name)
 
 
 def state_text(state: AttackState) -> str:
-    """The place as a person reads it.
+    """The state as text.
 
     Examples
     --------

@@ -57,12 +57,12 @@ BEHIND: Final = {
     "services/proxy": ("at service {name}", "the server would pass the request on to a pod of the service"),
     "nodes/proxy": ("inside pod {pod}", COMMAND),
 }
-"""Where one is after the authorizer's yes, and what the other side does."""
+"""The attacker's position after a connection to each subresource, and the assumed action of the other side."""
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
 class Attacker:
-    """Somebody who walks a path on a fork, with all credentials that were had on the way."""
+    """An attacker that follows a path on a fork, with all credentials obtained on the way."""
 
     def __init__(self, sandbox: Sandbox, path: Path, groups: Sequence[str] = ()) -> None:
         self.path = path
@@ -74,7 +74,7 @@ class Attacker:
     # Steps
 
     def take_step(self, number: int, step: Step) -> None:
-        """Do what a step says. Raises Refused or NotExecutable."""
+        """Execute a step. Raises Refused or NotExecutable."""
         self.step = step
         self.session.number, self.session.primitive = number, step.primitive.id
         if not step.primitive.executable:
@@ -96,7 +96,7 @@ class Attacker:
         self.step_variables.inside.update({name: step.variables[name] for name in kept if name in step.variables})
 
     def finish(self, question: Question | None) -> None:
-        """Ask whether the goal is granted; nothing where the last answer shows it already."""
+        """Check that the goal is granted, unless the last answer shows it already."""
         self.session.number, self.session.primitive = self.session.number + 1, "end"
         self.step = None
         if question is None:
@@ -157,11 +157,11 @@ class Attacker:
     def ask(
         self, operation: Operation, method: str, path: str, body: Any, *, content_type: str = "application/json"
     ) -> Response:
-        """The answer to a request of whoever does the act. Raises Refused where it is no success."""
+        """The answer to a request of the operation's actor. Raises Refused unless it succeeds."""
         return self.session.ask(operation, method, path, body, self.values, content_type=content_type)
 
     def take(self, operation: Operation, answer: Response) -> None:
-        """Keep what an answer gives: names of what was made, credentials."""
+        """Keep names and credentials from an answer."""
         made: Object = answer.object if answer.stream is None and answer.body else {}
         if made.get("kind") == "Pod":
             self.values |= {"pod": name_of(made), "pod_uid": at(made, "metadata", "uid") or ""}
@@ -181,7 +181,7 @@ class Attacker:
             self.session.obtain(Credential(Identity(BOOTSTRAP_USER, tuple(dict.fromkeys(groups))), "a bootstrap token"))
 
     def _change(self, operation: Operation) -> None:
-        """Update or patch an object, by whichever verb is granted."""
+        """Update or patch an object, with the verb that is granted."""
         path = fill(operation.change, self.values)
         live = self.session.stored(path)
         if operation.add_subject:
@@ -216,7 +216,7 @@ class Attacker:
             self.ask(operation, "PATCH", path, {"spec": {"ephemeralContainers": [debug]}}, content_type=STRATEGIC)
 
     def connect(self, operation: Operation) -> None:
-        """Ask for a stream: whatever comes after the authorizer's yes is left to the node."""
+        """Request a stream, up to the authorizer's decision; the rest would be done by the node."""
         permission = self.step.edge.permissions[0] if self.step else EXEC
         if not self.values["pod"]:
             raise NotExecutable("there is no running pod")
@@ -233,7 +233,7 @@ class Attacker:
         self.session.note(at.format(name=name, pod=self.values["pod"]), why)
 
     def review(self, access: AccessQuestion) -> None:
-        """Ask whether oneself may do something. Raises Refused for a no."""
+        """Send a SelfSubjectAccessReview. Raises Refused if it is denied."""
         path, body = review(access)
         answer = self.session.attempt("POST", path, body, accept=lambda one: bool(at(one.object, "status", "allowed")))
         granted = bool(at(answer.object, "status", "allowed")) if answer.succeeded else False
@@ -263,7 +263,7 @@ class Attacker:
         self.session.obtain(Credential(Identity(user, (*groups, AUTHENTICATED)), "a client certificate"))
 
     def _read(self, operation: Operation) -> None:
-        """Read an object by whichever of get, list and watch is granted."""
+        """Read an object with whichever of get, list and watch is granted."""
         path = fill(operation.read, self.values)
         permissions = self.step.edge.permissions if self.step else ()
         plural = path.rpartition("/")[0].rpartition("/")[2]
@@ -312,7 +312,7 @@ class Attacker:
         self.session.obtain(impersonated)
 
     def _refill(self, operation: Operation) -> None:
-        """What the aggregation controller does."""
+        """Fill aggregated roles as the aggregation controller does."""
         for path, answer, who in aggregate_roles(self.session.sandbox):
             self.session.keep(answer, f"PATCH {path}", message_of(answer), who, operation.because)
             if not answer.succeeded:

@@ -1,4 +1,4 @@
-"""Certificate requests that an attacker makes, and an authority that stands for the cluster's own on a fork."""
+"""Certificate requests of an attacker, and an authority that stands for the cluster's own on a fork."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def certificate_request(user: str, groups: Sequence[str] = ()) -> str:
 
 
 def _issued(subject: x509.Name, key: Any, now: datetime | None = None) -> x509.CertificateBuilder:
-    """A certificate of the authority for a day, yet to be signed."""
+    """An unsigned certificate of the authority, valid for a day."""
     from cryptography import x509
 
     start = now or datetime.now(UTC)

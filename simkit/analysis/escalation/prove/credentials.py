@@ -1,4 +1,4 @@
-"""Who the attacker is on the fork, and by what proof."""
+"""Credentials of the attacker on the fork."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOMEBODY: Final = "somebody"
 
 @dataclass(frozen=True)
 class Credential:
-    """An identity in the attacker's hands. ``headers`` impersonate it, ``by`` says how it was had."""
+    """An identity that the attacker holds. ``headers`` impersonate it, ``by`` says how it was obtained."""
 
     identity: Identity
     by: str
@@ -29,7 +29,7 @@ class Credential:
 
     @property
     def user(self) -> str:
-        """Whom requests are answered as."""
+        """The user name under which requests are answered."""
         return self.headers.get("impersonate-user") or self.identity.user or SOMEBODY
 
     @property
@@ -42,7 +42,7 @@ class Credential:
 
 
 def initial_credential(state: AttackState, groups: tuple[str, ...] = ()) -> Credential:
-    """The credential of a subject as it is at the start: a member of a group gets a name."""
+    """The credential of a subject at the start; a member of a group gets a name."""
     subject = state.subject
     if subject is None:
         return Credential(Identity("", groups), "code in a pod")
@@ -53,7 +53,7 @@ def initial_credential(state: AttackState, groups: tuple[str, ...] = ()) -> Cred
 
 
 def impersonating(credential: Credential, state: AttackState, mask: str) -> Credential:
-    """A credential that acts as somebody else by headers. ``mask`` is the user name that goes with a group."""
+    """A credential that impersonates by headers. ``mask`` is the user name that goes with a group."""
     if state.kind == GROUP:
         headers = {"impersonate-user": mask or SOMEBODY, "impersonate-group": state.name}
     else:
@@ -63,7 +63,7 @@ def impersonating(credential: Credential, state: AttackState, mask: str) -> Cred
 
 
 def token_credential(sandbox: Sandbox, token: str, expected: AttackState, by: str) -> Credential:
-    """The identity that the server itself sees in a token that it issued; the expected one where it does no reviews."""
+    """The identity of an issued token, by TokenReview; the expected identity if the server serves no reviews."""
     body = {"apiVersion": f"{AUTHENTICATION_GROUP}/v1", "kind": "TokenReview", "spec": {"token": token}}
     answer = sandbox.perform(Request.of("POST", REVIEWS, body), identity=administrator())
     status: Mapping[str, Any] = (answer.object or {}).get("status") or {} if answer.succeeded else {}

@@ -1,4 +1,4 @@
-"""An object of a custom resource that its definition lets in: what is required and missing, filled in."""
+"""Example objects of custom resources: valid for their schema, with required fields filled in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simkit.schema.catalogue import Resource
 from simkit.snapshot.protocol import Snapshot
 
 WORDS: Final = ("proof", "Proof", "proof.example", "v1", "proof.example/v1", "1m", "https://proof.example", "1", "1Gi")
-"""Texts that are tried where a pattern is asked for."""
+"""Texts to try for a pattern."""
 FORMATS: Final[Mapping[str, str]] = {
     "date-time": "2024-01-01T00:00:00Z",
     "date": "2024-01-01",
@@ -27,7 +27,7 @@ FORMATS: Final[Mapping[str, str]] = {
 
 
 def fitting(schema: Mapping[str, Any], given: Any = None) -> Any:
-    """A value that a structural schema lets in: what is given, with all that is required besides.
+    """A value that is valid for a structural schema: the given one, with all required fields added.
 
     Rules in expressions and combinations of schemas are not looked at.
 
@@ -72,7 +72,7 @@ def _text(schema: Mapping[str, Any]) -> str:
 
 
 def schema_of(snapshot: Snapshot, resource: Resource) -> Mapping[str, Any]:
-    """The schema of a custom resource in the version that it is served in; empty where none is known."""
+    """The schema of a custom resource in its served version; empty if none is known."""
     if DEFINITIONS in snapshot.captured():
         definition = snapshot.get(DEFINITIONS, f"{resource.resource}.{resource.group}")
         for version in at(definition or {}, "spec", "versions") or ():

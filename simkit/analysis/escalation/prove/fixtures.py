@@ -1,4 +1,4 @@
-"""A fork with what a cluster lacks: so that a power can be tried out also where there is nothing to use it on."""
+"""A fork with the objects that a primitive needs and the cluster lacks."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.protocol import Sandbox
 
 LENT: Final = "lent"
-"""What lent objects are called, where nothing asks for another name."""
+"""The default names of fixtures."""
 WORKLOADS: Final = (
     *("deployments", "daemonsets", "statefulsets", "replicasets"),
     *("jobs", "cronjobs", "replicationcontrollers"),
 )
 NEVER: Final = ("pods", "nodes", "secrets", "namespaces")
-"""Resources that things of the table stand for."""
+"""Resources that stand for things of the table."""
 
 
 class FixtureFork(NamedTuple):
-    """A fork on which an administrator has put something, and what that is."""
+    """A fork on which an administrator created objects, and the list of them."""
 
     sandbox: Sandbox
     things: tuple[str, ...]
@@ -43,7 +43,7 @@ class FixtureFork(NamedTuple):
 
 
 def fork_with_fixtures(sandbox: Sandbox, match: VariantMatch) -> FixtureFork | None:
-    """A fork with what a use of a primitive lacks; None where that is nothing that could be put there."""
+    """A fork with the objects that a use of a primitive lacks; None if they cannot be created."""
     fork = sandbox.fork()
     values = _words(match)
     given: dict[str, None] = {}
@@ -61,7 +61,7 @@ def fork_with_fixtures(sandbox: Sandbox, match: VariantMatch) -> FixtureFork | N
 
 
 def _words(match: VariantMatch) -> dict[str, Any]:
-    """What the words in lent objects stand for."""
+    """The values of the variables in fixtures."""
     values: dict[str, Any] = {"namespace": "default" if match.namespace == EVERYWHERE else match.namespace}
     values |= {"fresh": LENT, "volume": LENT}
     for label in ("account", "role", "pod", "node", "secret"):
@@ -74,7 +74,7 @@ def _words(match: VariantMatch) -> dict[str, Any]:
 
 
 def _objects(sandbox: Sandbox, match: VariantMatch, values: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """An object for each need that is about something that is there: its title, path and body."""
+    """An object for each requirement that concerns an existing object: its title, path and body."""
     snapshot = sandbox.snapshot()
     catalogue = catalogue_of(snapshot)
     for met in match.met:
@@ -103,7 +103,7 @@ def _example(catalogue: Catalogue, permission: Permission, values: Mapping[str, 
 
 
 def _put(sandbox: Sandbox, method: str, path: str, body: Any) -> bool:
-    """True if an administrator's request changed something: not what is there already or what a policy refuses."""
+    """True if an administrator's request changed something: the object is new and no policy denied it."""
     content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
     return sandbox.perform(
         Request.of(method, path, body, content_type=content_type), identity=administrator()

@@ -1,4 +1,4 @@
-"""The end of a proof: the authorizer itself is asked whether the goal is granted."""
+"""The end of a proof: a request to the authorizer that shows whether the goal is granted."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 READING: Final = ("get", "list", "watch", "patch", "deletecollection")
 Question = tuple[AccessQuestion, Identity | None]
-"""What is asked, and about whom: the attacker itself where it is None."""
+"""The attributes of a review, and its subject: the attacker itself if None."""
 
 
 def goal_question(path: Path, attacker: Attacker, before: Sandbox) -> Question | None:
-    """What shows that the end of a path was reached; None where that is no access, as a node's disk is."""
+    """The review that shows that the end of a path was reached; None if that is no access, as with a node's disk."""
     if path.steps and path.steps[-1].variant.check is not None and path.end.kind == states.IMPACT:
         return _others(path, attacker, before)
     if path.end.kind == states.SECRETS:
@@ -41,7 +41,7 @@ def goal_question(path: Path, attacker: Attacker, before: Sandbox) -> Question |
 
 
 def _others(path: Path, attacker: Attacker, before: Sandbox) -> Question | None:
-    """What somebody else gained by the last step."""
+    """The review of access that others gained by the last step."""
     step = path.steps[-1]
     check = step.variant.check
     assert check is not None
@@ -65,7 +65,7 @@ def _accesses(rules: tuple[Rule, ...], namespace: str) -> Iterator[AccessQuestio
 
 
 def _of_secrets(path: Path) -> Question | None:
-    """The verb by which secrets were read; None where a pod of the attacker's mounted them, as the answer showed."""
+    """The verb by which secrets were read; None if a pod of the attacker mounted them, as the answer showed."""
     for permission in path.steps[-1].edge.permissions if path.steps else ():
         if permission.resource == "secrets" and permission.verb in READING:
             where = SYSTEM_NAMESPACE if path.end.namespace == states.ALL else path.end.namespace
@@ -74,7 +74,7 @@ def _of_secrets(path: Path) -> Question | None:
 
 
 def _at(path: Path, attacker: Attacker) -> Question | None:
-    """What the end of the path allows, where that is access."""
+    """The review of the access at the end of the path, if that is access."""
     end = path.end
     where = "" if end.namespace == states.ALL else end.namespace
     if end.kind == states.EVERYTHING:
@@ -88,7 +88,7 @@ def _at(path: Path, attacker: Attacker) -> Question | None:
 
 
 def review(access: AccessQuestion, identity: Identity | None = None) -> tuple[str, dict[str, Any]]:
-    """The path and body of a review: by oneself, or about somebody."""
+    """The path and body of a review: by oneself, or about a subject."""
     if access.url:
         spec: dict[str, Any] = {"nonResourceAttributes": {"verb": access.verb, "path": access.url}}
     else:
@@ -114,7 +114,7 @@ def _attributes(access: AccessQuestion) -> dict[str, str]:
 
 
 def allowed(sandbox: Sandbox, access: AccessQuestion, identity: Identity) -> bool:
-    """What the authorizer of a cluster says about somebody."""
+    """True if the authorizer of a cluster allows it for an identity."""
     path, body = review(access, identity)
     answer = sandbox.perform(Request.of("POST", path, body), identity=administrator())
     status: Mapping[str, Any] = (answer.object or {}).get("status") or {} if answer.succeeded else {}

@@ -1,4 +1,4 @@
-"""Paths executed on a fork: what was sent, what was answered, and whether the goal was granted in the end."""
+"""Proofs: paths executed on a fork, with every request, every answer, and the check of the goal."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SUMMARY_COLUMNS: Final = ("subject", "goal", "verdict", "requests", "assumptions
 
 @dataclass(frozen=True)
 class Proof(Evidence):
-    """What came of executing a path. True in a condition only if every step was executed and the goal granted."""
+    """The result of executing a path. True in a condition only if every step was executed and the goal is granted."""
 
     path: Path
     verdict: Verdict
     performed: tuple[Performed, ...]
     reason: str = ""
     refused_at: int = 0
-    """The number of the step that was refused or could not be executed, from 1; 0 for none."""
+    """The number of the step that was refused or could not be executed, from 1; 0 if none."""
 
     @property
     def proven(self) -> bool:
@@ -44,7 +44,7 @@ class Proof(Evidence):
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What others are assumed to do, each once."""
+        """The assumed actions of others, each once."""
         return tuple(dict.fromkeys(one.assumption for one in self.performed if one.assumption))
 
     def to_frame(self) -> pd.DataFrame:
@@ -75,7 +75,7 @@ class Proof(Evidence):
 
 @dataclass(frozen=True)
 class Proofs(Result, Sequence[Proof]):
-    """The proofs of several paths; ``proven`` tells whether all went through."""
+    """The proofs of several paths; ``proven`` is true if all succeeded."""
 
     proofs: tuple[Proof, ...]
 
@@ -90,7 +90,7 @@ class Proofs(Result, Sequence[Proof]):
 
     @property
     def proven(self) -> bool:
-        """True if there are proofs, and all of them went through."""
+        """True if there are proofs and all of them succeeded."""
         return bool(self.proofs) and all(one.proven for one in self.proofs)
 
     def to_frame(self) -> pd.DataFrame:
@@ -118,7 +118,7 @@ class Proofs(Result, Sequence[Proof]):
 
 
 def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Proof:
-    """Execute a path on a fork, and see whether the goal is granted at its end.
+    """Execute a path on a fork, and check whether the goal is granted at its end.
 
     Every request goes through authentication of credentials that the fork issued, authorization and admission. What a
     kubelet, a scheduler, a controller or an operator would do is performed in its name and shown as an assumption.

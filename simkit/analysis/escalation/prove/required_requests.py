@@ -1,4 +1,4 @@
-"""The requests that a primitive needs, made as they are: for primitives whose harm is in the request itself."""
+"""The required requests of a primitive, sent as they are: for primitives whose request is itself the harm."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 MERGE: Final = "application/merge-patch+json"
 ASKED_ONLY: Final = ("impersonate", "bind", "escalate", "approve", "sign", "attest", "use")
-"""Verbs that no request has: whether they are granted is asked by a review."""
+"""Verbs that no request has: a review shows whether they are granted."""
 ANYTHING: Final = "anything"
-"""What an open subresource is asked for as, where the rule does not name one."""
+"""The name of an open subresource, if the rule does not give one."""
 STREAMS: Final = ("/proxy", "/portforward", "/exec", "/attach", "/log")
 
 
 def make_needed_requests(attacker: Attacker) -> None:
-    """Make, as the attacker, each request that the step's primitive needs."""
+    """Send, as the attacker, each required request of the step's primitive."""
     step = attacker.step
     assert step is not None
     needs = requirements_of(step.primitive.id, step.edge.number, attacker.step_variables.facts.release)
@@ -47,7 +47,7 @@ def make_needed_requests(attacker: Attacker) -> None:
 
 
 def _named_subresource(attacker: Attacker, number: int, permission: Permission) -> str:
-    """What the rule that meets an open need names behind the slash."""
+    """The subresource in the rule that meets an open requirement."""
     assert attacker.step is not None
     for source in attacker.step.edge.granted_by[number]:
         for rule in (attacker.step_variables.facts.index.rules(source.role) or ())[source.rule :][:1]:
@@ -58,7 +58,7 @@ def _named_subresource(attacker: Attacker, number: int, permission: Permission) 
 
 
 def _is_asked_elsewhere(attacker: Attacker, permission: Permission) -> bool:
-    """True if it is a subresource that the server does not serve: kubelets ask for those of nodes."""
+    """True if it is a subresource that only kubelets ask about, as those of nodes."""
     resource = attacker.step_variables.served(permission)
     return bool(permission.subresource) and not resource.custom and permission.subresource not in resource.subresources
 
@@ -85,7 +85,7 @@ def _make_request(attacker: Attacker, permission: Permission, names: tuple[str, 
 
 
 def _touch(attacker: Attacker, operation: Operation, permission: Permission, path: str, behind: str) -> None:
-    """One request about an object that is there."""
+    """Send one request about an existing object."""
     verb = permission.verb
     if behind in STREAMS and verb not in ("get", "create"):
         raise NotExecutable(f"the server has no request that asks for {permission}")
@@ -112,7 +112,7 @@ def _of_subresource(attacker: Attacker, path: str, behind: str) -> Any:
 
 
 def example_of(resource: Resource, values: Mapping[str, Any], snapshot: Snapshot) -> Any:
-    """A new object of a resource. Raises NotExecutable where the table has none."""
+    """A new object of a resource. Raises NotExecutable if the table has no example."""
     if resource.resource == "pods" and not resource.group:
         return body_of("plain-pod", values)
     known = resource.resource in primitives().bodies
@@ -129,7 +129,7 @@ def example_of(resource: Resource, values: Mapping[str, Any], snapshot: Snapshot
 
 
 def _existing(attacker: Attacker, resource: Resource, names: tuple[str, ...]) -> str:
-    """The path of an object that is there: of one of the names, or any. Raises NotExecutable where there is none."""
+    """The path of an existing object: of one of the names, or any. Raises NotExecutable if there is none."""
     where = attacker.values["namespace"] if resource.namespaced else None
     wanted = names or tuple(filter(None, (attacker.values.get("object", ""),)))
     snapshot = attacker.session.sandbox.snapshot()

@@ -1,4 +1,4 @@
-"""The primitives that a subject's grants amount to, whether or not there is something to use them on."""
+"""The primitives whose requirements a subject's grants meet, whether or not objects to use them on exist."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ COLUMNS: Final = (
     *("verdict", "reason", "leads_to", "granted_by", "mitigation"),
 )
 OF_HOLDER: Final = ("bound-to-cluster-admin", "masters", "everybody")
-"""Conditions on who holds, and not on what there is."""
+"""Conditions on the holder, and not on objects."""
 HARMLESS: Final = ("limited", "state")
-"""Classes that are told of and not flagged: by themselves they give and harm nothing."""
+"""Classes of primitives that are listed without a flag, because alone they give and harm nothing."""
 
 
 def risky_permissions(
@@ -47,7 +47,7 @@ def risky_permissions(
     sandbox: Sandbox | None = None,
     members: Members | None = None,
 ) -> pd.DataFrame:
-    """Every primitive whose needs a subject meets, by all its grants together.
+    """Every primitive whose requirements a subject meets with all its grants together.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def risky_permissions(
 
 
 def _bound(snapshot: Snapshot, graph: EscalationGraph) -> list[AttackState]:
-    """All whom bindings name that are not the server's own."""
+    """All bound subjects that are not the server's own."""
     own = unchanged_defaults(snapshot)
     named = {one for each in graph.facts.index.bindings() if each.key not in own for one in each.subjects}
     return sorted(map(subject_state, named))
@@ -114,7 +114,7 @@ def _bound(snapshot: Snapshot, graph: EscalationGraph) -> list[AttackState]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A subject in a cluster, whose powers are asked for."""
+    """A subject in a cluster whose risky permissions are listed."""
 
     graph: EscalationGraph
     state: AttackState
@@ -129,12 +129,12 @@ class _Asked:
 
     @cached_property
     def everybody(self) -> HeldPermissions:
-        """What everybody with a login holds."""
+        """The permissions of every authenticated user."""
         found = self.graph.holder(AttackState(GROUP, AUTHENTICATED))
         return found.held if found else {}
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of all primitives whose needs are met. SimkitError for who holds no grants."""
+        """The rows of all primitives whose requirements are met. Raises SimkitError for a subject without grants."""
         if self.graph.holder(self.state) is None:
             raise SimkitError(f"{self.state} holds no grants of its own; name a user, a group or a service account")
         for primitive in primitives().primitives:
@@ -143,7 +143,7 @@ class _Asked:
                 yield self.row(primitive, found)
 
     def met(self, primitive: Primitive) -> Iterator[VariantMatch]:
-        """How the needs of a primitive are met."""
+        """The matches of a primitive."""
         if self.state.impersonated and primitive.impersonates:
             return
         for number, variant in enumerate(primitive.variants):
@@ -153,7 +153,7 @@ class _Asked:
                 yield from match_variant(primitive, number, self.holder.held, self.graph.release)
 
     def row(self, primitive: Primitive, found: list[VariantMatch]) -> tuple[Any, ...]:
-        """The row of a primitive whose needs are met."""
+        """The row of a primitive whose requirements are met."""
         harmless = self._harmless(primitive, found)
         path = self._path(primitive)
         verdict, reason = self._verdict(primitive, path, harmless, found)
@@ -173,7 +173,7 @@ class _Asked:
         return why_harmless(self.graph, self.holder, primitive, found)
 
     def _of_everybody(self, primitive: Primitive, found: list[VariantMatch]) -> bool:
-        """True if everybody meets the needs wherever the subject does."""
+        """True if every authenticated user meets the requirements wherever the subject does."""
         theirs = {
             one.namespace
             for number in {match.number for match in found}
@@ -182,7 +182,7 @@ class _Asked:
         return EVERYWHERE in theirs or {one.namespace for one in found} <= theirs
 
     def _path(self, primitive: Primitive) -> Path | None:
-        """One use of a primitive, as a path of one step; None where there is nothing to use it on."""
+        """One use of a primitive, as a path of one step; None if there is no object to use it on."""
         edge = next(self.graph.uses(self.holder, primitive), None)
         if edge is None:
             return None
@@ -211,7 +211,7 @@ class _Asked:
         return (proof.verdict, proof.reason) if proof else ("not executed", self._lacking(found))
 
     def _elsewhere(self, primitive: Primitive, found: list[VariantMatch]) -> str:
-        """That it is executed on a fork with what the cluster lacks; empty where it is not."""
+        """A note that it is executed on a fork with added objects; empty if it is not."""
         assert self.sandbox is not None
         for match in found:
             lent = fork_with_fixtures(self.sandbox, match)
@@ -224,7 +224,7 @@ class _Asked:
         return ""
 
     def _lacking(self, found: list[VariantMatch]) -> str:
-        """What is missing in the cluster, as far as it can be told."""
+        """The objects that are missing in the cluster, as far as they are known."""
         facts = self.graph.facts
         for match in found:
             for met in match.met:
@@ -237,7 +237,7 @@ class _Asked:
 
 
 def _severity(primitive: Primitive, found: list[VariantMatch]) -> str:
-    """The severity of what is held, as a word: by where it is held, and whether for single names only."""
+    """The severity as a word, by the scope of the grants and whether they hold for single names only."""
     places = {(match.namespace, match.by_name) for match in found}
     scale = primitive.severities
     level = worst(tuple(scale.at("" if where == EVERYWHERE else where, by_name=by_name) for where, by_name in places))

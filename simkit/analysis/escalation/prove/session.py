@@ -1,4 +1,4 @@
-"""Requests in a proof: sent on the fork by whoever has the right name, and their answers kept."""
+"""Requests of a proof: sent to the fork under the right identity, and recorded with their answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONTROLLERS: Final = {
 
 
 class Refused(Exception):
-    """The server said no."""
+    """The server refused a request."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -37,7 +37,7 @@ class Refused(Exception):
 
 
 class NotExecutable(Exception):
-    """Something cannot be executed here."""
+    """A step cannot be executed on this fork."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -46,7 +46,7 @@ class NotExecutable(Exception):
 
 @dataclass(frozen=True)
 class Performed:
-    """One request with its answer; or, without a request, what is assumed and needs none."""
+    """One request with its answer, or an assumption that needs no request."""
 
     step: int
     primitive: str
@@ -63,29 +63,29 @@ class Performed:
 
 
 class Session:
-    """A fork with all credentials that were had on it, and all that was done."""
+    """A fork with all credentials obtained on it, and the record of all requests."""
 
     def __init__(self, sandbox: Sandbox, start: Credential) -> None:
         self.sandbox, self.credential = sandbox, start
         self.wallet: list[Credential] = [start]
         self.pending: Credential | None = None
-        """What was had in the step that is being taken; it is used from the next step on."""
+        """The credential obtained in the present step; it is used from the next step on."""
         self.performed: list[Performed] = []
         self.number, self.primitive = 0, ""
-        """The step that is being taken."""
+        """The number and the primitive of the present step."""
 
     def obtain(self, credential: Credential) -> None:
-        """Have one more credential, to be used once the step is done."""
+        """Add a credential, to be used after the step."""
         self.pending = credential
 
     def end_step(self) -> None:
-        """Go on as whom the step made one."""
+        """Continue as the identity that the step gave."""
         if self.pending is not None:
             self.credential, self.pending = self.pending, None
             self.wallet.append(self.credential)
 
     def stored(self, path: str) -> Mapping[str, Any]:
-        """The object at a path, in the version of the path. Raises NotExecutable where there is none."""
+        """The object at a path, in the version of the path. Raises NotExecutable if it does not exist."""
         answer = self.sandbox.perform(Request.of("GET", path), identity=administrator())
         if not answer.succeeded:
             raise NotExecutable(f"there is nothing at {path} to change")
@@ -102,7 +102,7 @@ class Session:
         *,
         content_type: str = "application/json",
     ) -> Response:
-        """The answer to a request of whoever does the act. Raises Refused where it is no success."""
+        """The answer to a request of the operation's actor. Raises Refused unless it succeeds."""
         if operation.by == "attacker":
             answer = self.attempt(method, path, body, content_type=content_type)
             actor, assumption = self.credential.user, ""
@@ -127,7 +127,7 @@ class Session:
         content_type: str = "application/json",
         accept: Callable[[Response], bool] = lambda answer: answer.status not in (401, 403),
     ) -> Response:
-        """The answer to the attacker: as who it is now, or else as anybody that it was on the way."""
+        """The answer to the attacker: under its present identity, or else under an earlier one."""
         first = self.send(method, path, body, by=self.credential, content_type=content_type)
         if accept(first):
             return first
@@ -148,7 +148,7 @@ class Session:
         return self.sandbox.perform(request, identity=credential.identity)
 
     def played(self, operation: Operation, request: Request, values: Mapping[str, Any]) -> tuple[Response, str]:
-        """The answer to somebody else, whose part an administrator plays where its own rights are not enough."""
+        """The answer to another actor; an administrator acts for it if its own rights are not enough."""
         identity = other(operation, values)
         answer = self.sandbox.perform(request, identity=identity)
         if answer.status != 403 or operation.by in ("accomplice", "administrator"):
@@ -164,19 +164,19 @@ class Session:
         assumption: str = "",
         allowed: bool | None = None,
     ) -> None:
-        """Note a request with its answer; of a review also what it says."""
+        """Record a request with its answer; of a review also the decision."""
         if allowed is not None:
             message = f"{'allowed' if allowed else 'not allowed'}" + (f": {message}" if message else "")
         who = actor or self.credential.user
         self.performed.append(Performed(self.number, self.primitive, who, request, answer.status, message, assumption))
 
     def note(self, actor: str, assumption: str) -> None:
-        """Note what is assumed and needs no request."""
+        """Record an assumption that needs no request."""
         self.performed.append(Performed(self.number, self.primitive, actor, "", 0, "", assumption))
 
 
 def message_of(answer: Response) -> str:
-    """What a Status says; nothing for other answers."""
+    """The message of a Status; empty for other answers."""
     if answer.stream is not None or not answer.body:
         return ""
     try:
@@ -187,7 +187,7 @@ def message_of(answer: Response) -> str:
 
 
 def other(operation: Operation, values: Mapping[str, Any]) -> Identity:
-    """Who does what the attacker does not do."""
+    """The identity of an actor other than the attacker."""
     if operation.by == "kubelet":
         return Identity(f"system:node:{values['node']}", ("system:nodes", AUTHENTICATED))
     if operation.by == "controller":

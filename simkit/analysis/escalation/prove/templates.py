@@ -1,4 +1,4 @@
-"""Requests out of the table's templates: paths and bodies with their words filled in."""
+"""Requests made of the table's templates: paths and bodies with their variables filled in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _POD_LABELS: Final = {"app": "proof"}
 
 
 def fill(template: Any, values: Mapping[str, Any]) -> Any:
-    """The template with each ``{word}`` replaced; a text that is one word only becomes the word's value.
+    """The template with each ``{word}`` replaced; a text that is only one word becomes the word's value.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def fill(template: Any, values: Mapping[str, Any]) -> Any:
 
 
 def body_of(name: str | Mapping[str, Any], values: Mapping[str, Any]) -> Any:
-    """A body of the table by name, filled in; workloads are built around the pod's template."""
+    """A body of the table by name, filled in; workloads contain the pod's template."""
     if not isinstance(name, str):
         return fill(name, values)
     if name == "workload":
@@ -55,7 +55,7 @@ def _pod_specification(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def workload(resource: Resource, name: str, pod: Mapping[str, Any]) -> dict[str, Any]:
-    """A workload of a resource whose pods have this specification."""
+    """A workload of a resource with this pod specification."""
     template: dict[str, Any] = {"metadata": {"labels": _POD_LABELS}, "spec": dict(pod)}
     if resource.resource in ("jobs", "cronjobs"):
         template["spec"]["restartPolicy"] = "Never"
@@ -72,13 +72,13 @@ def workload(resource: Resource, name: str, pod: Mapping[str, Any]) -> dict[str,
 
 
 def workload_change(resource: Resource, pod: Mapping[str, Any]) -> dict[str, Any]:
-    """A merge patch that changes the specification of a workload's pods."""
+    """A merge patch that changes the pod specification of a workload."""
     change: dict[str, Any] = {"spec": {"template": {"spec": dict(pod)}}}
     return {"spec": {"jobTemplate": change}} if resource.resource == "cronjobs" else change
 
 
 def resource_of(catalogue: Catalogue, permission: Permission) -> Resource | None:
-    """The served resource that a permission is about, in its preferred version."""
+    """The served resource of a permission, in its preferred version."""
     plural = permission.resource.partition("/")[0]
     for one in catalogue.resources(permission.group):
         if one.resource == plural:
@@ -93,7 +93,7 @@ def collection(resource: Resource, namespace: str) -> str:
 
 
 def merged(base: Any, change: Any) -> Any:
-    """A JSON merge patch applied."""
+    """The result of a JSON merge patch."""
     if not isinstance(change, Mapping):
         return change
     result = dict(base) if isinstance(base, Mapping) else {}

@@ -1,4 +1,4 @@
-"""What the words in a step's requests stand for."""
+"""The variables in a step's requests."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from simkit.schema.catalogue import Resource
 from simkit.snapshot.protocol import Sandbox
 
 FRESH: Final = "proof"
-"""How the names of objects begin that a proof makes."""
+"""The prefix of names of objects that a proof creates."""
 
 
 class StepVariables:
-    """Finds the words of steps on a fork."""
+    """Computes the variables of steps on a fork."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         self.facts = ClusterFacts(sandbox.snapshot())
         self.catalogue = catalogue_of(sandbox.snapshot())
         self.inside: dict[str, str] = {}
-        """The pod or node that one has got into."""
+        """The pod or node that the attacker has entered."""
 
     def of(self, step: Step, number: int, credential: Credential) -> dict[str, Any]:
-        """What the words in a step's requests stand for, when somebody takes it."""
+        """The values of the variables in a step's requests, for an actor."""
         values: dict[str, Any] = {"fresh": f"{FRESH}-{number}", **self.inside, **step.variables}
         if values.get("namespace") in (None, "", states.ALL):
             values["namespace"] = self._some_namespace(step)
@@ -70,7 +70,7 @@ class StepVariables:
         return next(iter(places), None) or next(iter(self.facts.enforced), "default")
 
     def _some_account(self, namespace: str) -> str:
-        """An account that is there, the default one if it is."""
+        """An existing account, the default one if possible."""
         names = [one.name for one in self.facts.accounts.get(namespace, ())]
         return "default" if "default" in names or not names else names[0]
 
@@ -110,7 +110,7 @@ class StepVariables:
         return {}
 
     def served(self, permission: Permission) -> Resource:
-        """The resource that a permission is about. Raises NotExecutable where nothing serves it."""
+        """The served resource of a permission. Raises NotExecutable if none is served."""
         resource = resource_of(self.catalogue, permission)
         if resource is None:
             raise NotExecutable(
@@ -131,7 +131,7 @@ def _entry(credential: Credential) -> dict[str, str]:
 
 
 def _names(step: Step) -> tuple[str, tuple[str, ...]]:
-    """The user and groups that a certificate shall be for."""
+    """The user and groups of a certificate request."""
     place = step.becomes
     if place is None or place.subject is None:
         return SOMEBODY, ()
@@ -139,6 +139,6 @@ def _names(step: Step) -> tuple[str, tuple[str, ...]]:
 
 
 def _host_specification(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What opens the host, out of the table's pod that does."""
+    """The parts of a pod specification that open the host, from the table's pod."""
     pod = fill(primitives().bodies["privileged-pod"], values)["spec"]
     return {name: pod[name] for name in ("hostPID", "volumes", "containers")} | {"initContainers": None}

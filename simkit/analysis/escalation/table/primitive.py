@@ -48,7 +48,7 @@ class _Strict(BaseModel):
 
 
 class Operation(_Strict):
-    """One thing that is done: a request of the attacker, or what somebody else is assumed to do."""
+    """One operation: a request of the attacker, or an assumed action of another actor."""
 
     by: Performer = Field("attacker", alias="as")
     do: str = ""
@@ -56,32 +56,32 @@ class Operation(_Strict):
     body: str | dict[str, Any] = ""
     """The name of a body of the table, or a body."""
     change: str = ""
-    """The path of an object that is updated or patched, by whichever verb is granted."""
+    """The path of an object that is updated or patched, with the verb that is granted."""
     merge: str | dict[str, Any] = ""
     add_subject: bool = False
     pod_image: bool = False
     ephemeral: str = ""
     connect: str = ""
-    """The path of a request that would be upgraded to a stream."""
+    """The path of a request that is upgraded to a stream."""
     approve: str = ""
     read: str = ""
     sign: bool = False
     take: Literal["", "token", "secret", "certificate", "bootstrap"] = ""
-    """What credential the answer holds."""
+    """The credential that the answer contains."""
     use: str = ""
     """A sequence of the table, or ``requirements``: the required requests themselves."""
     become: Literal[True, False, "deputy", "masters", "node"] = False
-    """Become the reached identity without a credential of one's own: by impersonation, or by an assumption."""
+    """The way to become the reached identity without a credential: by impersonation, or by an assumption."""
     refill: bool = False
-    """The aggregation controller fills aggregated roles anew."""
+    """True if the aggregation controller fills aggregated roles."""
     accept: tuple[int, ...] = ()
-    """Answers that are fine besides success."""
+    """Further status codes that count as success."""
     because: str = ""
-    """Why somebody else does it; said of all that the attacker does not do."""
+    """The reason why another actor does it; set for all that the attacker does not do."""
 
 
 class Check(_Strict):
-    """The access that an impact gives, and to whom."""
+    """The access that an impact gives, and its subject."""
 
     by: Literal["beneficiary", "attacker"] = Field("attacker", alias="as")
     verb: str = ""
@@ -92,21 +92,21 @@ class Check(_Strict):
 
 
 class Variant(_Strict):
-    """One way to use a primitive."""
+    """One variant of a primitive."""
 
     requires: tuple[str, ...] = ()
     """The required permissions, one request each: see ``parse_requirements``."""
     condition: str = ""
     """A precondition on the objects of the cluster: a word of ``find.conditions``."""
     outcome: str
-    """What is reached: a word of ``find.outcomes``."""
+    """The outcome: a word of ``find.outcomes``."""
     cost: float = 1
-    """How much it takes beside one request: other parties, other objects, patience."""
+    """The cost beyond one request: other parties, other objects, patience."""
     execute: tuple[Operation, ...] | None = None
-    """Left out: the needed requests themselves."""
+    """The operations to execute; by default the required requests themselves."""
     variables: dict[str, str] = {}
     deputy: str = ""
-    """Part of the name of the service account that does what the objects say."""
+    """A part of the name of the service account that carries out the objects' specification."""
     check: Check | None = None
 
 
@@ -119,32 +119,32 @@ class Primitive(_Strict):
     kind: Class = Field("escalation", alias="class")
     since: str = "1.0"
     until: str = ""
-    """The first release in which it does not work any more."""
+    """The first release in which it no longer works."""
     mitigation: str
     references: tuple[str, ...]
     not_executable: str = ""
-    """Why it cannot be executed; empty where it can."""
+    """The reason why it cannot be executed; empty if it can."""
     fixtures: tuple[str, ...] = ()
-    """The fixtures of the table that it is used on: a fork gets them where the cluster has none."""
+    """The fixtures of the table that it is used on: a fork gets them if the cluster has none."""
     everything: bool = False
-    """True if it is no step, but the permission for everything; a proof asks for it."""
+    """True if it is no step but the permission for everything; a proof checks it by a review."""
     special_case: bool = False
-    """True if it names a special case of other primitives: it is listed, and makes no steps of its own."""
+    """True if it is a special case of other primitives: it is listed, and makes no edges of its own."""
     impersonates: bool = False
-    """True if it impersonates. Requests carry one impersonation, so an impersonated identity cannot use it."""
+    """True if it impersonates. A request carries one impersonation, so an impersonated identity cannot use it."""
     judges_holder: bool = False
-    """True if its conditions look at all that the holder has, and not only at what is required."""
+    """True if its conditions look at all permissions of the holder, and not only at the required ones."""
     needs_secret: bool = False
-    """True if the name of a secret has to be known."""
+    """True if the name of a secret must be known."""
     certificates: tuple[Literal["user-certificate", "node-certificate", "authority"], ...] = ()
-    """The certificates that its requests hold."""
+    """The certificates in its requests."""
     harmless_where: Harmless = ""
-    """The circumstances in which a grant of it gives nothing, besides those that hold for all primitives."""
+    """The circumstances in which a grant of it is harmless, besides those common to all primitives."""
     variants: tuple[Variant, ...]
 
     @property
     def severity(self) -> str:
-        """The severity where it is held in the whole cluster, as a word."""
+        """The severity of a cluster-wide grant, as a word."""
         return (worst((self.severities.cluster, self.severities.namespace)) or Severity.INFO).word
 
     def holds_in(self, release: str) -> bool:
@@ -153,19 +153,19 @@ class Primitive(_Strict):
 
     @property
     def executable(self) -> bool:
-        """True if it can be proven by executing it."""
+        """True if it can be proven by execution."""
         return not self.not_executable
 
 
 class Fixture(_Strict):
-    """Something that primitives are used on, and the requests of an administrator that create it."""
+    """An object that primitives are used on, and the requests of an administrator that create it."""
 
     title: str
     operations: tuple[Operation, ...]
 
 
 class Table(_Strict):
-    """All primitives, and the bodies and sequences that they share."""
+    """All primitives, with their shared bodies and sequences."""
 
     groups: dict[str, str]
     sources: dict[str, str]
@@ -179,7 +179,7 @@ class Table(_Strict):
         return {one.id: one for one in self.primitives}
 
     def with_condition(self, condition: str, outcome: str = "") -> Primitive:
-        """The primitive that has a condition and, where several have it, an outcome."""
+        """The primitive with a condition and, if several have it, an outcome."""
         for one in self.primitives:
             for variant in one.variants:
                 if variant.condition == condition and outcome in ("", variant.outcome):
@@ -187,7 +187,7 @@ class Table(_Strict):
         raise SimkitError(f"no escalation primitive has the condition {condition!r}")
 
     def primitive(self, identifier: str) -> Primitive:
-        """One primitive. Raises SimkitError where there is none of that id."""
+        """The primitive with an id. Raises SimkitError if there is none."""
         found = self._by_id.get(identifier)
         if found is not None:
             return found

@@ -1,4 +1,4 @@
-"""What a primitive needs to be granted: small sentences such as ``create|update pods/exec in kube-system as pod``."""
+"""Requirements of primitives: short sentences such as ``create|update pods/exec in kube-system as pod``."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from simkit.schema.catalogue import Catalogue
 ANY_NAMESPACE: Final = "namespace"
 CLUSTER: Final = "cluster"
 ANY_SUBRESOURCE: Final = "?"
-"""Stands for whatever a rule names behind the slash, as in ``userextras/?``."""
+"""The name for any subresource that a rule names, as in ``userextras/?``."""
 WITHOUT_NAME: Final = ("create", "deletecollection")
-"""Verbs of requests that carry no name, so that rules for single names never meet them."""
+"""Verbs whose requests carry no object name, so that rules for single names never apply."""
 
 
 class Permission(NamedTuple):
@@ -32,7 +32,7 @@ class Permission(NamedTuple):
 
     @property
     def nameless(self) -> bool:
-        """True if requests for it carry no name that a rule could be limited to."""
+        """True if its requests carry no name that a rule could be limited to."""
         return self.verb in WITHOUT_NAME and not self.subresource and self.resource not in AUTHORIZATION_RESOURCES
 
     def granted_by(self, rule: Rule) -> bool:
@@ -48,7 +48,7 @@ class Permission(NamedTuple):
         return resource_matches(rule, self.resource, self.subresource)
 
     def stands_for(self, resource: str) -> bool:
-        """True if a resource as a rule names it is one of those that an open subresource stands for."""
+        """True if a resource in a rule is one that an open subresource stands for."""
         return resource == ALL or resource.startswith((f"{self.resource.partition('/')[0]}/", "*/"))
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Permission(NamedTuple):
 
 
 class Alternative(NamedTuple):
-    """A permission that meets a need. ``cluster`` is true where only a cluster-wide grant allows what is needed."""
+    """A permission that meets a requirement. ``cluster`` is true if only a cluster-wide grant meets it."""
 
     permission: Permission
     cluster: bool = False
@@ -66,7 +66,7 @@ class Alternative(NamedTuple):
 
 
 class Requirement(NamedTuple):
-    """One check that has to be passed: any of some permissions.
+    """One requirement: any of some permissions.
 
     ``namespace`` is the only one that helps, empty where any does. ``names`` are the only names that help; ``label``
     is what the name is called in requests. Needs with the same ``request`` number are checked in one request, of one
@@ -88,7 +88,7 @@ class Requirement(NamedTuple):
 def parse_requirements(
     texts: tuple[str, ...], groups: Mapping[str, str], catalogue: Catalogue
 ) -> tuple[Requirement, ...]:
-    """The needs that sentences state.
+    """The requirements in sentences.
 
     Parameters
     ----------

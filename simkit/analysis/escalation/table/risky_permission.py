@@ -1,4 +1,4 @@
-"""The permissions that an audit reports wherever they are granted, read from ``datasets/escalation``.
+"""The permissions that an audit reports, read from ``datasets/escalation``.
 
 Each entry names the primitives that its grants lead to, and has their severity: a grant is judged once.
 """
@@ -25,16 +25,16 @@ class _Strict(BaseModel):
 
 
 class RiskyGrant(_Strict):
-    """One set of permissions that is worth a finding when all are granted in the same place."""
+    """A set of permissions that makes a finding if all are granted in the same scope."""
 
     requires: tuple[str, ...]
     primitives: tuple[str, ...] = ()
-    """The primitives that it leads to: their severity is the finding's."""
+    """The primitives that it leads to; the finding has their severity."""
     part_of: tuple[str, ...] = ()
-    """The primitives that it leads to together with other grants; then the severity is its own."""
+    """The primitives that it leads to together with other grants; the finding then has its own severity."""
     severity: Severities | None = None
     if_present: bool = False
-    """True if it counts only where one of the objects that it names is there."""
+    """True if it counts only if one of the objects that it names exists."""
 
     @model_validator(mode="after")
     def _one_severity(self) -> RiskyGrant:
@@ -43,13 +43,13 @@ class RiskyGrant(_Strict):
         return self
 
     def at(self, namespace: str, *, by_name: bool = False) -> Severity | None:
-        """The severity of holding it in a namespace (empty: everywhere), perhaps for single names only."""
+        """The severity in a namespace (empty: everywhere), perhaps for single names only."""
         scales = (self.severity,) if self.severity else _scales(self.primitives)
         return worst(tuple(one.at(namespace, by_name=by_name) for one in scales if one is not None))
 
 
 class RiskyPermission(_Strict):
-    """A permission, or several together, that is worth a finding. Any of its grants is enough."""
+    """A permission, or several together, that makes a finding. Any of its grants is enough."""
 
     id: str
     title: str
@@ -57,7 +57,7 @@ class RiskyPermission(_Strict):
     fix: str
     grants: tuple[RiskyGrant, ...]
     by_name: bool = True
-    """True if a grant for single names is worth a finding too."""
+    """True if a grant for single names makes a finding too."""
 
     @property
     def primitives(self) -> tuple[str, ...]:
@@ -66,12 +66,12 @@ class RiskyPermission(_Strict):
 
     @property
     def severity(self) -> Severity:
-        """The worst severity that it can have."""
+        """The worst severity of its grants."""
         return worst(tuple(grant.at("") for grant in self.grants)) or Severity.INFO
 
 
 class RiskyPermissions(_Strict):
-    """All risky permissions in the order of a report, and the primitives that other checks of an audit are about."""
+    """All risky permissions in the order of a report, and the primitives that other checks of an audit concern."""
 
     permissions: tuple[RiskyPermission, ...]
     checks: dict[str, tuple[str, ...]]

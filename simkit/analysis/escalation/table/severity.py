@@ -1,4 +1,4 @@
-"""How bad it is to hold a permission: one scale for primitives and for the findings of an audit."""
+"""Severities of held permissions: one scale for primitives and for the findings of an audit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simkit.meta.errors import SimkitError
 
 
 class Severity(enum.IntEnum):
-    """How bad it is. Levels compare: ``Severity.HIGH > Severity.LOW``."""
+    """A severity. Levels compare: ``Severity.HIGH > Severity.LOW``."""
 
     INFO = 0
     LOW = 1
@@ -22,7 +22,7 @@ class Severity(enum.IntEnum):
 
     @property
     def word(self) -> str:
-        """The level as people write it."""
+        """The level as a word."""
         return self.name.lower()
 
     @classmethod
@@ -40,7 +40,7 @@ LEVELS: Final = tuple(sorted(Severity, reverse=True))
 
 
 class Severities(BaseModel):
-    """The severity of a permission by where it is held: everywhere, in one namespace, for single names only.
+    """The severity of a permission by scope: everywhere, in one namespace, for single names only.
 
     A single word in the table stands for all three. None: it cannot be held so, or it does not matter so.
     """
@@ -62,7 +62,7 @@ class Severities(BaseModel):
         return Severity.named(value) if isinstance(value, str) else value
 
     def at(self, namespace: str, *, by_name: bool = False) -> Severity | None:
-        """The severity of holding it in a namespace (empty: everywhere), perhaps for single names only.
+        """The severity in a namespace (empty: everywhere), perhaps for single names only.
 
         ``kube-system`` counts as high, where the whole cluster does: the controllers of the cluster run there.
 
@@ -80,5 +80,5 @@ class Severities(BaseModel):
 
 
 def worst(levels: tuple[Severity | None, ...]) -> Severity | None:
-    """The worst of some severities, None where all are."""
+    """The worst of some severities; None if all are None."""
     return max((one for one in levels if one is not None), default=None)
