@@ -42,7 +42,7 @@ Each command has a page: simkit COMMAND --help
 
 
 class Command(NamedTuple):
-    """A command, and what it is for. Its module has ``add_parser(subparsers)`` and ``run(args)``."""
+    """A command with its group and summary. Its module has ``add_parser(subparsers)`` and ``run(args)``."""
 
     name: str
     summary: str
@@ -123,12 +123,12 @@ def _run(args: argparse.Namespace, out: TerminalText) -> int:
 
 
 def _let_go_of_output() -> None:
-    """The reader of the output went away, as ``head`` does: what is still to be flushed goes nowhere."""
+    """Drop unwritten output, because the reader of the output has gone, as ``head`` does."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _own_fault(fault: Exception) -> int:
-    """The exit code after an error that is no answer to wrong use; it must not read as one of findings."""
+    """The exit code of an internal error, which differs from that of findings."""
     if os.environ.get(TRACEBACK):
         raise fault
     complain(f"this is a fault of simkit: {type(fault).__name__}: {fault}")
@@ -137,7 +137,7 @@ def _own_fault(fault: Exception) -> int:
 
 
 def _parser(arguments: Sequence[str]) -> PageParser:
-    """The parser of all commands; of those not named in the arguments only name and summary are known."""
+    """The parser of all commands; commands that are not in the arguments have only name and summary."""
     parser = PageParser(prog="simkit", description=DESCRIPTION, epilog=EXAMPLES)
     parser.add_argument(
         "--version", action="version", version=f"simkit {__version__}", help="print the version of simkit"

@@ -1,4 +1,4 @@
-"""``python -m simkit.cli`` is the command line."""
+"""The command line as ``python -m simkit.cli``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OIDCOptions of ``simkit serve`` that say who clients are and what they may do."""
+"""Flags of ``simkit serve`` for authentication and authorization."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PROXY_HEADERS: Final = {
 DEFAULT_ISSUER: Final = "https://kubernetes.default.svc"
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SHORTEST, _LONGEST = 3600, 2**32
-"""Seconds that the longest service account token may have to last."""
+"""The limits of ``--service-account-max-token-expiration``, in seconds."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +88,7 @@ def _add_authentication(group: Any) -> None:
 
 
 def _add_providers(group: Any) -> None:
-    """Tokens that others issue or know."""
+    """Add the flags for tokens of other issuers."""
     group.add_argument("--oidc-issuer-url", default="", metavar="URL", help="https address of an identity provider")
     group.add_argument("--oidc-client-id", default="", metavar="ID", help="for whom its tokens must be")
     group.add_argument("--oidc-username-claim", default="sub", metavar="CLAIM", help="default sub")
@@ -106,7 +106,8 @@ def _add_providers(group: Any) -> None:
 
 
 def settings(args: argparse.Namespace, serving: ServingOptions, *, anonymous_auth: bool) -> AuthenticationOptions:
-    """The authenticators that the flags ask for, anonymous requests as the cluster takes them. Raises SimkitError."""
+    """The authenticators that the flags configure, with anonymous requests as the cluster allows them. Raises
+    SimkitError."""
     from simkit.engine.authn.options import AuthenticationOptions
     from simkit.engine.pipeline.non_resource.issuer_discovery import KEYS
 
@@ -157,7 +158,7 @@ def _check_issuers(issuers: Sequence[str]) -> None:
 
 
 def _is_url(text: str) -> bool:
-    """True if a colon before the first slash stands behind a scheme, and the address behind it can be read."""
+    """True if a text with a colon before the first slash has a scheme and a valid address."""
     if ":" in text.partition("/")[0] and not _SCHEME.match(text):
         return False
     try:
@@ -196,7 +197,7 @@ def _oidc(args: argparse.Namespace) -> Any:
 
 
 def options(args: argparse.Namespace) -> dict[str, Any]:
-    """What the flags of authorization say; those that were not given keep their defaults."""
+    """The authorization options of the flags; flags that were not given keep their defaults."""
     names = ("mode", "policy_file", "webhook_config_file", "webhook_version")
     ttls = ("webhook_cache_authorized_ttl", "webhook_cache_unauthorized_ttl")
     given = {f"authorization_{name}": getattr(args, f"authorization_{name}") for name in (*names, *ttls)}

@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _name(paths: list[str], args: argparse.Namespace) -> str:
-    """What was looked at, for the head of a report."""
+    """The name of the audited cluster, for the head of a report."""
     return ", ".join(Path(path).name for path in paths) or f"context {args.context or '(the current one)'}"
 
 
@@ -140,7 +140,7 @@ def _write_baseline(found: Audit, target: Path) -> int:
 
 
 def _remark(sifted: Sifted) -> None:
-    """Tell on standard error what was accepted, and which suppressions need somebody's attention."""
+    """Write to standard error which findings were accepted, and which suppressions need attention."""
     if sifted.accepted:
         print(f"{len(sifted.accepted)} findings are accepted", file=sys.stderr)
     for each in sifted.expired:
@@ -155,7 +155,7 @@ def _remark(sifted: Sifted) -> None:
 def audit_cases(
     sifted: Sifted, dump: Dump, file: str, least: str | None = None, checks: Sequence[str] | None = None
 ) -> list[reports.Case]:
-    """One case for each check that was made, its findings placed where the dump has the binding or the role.
+    """One case for each check, with its findings placed at the binding or role in the dump.
 
     ``least`` leaves out findings that are less severe, ``never`` all.
     """
@@ -204,7 +204,7 @@ def _write(found: Audit, accepted: Sequence[Accepted], args: argparse.Namespace)
 
 
 def _write_tables(found: Audit, args: argparse.Namespace) -> None:
-    """Two tables: how often each check found something, and the findings that are bad enough to be shown."""
+    """Write two tables: the number of findings of each check, and the findings above the severity threshold."""
     summary = found.summary()[["severity", "check", "findings", "title"]].to_dict("records")
     write_rows(("severity", "check", "findings", "title"), summary, args.output)
     shown = found.at_least(args.show)

@@ -1,4 +1,4 @@
-"""Flags of ``simkit serve`` about the audit log."""
+"""Flags of ``simkit serve`` for the audit log."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _add_batching(group: Any, prefix: str, usual: Mapping[str, Any]) -> None:
 
 
 def options(args: argparse.Namespace) -> dict[str, Any]:
-    """What the flags say, by the name of the option. Raises SimkitError."""
+    """The values of the flags, by the name of the option. Raises SimkitError."""
     from simkit.engine.pipeline.audit.settings import LogSettings, WebhookSettings
 
     sizes = [getattr(args, f"audit_log_{name}") for name, _ in _SIZES.values()]

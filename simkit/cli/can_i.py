@@ -1,4 +1,4 @@
-"""``simkit can-i``: whether a subject has a permission, with the grant or the near misses."""
+"""``simkit can-i``: the decision on a permission of a subject, with the grant or the near misses."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _list(args: argparse.Namespace, subject: str) -> int:
 
 
 def _short(row: Any) -> dict[str, Any]:
-    """A row as a terminal shows it."""
+    """The columns of a row in the default table."""
     from simkit.analysis.rbac.graph import rule_text
     from simkit.logic.rbac.rule import Rule
 

@@ -63,7 +63,7 @@ def _row(outcome: Outcome, form: str) -> dict[str, Any]:
 
 
 def cases(outcomes: Sequence[Outcome], file: str) -> list[Case]:
-    """The outcomes as build servers take them, placed at the file of the expectations."""
+    """The outcomes as cases for build servers, placed at the file of the expectations."""
     return [_case(number, each, file) for number, each in enumerate(outcomes)]
 
 

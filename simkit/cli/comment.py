@@ -1,4 +1,4 @@
-"""A change of access as a comment that a reviewer reads in half a minute: the worst first, the rest folded away."""
+"""A comparison of access as a comment for code review: the worst first, the rest collapsed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 from simkit.meta.escaping import markdown_cell, markdown_code
 
 SHOWN: Final = 10
-"""Lines before the rest is folded away."""
+"""The lines before the collapsed part."""
 LONGEST: Final = 253
-"""Letters of a name that are shown: as many as the name of an object may have."""
+"""The most letters of a name: as many as an object's name may have."""
 VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 _GRAVE: Final = frozenset({"escalate", "bind", "impersonate"})
 _TELLING: Final = frozenset({"secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "nodes/proxy", "*", "*/*"})
@@ -20,7 +20,7 @@ Row = Mapping[Any, Any]
 
 
 class Line(NamedTuple):
-    """What one subject gains or loses in one place: verbs on resources."""
+    """The permissions that one subject gains or loses in one namespace: verbs on resources."""
 
     weight: int
     change: str
@@ -64,7 +64,7 @@ def comment(rows: Sequence[Row]) -> str:
 
 
 def _short(text: str) -> str:
-    """A name that leaves room for the others: a comment that is too long is refused as a whole."""
+    """A name cut to its share of the comment, since a comment that is too long is refused as a whole."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} letters)"
 
 
@@ -89,7 +89,7 @@ def _s(count: int) -> str:
 
 
 def _lines(rows: Iterable[Row]) -> Iterator[Line]:
-    """Resources with the same verbs in the same place, by the same bindings, in one line."""
+    """Lines of resources with the same verbs in the same namespace through the same bindings."""
     verbs: dict[tuple[Any, ...], dict[str, None]] = {}
     for row in rows:
         place = (row["change"], row["subject"], row["scope"], _resource(row), tuple(row["bindings"]))
@@ -104,7 +104,7 @@ def _lines(rows: Iterable[Row]) -> Iterator[Line]:
 
 
 def _weight(verbs: Sequence[str], resource: str, scope: str) -> int:
-    """How much a reviewer should look at it: 0 for not more than at others."""
+    """The weight of a line for a reviewer: 0 for an ordinary one."""
     plural = resource.split(" ")[0].partition(".")[0]
     writes = set(verbs) - {"get", "list", "watch"}
     grave = bool(_GRAVE & set(verbs)) or "*" in verbs or (plural in _GRANTING and bool(writes))

@@ -1,4 +1,4 @@
-"""``simkit completion``: scripts with which a shell completes commands, options, kinds, and the names of a dump."""
+"""``simkit completion``: shell scripts that complete commands, options, kinds, and names in a dump."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Exit code: 0, or 2 for wrong use.
 """
 SHELLS: Final = ("bash", "zsh", "fish")
 ASKED: Final = "_ARGCOMPLETE"
-"""Set by the shell where it asks for completions."""
+"""The environment variable by which the shell asks for completions."""
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 _MORE_VERBS: Final = ("bind", "escalate", "impersonate", "approve", "sign", "use", "*")
 
@@ -51,12 +51,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def words_of_line() -> list[str]:
-    """The words that stand on the line which is to be completed, without the program."""
+    """The words of the command line to complete, without the program."""
     return os.environ.get("COMP_LINE", "").split()[1:]
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
-    """Answer the shell, and end the process."""
+    """Print the completions for the shell and end the process."""
     from argcomplete import autocomplete
 
     _attach(parser)
@@ -64,7 +64,7 @@ def complete(parser: argparse.ArgumentParser) -> None:
 
 
 def _attach(parser: argparse.ArgumentParser) -> None:
-    """Give each argument that stands for a thing of Kubernetes its completer."""
+    """Give each argument that names a Kubernetes object or kind its completer."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
@@ -106,7 +106,7 @@ def _namespaces(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
 
 
 def _names(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
-    """The names of the kind that stands on the line, in the namespace that does."""
+    """The names of objects of the kind and namespace on the command line."""
     dump = _dump(parsed_args)
     if dump is None:
         return ()
@@ -132,7 +132,7 @@ def _subjects(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
 
 
 def _dump(args: argparse.Namespace) -> Dump | None:
-    """What the line says to look at."""
+    """The dump that the command line names."""
     from simkit.cli.source import demo_path, paths_of
     from simkit.snapshot.load import load
 

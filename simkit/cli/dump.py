@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _resolved(word: str) -> str:
-    """A resource with its group, as kubectl lists it; a word that no release knows may name a custom resource."""
+    """A resource with its group, as kubectl lists it; an unknown word may name a custom resource."""
     from simkit.schema.catalogue import Catalogue
     from simkit.schema.releases import RELEASES
 
@@ -94,7 +94,7 @@ def _write(args: argparse.Namespace, wanted: Sequence[str]) -> int:
 
 
 def _absent(words: Sequence[str], wanted: Sequence[str], captured: Collection[str]) -> list[str]:
-    """Those of the words that a person named of which no list came."""
+    """The named resources for which no list came."""
     short = {each.partition(".")[0] for each in captured}
     return [word for word, name in zip(words, wanted) if name not in captured and name not in short]
 

@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 def _written(
     shown: tuple[str, ...], frame: DataFrame, steps: list[DataFrame], texts: Iterable[str], args: argparse.Namespace
 ) -> None:
-    """Write one row per path; with all its steps if they are wanted."""
+    """Write one row per path, with all its steps on request."""
     rows, columns = frame.to_dict("records"), tuple(frame.columns)
     if args.details and args.output in ("json", "jsonl"):
         rows = [{**row, "steps": one.to_dict("records")} for row, one in zip(rows, steps)]

@@ -1,4 +1,4 @@
-"""Values of flags: what a text on the command line stands for."""
+"""Parsers for the values of flags."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def port(text: str) -> int:
 
 
 def ports(text: str) -> tuple[int, int]:
-    """A range of ports, both ends included: ``30000-32767``, or the first and how many more, ``30000+2767``."""
+    """A range of ports, both ends included: ``30000-32767``, or the first and the count, ``30000+2767``."""
     first, sign, second = text.partition("-") if "-" in text else text.partition("+")
     low, number = port(first), port(second or first)
     high = low + number if sign == "+" else number
@@ -33,14 +33,14 @@ def namespace(text: str) -> str:
 
 
 def flag(text: str) -> bool:
-    """A switch, in any of the ways to write one."""
+    """A boolean, in any of its spellings."""
     if text.lower() not in _WORDS:
         raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
     return _WORDS[text.lower()]
 
 
 def seconds(text: str) -> float:
-    """A length of time such as 1m30s, in seconds."""
+    """A duration such as 1m30s, in seconds."""
     from simkit.meta import duration
 
     try:
@@ -50,7 +50,7 @@ def seconds(text: str) -> float:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """A list with commas between its words."""
+    """The words of a comma-separated list."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
@@ -63,17 +63,17 @@ def gate_switches(text: str) -> dict[str, bool]:
 
 
 class Merging(argparse.Action):
-    """A flag with a mapping that may be given several times: what comes later wins."""
+    """A flag with a mapping that may be given several times; later entries win."""
 
     def __call__(
         self, parser: object, namespace: argparse.Namespace, values: Any, option_string: object = None
     ) -> None:
-        """Add what was given to what is there."""
+        """Add the given entries to the earlier ones."""
         setattr(namespace, self.dest, {**(getattr(namespace, self.dest) or {}), **values})
 
 
 def switches(text: str) -> dict[str, bool]:
-    """``a=true,b=false`` as a mapping; a name without a value is on."""
+    """``a=true,b=false`` as a mapping; a name without a value is true."""
     found = {}
     for item in words(text):
         name, _, value = item.partition("=")

@@ -1,4 +1,4 @@
-"""Ports of ``simkit serve`` are looked at before anything is loaded."""
+"""Check of the ports of ``simkit serve``, before anything is loaded."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 from simkit.meta.errors import SimkitError
 
 _TRIED: Final = 100
-"""How many following ports are tried for one to propose."""
+"""The number of following ports that are tried for a proposal."""
 
 
 def check_ports(bind_address: str, secure_port: int, insecure_port: int) -> None:
-    """Make sure that a server can listen where it shall; 0 means that it does not.
+    """Check that a server can listen on its ports; 0 means that it does not listen.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def _check(host: str, port: int, flag: str) -> None:
 
 
 def _refusal(host: str, port: int) -> OSError | None:
-    """Why nothing can listen there, None where it can."""
+    """The error of listening on an address, or None."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         try:

@@ -77,11 +77,11 @@ INERT: Final[Mapping[str, Sequence[str]]] = {
     "use --enable-admission-plugins and --disable-admission-plugins": ("admission-control",),
     "use --controllers=*,-garbage-collector-controller": ("enable-garbage-collector",),
 }
-"""Why they have no effect, and their names."""
+"""Names of flags without effect, with the reason."""
 
 
 class _Told(argparse.Action):
-    """Remembers that a flag was used."""
+    """Records that a flag was used."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
@@ -98,7 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def tell(args: argparse.Namespace) -> None:
-    """Say of each flag that was used that it has no effect, and why."""
+    """Report each used flag that has no effect, with the reason."""
     why = {name: reason for reason, names in INERT.items() for name in names}
     for name in dict.fromkeys(getattr(args, "inert", ())):
         note(f"--{name} has no effect: {why[name]}")

@@ -1,4 +1,4 @@
-"""What a command says beside its answer: on standard error, so that the answer can be piped."""
+"""Notes of a command on standard error, so that its answer can be piped."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ _SWITCHES: Final = {"quiet": False}
 
 
 def set_quiet(quiet: bool) -> None:
-    """Leave notes out from here on, or say them. Errors are always said."""
+    """Turn notes off or on. Errors are always written."""
     _SWITCHES["quiet"] = quiet
 
 
 def note(text: str) -> None:
-    """Say something that is worth knowing, unless ``--quiet`` was given."""
+    """Write a note, unless ``--quiet`` was given."""
     if not _SWITCHES["quiet"]:
         complain(text)
 
 
 def complain(text: str) -> None:
-    """Say what is wrong with the input."""
+    """Write an error about the input."""
     print(f"simkit: {text}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Flags of ``simkit serve`` about what is allotted to objects, and what they get that say nothing themselves."""
+"""Flags of ``simkit serve`` for addresses and ports of objects, and for defaults of objects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add_arguments(group: Any) -> None:
 
 
 def options(args: argparse.Namespace) -> dict[str, Any]:
-    """What the flags say, by the name of the option."""
+    """The values of the flags, by the name of the option."""
     return {
         "service_cluster_ip_range": args.service_cluster_ip_range,
         "service_node_port_range": args.service_node_port_range,

@@ -1,4 +1,4 @@
-"""The option ``--output``, and the one writer of all answers: tables for people, data for programs, reports for CI."""
+"""The option ``--output``, and the writer of all answers: tables for people, data for programs, reports for CI."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from simkit.meta.escaping import csv_cell, json_for_terminal, markdown_block
 
 FORMATS: Final = ("table", "wide", "json", "jsonl", "csv", "markdown", "html")
 COMPLETE: Final = ("wide", "json", "jsonl", "csv")
-"""The formats that have every column."""
+"""The formats with every column."""
 _HELP: Final = "how to write the answer (default: table; wide: with every column)"
 
 
 def add_output(parser: argparse.ArgumentParser, *, faults: bool = False) -> None:
-    """Give a command the option ``--output``; with ``faults`` it can also be a report for build servers."""
+    """Add the option ``--output`` to a command; with ``faults`` it can also be a report for build servers."""
     formats = (*FORMATS, *reports.FORMS) if faults else FORMATS
     parser.add_argument("-o", "--output", choices=formats, default="table", metavar="FORMAT", help=_choices(formats))
 
@@ -45,7 +45,7 @@ def write_rows(
     cases: Callable[[], Sequence[Case]] | None = None,
     stream: TextIO | None = None,
 ) -> None:
-    """Write an answer of many rows to standard output, unless told otherwise.
+    """Write an answer of many rows to standard output or another stream.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _dashed(title: str) -> str:
 
 
 def write_value(value: Mapping[str, Any], form: str) -> None:
-    """Write an answer that is one thing, as JSON on several lines or on one."""
+    """Write an answer that is a single value, as JSON on several lines or on one."""
     sys.stdout.write(json_text(value) if form == "json" else _json_line(value))
 
 
@@ -108,7 +108,7 @@ def _json_line(value: Any) -> str:
 
 
 def _json_value(value: Any) -> Any:
-    """What JSON has no form for: moments as text, collections as lists, words of one's own as text."""
+    """The JSON form of other values: times as text, collections as lists, our own values as text."""
     if tables.is_missing(value):
         return None
     if isinstance(value, set | frozenset):

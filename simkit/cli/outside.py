@@ -1,4 +1,4 @@
-"""Flags of ``simkit serve`` for servers that it calls: webhooks, and those behind registered group versions."""
+"""Flags of ``simkit serve`` for other servers: webhooks, and servers of API services."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_arguments(group: Any) -> None:
 
 
 def options(args: argparse.Namespace) -> dict[str, Any]:
-    """What the flags say, by the name of the option. Raises SimkitError.
+    """The values of the flags, by the name of the option. Raises SimkitError.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The page of help of a command: what it does and examples first, then its options by purpose."""
+"""The help page of a command: purpose and examples first, then its options by purpose."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Listed(Protocol):
 
 
 class PageParser(argparse.ArgumentParser):
-    """A parser whose help begins with examples. ``listing``: the commands that it names, by what they are for."""
+    """A parser whose help begins with examples. ``listing``: its commands by group."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **{"formatter_class": argparse.RawDescriptionHelpFormatter, **more})
@@ -29,7 +29,7 @@ class PageParser(argparse.ArgumentParser):
         self._positionals.title, self._optionals.title = "arguments", "options"
 
     def error(self, message: str) -> NoReturn:
-        """End with a line that says what is wrong, and where the page of help is."""
+        """Exit with a line that says what is wrong and how to get help."""
         self.exit(2, f"simkit: {message}; see {self.prog} --help\n")
 
     def format_help(self) -> str:
@@ -53,7 +53,7 @@ class PageParser(argparse.ArgumentParser):
         return formatter.format_help()
 
     def _short_usage(self) -> str:
-        """The arguments; options have a section of their own."""
+        """The positional arguments; options have a section of their own."""
         names = [self._as_shown(action) for action in self._actions if not action.option_strings]
         return " ".join([self.prog, *names, "[OPTIONS]"])
 
@@ -74,7 +74,7 @@ class PageParser(argparse.ArgumentParser):
 
 
 def add_terminal_options(parser: argparse.ArgumentParser) -> None:
-    """Give a command, and the commands below it, the options about what is said and how."""
+    """Add the options for terminal output to a command and its subcommands."""
     top = parser.prog == "simkit"
     for name, text in (
         ("--quiet", "say nothing but the answer and errors"),

@@ -1,4 +1,4 @@
-"""``simkit policy``: whether a history keeps the deprecation policy, and the earliest schedule that would."""
+"""``simkit policy``: checks a history against the deprecation policy, or plans the earliest schedule that keeps it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _cases(rows: list[dict[str, str]], file: str) -> list[Case]:
-    """One case for each rule that is broken."""
+    """One case for each broken rule."""
     faults: dict[str, list[Fault]] = {}
     for row in rows:
         severity = "high" if row["weight"] == "breach" else "low"

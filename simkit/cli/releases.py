@@ -1,4 +1,5 @@
-"""``simkit releases``: what Kubernetes releases serve, and when API versions are introduced, deprecated and removed."""
+"""``simkit releases``: the resources of Kubernetes releases, and when API versions are introduced, deprecated and
+removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A removal report as build servers take it: one case for each removed resource, one fault for each use of it."""
+"""A removal report for build servers: one case for each removed resource, one fault for each use of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _APPLIED = "applied"
 
 
 def removal_cases(found: RemovalReport, dump: Dump, paths: Sequence[str]) -> list[Case]:
-    """The cases; objects are placed where the dump has them, everything else at its first file."""
+    """The cases; objects are placed at their file in the dump, everything else at its first file."""
     file = paths[0] if paths else "cluster"
     faults: dict[tuple[str, str], list[Fault]] = {}
     for api_version, what, message, where, line in _uses(found, dump, file):
@@ -35,7 +35,7 @@ def _case(api_version: str, what: str, faults: Sequence[Fault], replacement: str
 
 
 def _uses(found: RemovalReport, dump: Dump, file: str) -> Iterator[tuple[str, str, str, str, int]]:
-    """Version, resource or kind, message, file and line of all that stops working."""
+    """Version, resource or kind, message, file and line of everything that stops working."""
     places = {
         (key.resource.resource, key.namespace, key.name): (where, line or 1)
         for key, (where, line) in dump.origins.items()

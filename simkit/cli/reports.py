@@ -1,4 +1,4 @@
-"""Reports that build servers and code hosts read: JUnit and SARIF."""
+"""Reports for build servers and code hosts: JUnit and SARIF."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from simkit.meta.escaping import sarif_text, xml_text
 FORMS: Final = ("junit", "sarif")
 _LEVELS: Final = {"info": "note", "low": "note", "medium": "warning", "high": "error", "critical": "error"}
 _SCORES: Final = {"info": "0.0", "low": "3.0", "medium": "5.5", "high": "8.0", "critical": "9.5"}
-"""What code hosts order security results by."""
+"""The scores by which code hosts order security results."""
 _BASE: Final = "%SRCROOT%"
-"""Stands for the top of what was checked out."""
+"""The name of the root of the checkout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing that was tested; it holds where there are no faults."""
+    """One test case; it passes if it has no faults."""
 
     rule: str
     name: str
@@ -35,7 +35,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One way in which a case does not hold. ``fingerprint`` stays the same from one run to the next.
+    """One failure of a case. ``fingerprint`` is stable from one run to the next.
 
     ``suppressed`` says why somebody accepts it; such faults fail nothing.
     """
@@ -129,7 +129,7 @@ def _result(case: Case, fault: Fault, number: int) -> Mapping[str, Any]:
 
 
 def _artifact(file: str) -> Mapping[str, str]:
-    """Where a file is: relative to the working directory, or as a whole address."""
+    """The location of a file: relative to the working directory, or as an absolute address."""
     path = Path(file)
     if not path.is_absolute():
         return {"uri": quote(path.as_posix()), "uriBaseId": _BASE}

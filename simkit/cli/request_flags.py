@@ -1,4 +1,4 @@
-"""Flags of ``simkit serve`` about requests: how many there may be, how long they may take."""
+"""Flags of ``simkit serve`` for the number and duration of requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AMOUNTS: Final = (
     "shutdown-delay-duration",
     "shutdown-watch-termination-grace-period",
 )
-"""What may be nothing, but not less."""
+"""Flags that may be 0 but not negative."""
 
 
 def add_arguments(group: Any) -> None:
@@ -57,7 +57,7 @@ def add_arguments(group: Any) -> None:
 
 
 def options(args: argparse.Namespace) -> dict[str, Any]:
-    """What the flags say, by the name of the option. Raises SimkitError for amounts below zero."""
+    """The values of the flags, by the name of the option. Raises SimkitError for negative numbers."""
     for name in _AMOUNTS:
         if getattr(args, name.replace("-", "_")) < 0:
             raise SimkitError(f"--{name} can not be negative value")
@@ -70,7 +70,7 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def times(args: argparse.Namespace) -> dict[str, Any]:
-    """How long requests may take, and how the server ends: arguments of ``Serving``."""
+    """The time limits of requests and of shutdown: arguments of ``Serving``."""
     from simkit.engine.http.shutdown import ShutdownOptions
 
     shutdown = ShutdownOptions(

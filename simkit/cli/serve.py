@@ -42,7 +42,7 @@ _SIGNING: Final = {
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """Return the parser of the command, added to the others. Flags are named as those of kube-apiserver."""
+    """The parser of the command, added to the others. Flags are named as those of kube-apiserver."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "serve",
         help="run a Kubernetes API server in memory",
@@ -133,7 +133,7 @@ def _add_behaviour(group: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until told to stop; gives back the exit code."""
+    """Serve until stopped, and return the exit code."""
     from simkit.meta.garbage_collection import collect_seldom, collection_paused
 
     check_ports(args.bind_address, args.secure_port, args.insecure_port)
@@ -151,7 +151,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
-    """The server, yet to be run, and what it serves."""
+    """The server, not yet running, and its control plane."""
     from simkit.cluster.bootstrap import publish
     from simkit.cluster.control_plane import object_getter
     from simkit.engine.authn.options import build
@@ -189,7 +189,7 @@ def _tell_limits(release: str) -> None:
 
 
 def _announce(server: Any, *, dump: Path | None) -> None:
-    """Tell that the server is ready, how to use it, what does not run, and how to stop it."""
+    """Report that the server is ready, how to use it, what does not run, and how to stop it."""
     print(f"{server!r} is ready", flush=True)
     if server.kubeconfig is not None:
         print(f"kubectl --kubeconfig {server.kubeconfig} get namespaces", flush=True)
@@ -245,7 +245,7 @@ def _options(args: argparse.Namespace) -> Options:
 
 
 def _signing(args: argparse.Namespace, serving: ServingOptions) -> dict[str, Any]:
-    """The authority of certificate requests: the files that were given, else that of the server's own certificate."""
+    """The authority for certificate requests: the given files, else that of the server's own certificate."""
     certificate, key = args.cluster_signing_cert_file, args.cluster_signing_key_file
     if (certificate is None) != (key is None):
         raise SimkitError("--cluster-signing-cert-file and --cluster-signing-key-file must be given together")

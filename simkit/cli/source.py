@@ -1,4 +1,4 @@
-"""Options that choose the cluster a command looks at: a dump, manifests, a running cluster or the demo cluster."""
+"""Options that choose the cluster of a command: a dump, manifests, a running cluster or the demo cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMESPACES: Final = GroupResource("", "namespaces")
 
 
 def add_source(parser: argparse.ArgumentParser, *, paths: bool = False, release_flag: str = "--release") -> None:
-    """Give a command the options that say what it looks at; ``paths``: its plain arguments say it too."""
+    """Add the options that choose the cluster to a command; with ``paths`` its positional arguments choose it too."""
     if paths:
         parser.add_argument("path", nargs="*", default=[], metavar="PATH", help=_WHAT)
     group = parser.add_argument_group("what to look at")
@@ -41,7 +41,7 @@ def add_source(parser: argparse.ArgumentParser, *, paths: bool = False, release_
 
 
 def add_reading(group: Any, *, release_flag: str = "--release") -> None:
-    """Give a command the options that say how objects are read, to a parser or a group of its options."""
+    """Add the options for reading objects to a parser or a group of its options."""
     told = f"read the objects as this release's ({RELEASE}, or that of the running cluster)"
     group.add_argument(release_flag, dest="reading_release", metavar="RELEASE", help=told)
     group.add_argument(
@@ -66,7 +66,7 @@ def add_reading(group: Any, *, release_flag: str = "--release") -> None:
 
 
 def add_members(parser: argparse.ArgumentParser) -> None:
-    """Give a command the option ``--members``."""
+    """Add the option ``--members`` to a command."""
     parser.add_argument(
         "--members",
         action="append",
@@ -78,14 +78,14 @@ def add_members(parser: argparse.ArgumentParser) -> None:
 
 
 def read_members(args: argparse.Namespace) -> Mapping[str, Sequence[str]]:
-    """Who is in which group by the files of ``--members``."""
+    """The members of groups according to the files of ``--members``."""
     from simkit.analysis.membership import members_of_files
 
     return members_of_files(args.members) if args.members else {}
 
 
 def opened(args: argparse.Namespace) -> Dump:
-    """What was chosen, as a dump; what could not be read is told on standard error.
+    """The chosen cluster as a dump; what could not be read is reported on standard error.
 
     Raises
     ------
@@ -103,12 +103,12 @@ def opened(args: argparse.Namespace) -> Dump:
 
 
 def paths_of(args: argparse.Namespace) -> list[str]:
-    """The paths that were given."""
+    """The given paths."""
     return [*getattr(args, "path", ()), *args.dump]
 
 
 def read(args: argparse.Namespace, *, namespace: str | None = None) -> Snapshot:
-    """What was chosen, as a snapshot; ``namespace``: where the question is about, which had better be there."""
+    """The chosen cluster as a snapshot; a warning is written if it does not have ``namespace``."""
     dump = opened(args)
     if not args.manifests:
         warn_of_unknown_namespace(dump, namespace)
@@ -116,7 +116,7 @@ def read(args: argparse.Namespace, *, namespace: str | None = None) -> Snapshot:
 
 
 def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
-    """The dump or the manifests of some paths; what could not be read is told on standard error."""
+    """The dump or the manifests of some paths; what could not be read is reported on standard error."""
     release = args.reading_release or RELEASE
     source = [standard_input() if path == "-" else path for path in paths]
     if args.manifests:
@@ -143,14 +143,14 @@ def _told(dump: Dump) -> Dump:
 
 
 def standard_input() -> Source:
-    """What is piped into the command, as a source of objects."""
+    """The standard input of the command, as a source of objects."""
     if sys.stdin.isatty():
         complain("reading from the terminal; end the input with Ctrl-D")
     return sys.stdin.buffer
 
 
 def warn_of_unknown_namespace(dump: Dump, where: str | None) -> None:
-    """Say so where a namespace is asked about that is not there: the answer stands, but may not be meant."""
+    """Write a warning if the namespace of a question does not exist; the answer may not be the intended one."""
     if not where:
         return
     listed = {key.name for key in dump.keyed if key.resource == _NAMESPACES}
@@ -172,5 +172,5 @@ def cluster_of(dump: Dump) -> Cluster:
 
 
 def demo_path() -> Path:
-    """Where the cluster is that comes with simkit."""
+    """The path of the bundled cluster."""
     return datasets.path(datasets.DEMO)

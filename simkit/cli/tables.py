@@ -14,7 +14,7 @@ from simkit.meta.escaping import markdown_cell, one_line
 
 Row = Mapping[Any, Any]
 WIDEST: Final = 120
-"""Letters to which a column is padded: one name of a megabyte shall not make every line that long."""
+"""The width to which a column is padded at most, since one long name must not lengthen every line."""
 
 _COLORS: Final[Mapping[str, str]] = {
     "critical": "bold red",
@@ -25,7 +25,7 @@ _COLORS: Final[Mapping[str, str]] = {
     "lost": "green",
     "met": "green",
 }
-"""Of words that stand alone in a cell."""
+"""Colours of words that stand alone in a cell."""
 _STYLE: Final = (
     "body{font:14px sans-serif}table{border-collapse:collapse}"
     "th,td{text-align:left;vertical-align:top;padding:.3em .8em;border-bottom:1px solid #ddd}"
@@ -33,12 +33,12 @@ _STYLE: Final = (
 
 
 def is_missing(value: Any) -> bool:
-    """True if a cell holds nothing: None, or what pandas has for it."""
+    """True if a cell is empty: None, or a missing value of pandas."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def plain(value: Any) -> str:
-    """A cell as text: lists joined by commas, nothing for nothing."""
+    """A cell as text: lists joined by commas, missing values empty."""
     if is_missing(value):
         return ""
     if isinstance(value, bool):
@@ -53,13 +53,13 @@ def markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
 
 def aligned(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """A table of one line a row, for files and pipes."""
+    """A table with one line per row, for files and pipes."""
     lines = [_heads(columns), *([one_line(plain(row[name])) for name in columns] for row in rows)]
     return "".join(f"{line.rstrip()}\n" for line in _aligned(lines, "", "  ", ""))
 
 
 def _aligned(lines: Sequence[Sequence[str]], first: str, between: str, last: str) -> Iterator[str]:
-    """The lines with their columns below each other. What is wider than ``WIDEST`` makes its own line alone longer."""
+    """The lines with aligned columns. A cell wider than ``WIDEST`` lengthens only its own line."""
     widths = [max((width for cell in cells if (width := _width(cell)) <= WIDEST), default=0) for cells in zip(*lines)]
     for cells in lines:
         padded = (cell + " " * (width - _width(cell)) for cell, width in zip(cells, widths))
@@ -67,14 +67,14 @@ def _aligned(lines: Sequence[Sequence[str]], first: str, between: str, last: str
 
 
 def _width(text: str) -> int:
-    """The places that a text takes: letters of East Asia take two, marks above other letters none."""
+    """The number of columns that a text takes: East Asian letters take two, combining marks none."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def fitted(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """A table as wide as the terminal: cells go over several lines where they have to; nothing is cut off."""
+    """A table as wide as the terminal: cells wrap over several lines, and nothing is cut off."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -92,7 +92,7 @@ def fitted(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
 
 def html(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """A page with the table."""
+    """A web page with the table."""
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)
     body = "\n".join(
         "<tr>" + "".join(f"<td>{escape(plain(row[name]))}</td>" for name in columns) + "</tr>" for row in rows

@@ -1,4 +1,4 @@
-"""The terminal: what may be written to it, its colours, its width, and a pager for what is longer than it."""
+"""The terminal: escaped text, colours, width, and a pager for long answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAGER: Final = "less"
 
 @dataclass
 class Settings:
-    """What the user asked for, by ``--no-color`` and ``--no-pager``."""
+    """The settings of ``--no-color`` and ``--no-pager``."""
 
     color: bool = True
     pager: bool = True
@@ -27,7 +27,7 @@ settings = Settings()
 
 
 class TerminalText:
-    """A stream on which nothing acts on the terminal or the build log that shows it.
+    """A stream whose text cannot control the terminal or a build log.
 
     Commands write texts of a cluster, which anybody may have chosen; colours are put around escaped texts, with
     ``write_escaped``. Where ``pages`` is set, what is written waits for ``flush`` or ``finish``, so that a long answer
@@ -39,23 +39,23 @@ class TerminalText:
         self._waiting: list[str] = []
 
     def write(self, text: str) -> int:
-        """Write the text with control characters written out."""
+        """Write the text with control characters escaped."""
         return self.write_escaped(terminal_text(text))
 
     def write_escaped(self, text: str) -> int:
-        """Write a text in which all that is from outside is escaped already."""
+        """Write a text in which all outside content is escaped already."""
         if self._pages:
             self._waiting.append(text)
             return len(text)
         return self._stream.write(text)
 
     def flush(self) -> None:
-        """Write what waits, without a pager."""
+        """Write the buffered text, without a pager."""
         self._stream.write(self._taken())
         self._stream.flush()
 
     def finish(self) -> None:
-        """Write what waits, page by page if it is longer than the terminal."""
+        """Write the buffered text, with a pager if it is longer than the terminal."""
         text = self._taken()
         if text.count("\n") < shutil.get_terminal_size().lines or not _paged(text):
             self._stream.write(text)
@@ -71,7 +71,7 @@ class TerminalText:
 
 
 def is_terminal() -> bool:
-    """True if somebody reads standard output on a terminal."""
+    """True if standard output is a terminal."""
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -95,7 +95,7 @@ def write_escaped(text: str) -> None:
 
 
 def _paged(text: str) -> bool:
-    """Show the text with $PAGER, or ``less`` where it is there; False where no pager could be started."""
+    """Show the text with $PAGER, or ``less`` if it exists; False if no pager could be started."""
     words = shlex.split(os.environ.get("SIMKIT_PAGER") or os.environ.get("PAGER") or _PAGER)
     if not words or words == ["cat"] or shutil.which(words[0]) is None:
         return False

@@ -1,4 +1,4 @@
-"""Flags of ``simkit serve`` about TLS."""
+"""Flags of ``simkit serve`` for TLS."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def add_arguments(group: Any) -> None:
 
 
 def named_pair(text: str) -> tuple[Path, Path, Sequence[str]]:
-    """A certificate, its key and the names that it is for.
+    """A certificate, its key and its names.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def named_pair(text: str) -> tuple[Path, Path, Sequence[str]]:
 
 
 def serving(args: argparse.Namespace) -> dict[str, Any]:
-    """What the flags say: arguments of ``Serving``."""
+    """The values of the flags: arguments of ``Serving``."""
     from simkit.engine.http.tls import TLSOptions
 
     return {

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _short(row: Any) -> dict[str, Any]:
-    """A row as a terminal shows it: kind, namespace and name of a thing in one column."""
+    """The columns of a row in the default table: kind, namespace and name of an object in one column."""
     return {
         "subject": row["subject"] + (f" (in {row['via_group']})" if row["via_group"] else ""),
         "scope": row["scope"],

@@ -1,4 +1,4 @@
-"""Widgets and exercises for notebooks. Nothing is imported before it is asked for.
+"""Widgets and exercises for notebooks, imported on first use.
 
 ``panel(cluster)`` asks and tries; ``exercises`` checks a reader's answers by execution.
 """

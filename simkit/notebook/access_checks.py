@@ -24,13 +24,13 @@ _METHODS: Final = {
 }
 _COLLECTION: Final = ("list", "watch", "create", "deletecollection")
 _ANY: Final = "any"
-"""The name in requests that need one, where the attempt gives none."""
+"""The object name in requests that need one and have none."""
 _FORBIDDEN: Final = 403
 
 
 @dataclass(frozen=True, slots=True)
 class AccessCheck:
-    """A request of a subject, and whether the server must let it pass. Make one with ``must`` or ``must_not``."""
+    """A request of a subject, with the expected decision. Make one with ``must`` or ``must_not``."""
 
     subject: str
     verb: str
@@ -47,7 +47,8 @@ class AccessCheck:
         return f"{self.subject} {'can' if self.allowed else 'cannot'} {self.verb} {self.resource}{name}{where}"
 
     def request(self, cluster: Cluster) -> Request:
-        """The request as a client would send it, with nothing in it, so that only access decides and nothing is made.
+        """The request as a client would send it, with an empty body, so that only access decides and nothing is
+        created.
 
         Raises
         ------
@@ -72,7 +73,7 @@ class AccessCheck:
         return Request.of(method, path + query, {} if method in ("POST", "PUT", "PATCH") else None)
 
     def tried(self, cluster: Cluster) -> Tried:
-        """The outcome of the request on a cluster, and what explains it.
+        """The outcome of the request on a cluster, with an explanation.
 
         Admission may forbid something too; the message tells whether it was access control, which names the user.
         """
@@ -91,13 +92,13 @@ class AccessCheck:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The result of a check: the request, the answer, and an explanation where another answer was expected."""
+    """The result of a check: the request, the answer, and an explanation if another answer was expected."""
 
     attempt: AccessCheck
     request: str
     status: int
     passed: bool
-    """True if the server did as it must."""
+    """True if the server gave the expected answer."""
     why: tuple[str, ...] = ()
 
     def __str__(self) -> str:

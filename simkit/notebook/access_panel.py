@@ -1,4 +1,4 @@
-"""A panel for notebooks: who can do something, and who could after changes that are tried on forks."""
+"""A panel for notebooks: the subjects that can do something, now and after changes on forks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
 OFFERED: Final = 200
-"""The number of words that a field offers; any other can be typed."""
+"""The number of words that a field suggests; any other can be typed."""
 _RESOURCES: Final = (
     *("secrets", "pods", "pods/exec", "pods/log", "serviceaccounts/token", "configmaps", "deployments", "nodes"),
     *("nodes/proxy", "clusterrolebindings", "rolebindings", "clusterroles", "roles", "users", "groups"),
@@ -29,7 +29,7 @@ _NAMESPACES: Final = GroupResource("", "namespaces")
 
 
 class Panel(widgets.VBox):  # type: ignore[misc]
-    """Asks a cluster who may do something, tries changes on forks of it, and shows what they change.
+    """A panel that asks a cluster who may do something, makes changes on forks of it, and shows their effect.
 
     Mistakes are told in the panel, not raised; the cluster stays as it is.
 
@@ -106,7 +106,7 @@ class Panel(widgets.VBox):  # type: ignore[misc]
         self._guarded(self._answer)
 
     def _tried(self, change: Callable[[], None]) -> None:
-        """Make a change, and show the question's answer and the effect anew."""
+        """Make a change, and show the answer and the effect again."""
         self.told.value = ""
         if self._guarded(change):
             self._show_steps()
@@ -115,7 +115,7 @@ class Panel(widgets.VBox):  # type: ignore[misc]
                 self._guarded(self._answer)
 
     def _guarded(self, act: Callable[[], None]) -> bool:
-        """True if it went well; if not, the panel tells why."""
+        """True if it succeeded; otherwise the panel shows the error."""
         try:
             act()
         except (SimkitError, StatusError, PlainError) as wrong:
@@ -158,7 +158,7 @@ def _namespaces(snapshot: Snapshot) -> tuple[str, ...]:
 
 
 def _bindings(rows: pd.DataFrame) -> tuple[str, ...]:
-    """The first bindings of an answer, as the panel reads them."""
+    """The first bindings of an answer, in the panel's form."""
     there = rows[(rows["binding_kind"] != "") & (rows.get("change", "") != "gone")]
     found: dict[str, None] = {}
     for kind, name, scope in zip(there["binding_kind"], there["binding"], there["scope"]):
@@ -169,5 +169,5 @@ def _bindings(rows: pd.DataFrame) -> tuple[str, ...]:
 
 
 def panel(cluster: Cluster, *, page: int = PAGE) -> Panel:
-    """The panel over a cluster: what to put last in a cell."""
+    """The panel of a cluster, for the last line of a cell."""
     return Panel(cluster, page=page)

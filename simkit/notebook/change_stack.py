@@ -1,4 +1,4 @@
-"""Changes tried one after the other on forks of a cluster, each of which can be taken back."""
+"""A stack of changes on forks of a cluster, each of which can be undone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
 
 
 class ChangeStack:
-    """A cluster and the changes tried on it. The cluster itself stays as it is.
+    """A cluster and the changes made on forks of it. The cluster itself does not change.
 
     Examples
     --------
@@ -45,11 +45,11 @@ class ChangeStack:
 
     @property
     def current(self) -> Cluster:
-        """The fork with all changes; without any, the cluster itself."""
+        """The fork with all changes; the cluster itself if there are none."""
         return self._tried[-1][1] if self._tried else self.origin
 
     def without(self, binding: str) -> None:
-        """Take a binding away, named as tables name it: ``RoleBinding dev/readers``, ``ClusterRoleBinding admins``.
+        """Delete a binding, named as in tables: ``RoleBinding dev/readers``, ``ClusterRoleBinding admins``.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class ChangeStack:
         self._keep(f"without {binding.strip()}", fork)
 
     def apply(self, manifests: str) -> None:
-        """Apply manifests. Raises SimkitError for what cannot be read and StatusError for what the server refuses."""
+        """Apply manifests. Raises SimkitError if they cannot be read, StatusError if the server refuses them."""
         fork = self.current.fork()
         stored = fork.apply(manifests) if manifests.strip() else []
         if not stored:
@@ -75,11 +75,11 @@ class ChangeStack:
         self._keep(f"with {first}{more}", fork)
 
     def undo(self) -> None:
-        """Take the last change back; nothing where there is none."""
+        """Undo the last change, if there is one."""
         self._tried = self._tried[:-1]
 
     def clear(self) -> None:
-        """Take all changes back."""
+        """Undo all changes."""
         self._tried = []
 
     def _keep(self, text: str, fork: Cluster) -> None:
@@ -87,7 +87,7 @@ class ChangeStack:
         self._tried.append((text, fork))
 
     def who_can(self, *words: Any, **more: Any) -> pd.DataFrame:
-        """The rows of ``who_can`` with the changes, and those that are gone; after changes with a column ``change``.
+        """The rows of ``who_can`` after the changes, with lost rows; after changes with a column ``change``.
 
         ``change`` is ``new`` for a grant that was not there before, ``gone`` for one that no longer is, else empty.
         """
@@ -103,7 +103,7 @@ class ChangeStack:
         return table(rows, ("change", *columns))
 
     def effect(self) -> pd.DataFrame:
-        """Returns the access gained and lost by all changes together: see ``simkit.analysis.access.compare``."""
+        """The access gained and lost by all changes together: see ``simkit.analysis.access.compare``."""
         return compare(self.origin.snapshot(), self.current.snapshot())
 
 

@@ -1,4 +1,4 @@
-"""Exercises for teaching: a reader's answer is carried out on a fork, tried as the subjects, and explained."""
+"""Exercises for teaching: an answer is carried out on a fork, checked with the subjects' requests, and explained."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["Exercise", "Guess", "Note", "Verdict", "must", "must_not"]
 
 Answer = str | Mapping[str, Any] | Sequence[Any] | Callable[["Cluster"], object]
-"""Manifests, as text or objects, or a function that changes the cluster which it is given."""
+"""Manifests, as text or objects, or a function that changes a given cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One thing that was looked at: whether it is right, what it is, and what explains it where it is not."""
+    """One checked point: whether it is right, its name, and an explanation if it is not."""
 
     right: bool
     text: str
@@ -75,7 +75,7 @@ def _html(note: Note) -> str:
 
 @dataclass(frozen=True)
 class Exercise:
-    """A task over a cluster, and the requests that tell whether it is done.
+    """A task over a cluster, with the checks of its result.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Exercise:
     exact: bool = field(default=False, repr=False)
 
     def check(self, answer: Answer) -> Verdict:
-        """The verdict on an answer. What the server refuses or cannot read is part of it and not raised."""
+        """The verdict on an answer. Answers that are refused or cannot be read fail, and raise nothing."""
         trial = self.cluster.fork()
         try:
             _carry_out(answer, trial)
@@ -122,7 +122,7 @@ class Exercise:
         return Verdict(tuple(notes))
 
     def _beyond(self, trial: Cluster) -> Note:
-        """Whether the subjects gained no more than they must."""
+        """The note whether the subjects gained no more than they must."""
         wanted = {_permission(attempt, trial) for attempt in self.attempts if attempt.allowed}
         named = {parse_subject(attempt.subject) for attempt in self.attempts}
         extra = []
@@ -158,7 +158,7 @@ def _tried(attempt: AccessCheck, trial: Cluster) -> Note:
 
 
 def _permission(attempt: AccessCheck, trial: Cluster) -> tuple[Subject, str, str, str, str, str]:
-    """The permission of an attempt as a row of ``compare`` has it."""
+    """The permission of a check as a row of ``compare``."""
     word, slash, subresource = attempt.resource.partition("/")
     known = trial.engine.catalogue.lookup(word)
     resource = known.resource + slash + subresource
@@ -168,7 +168,7 @@ def _permission(attempt: AccessCheck, trial: Cluster) -> tuple[Subject, str, str
 
 @dataclass(frozen=True)
 class Guess:
-    """A question with a set of words for an answer, which the cluster itself gives.
+    """A question whose answer is a set of words, which the cluster itself gives.
 
     Examples
     --------
@@ -187,11 +187,11 @@ class Guess:
     cluster: Cluster = field(repr=False)
     task: str
     ask: Callable[[Cluster], Iterable[str]] = field(repr=False)
-    """Gives the right answer, by asking a fork of the cluster."""
+    """A function that gives the right answer from a fork of the cluster."""
     reveal: bool = field(default=False, repr=False)
-    """True if to name what is missing."""
+    """True if missing words are named."""
     explain: Callable[[Cluster, str], str] | None = field(default=None, repr=False)
-    """Says why one word is, or is not, among the answers."""
+    """A function that explains why one word is, or is not, among the answers."""
 
     def check(self, answer: str | Iterable[str]) -> Verdict:
         """The verdict on a set of words."""

@@ -1,4 +1,4 @@
-"""A table of any length for notebooks, of which the browser gets one page at a time."""
+"""A table of any length for notebooks; the browser gets one page at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import ipywidgets as widgets
 import pandas as pd
 
 PAGE: Final = 50
-"""Rows that are shown at a time; however many there are, no more are sent to the browser."""
+"""Rows per page; the browser gets no more at a time."""
 _CELL: Final = 120
 """Characters of a cell that are shown."""
 _MARKS: Final = {"new": "sk-more", "gained": "sk-more", "gone": "sk-less", "lost": "sk-less"}
@@ -25,7 +25,7 @@ _STYLE: Final = """<style>
 
 
 class Pages(widgets.VBox):  # type: ignore[misc]
-    """A table of which one page is shown, narrowed by words that its rows must hold.
+    """A table of which one page is shown, filtered by words that its rows must contain.
 
     Rows whose column ``change`` says gained, lost, new or gone are coloured.
 
@@ -54,14 +54,14 @@ class Pages(widgets.VBox):  # type: ignore[misc]
         self.show(pd.DataFrame() if rows is None else rows)
 
     def show(self, rows: pd.DataFrame) -> None:
-        """Put other rows into the table, at the first page."""
+        """Replace the rows of the table, and show the first page."""
         self._all = rows
         self._texts: pd.Series[str] | None = None
         self._narrow()
 
     @property
     def rows(self) -> pd.DataFrame:
-        """The rows that the filter leaves, of all pages."""
+        """The rows that pass the filter, of all pages."""
         return self._rows
 
     def _turn(self, step: int) -> None:

@@ -1,4 +1,4 @@
-"""Least privilege out of audit logs: what is used, what is not, and roles that allow just the former."""
+"""Least privilege from audit logs: permissions in use, unused ones, and roles that allow only the former."""
 
 from simkit.analysis.least_privilege.audit_events import read_access_requests
 from simkit.analysis.least_privilege.change import Change

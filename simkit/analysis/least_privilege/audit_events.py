@@ -1,4 +1,4 @@
-"""Permissions that the events of an audit log asked for."""
+"""The permissions that the requests in an audit log needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMELESS: Final = ("create", "deletecollection")
 
 
 def read_access_requests(log: AuditLog) -> Iterator[AccessRequest]:
-    """What a log says was asked for, one use per event that was decided.
+    """The access requests in a log, one per event with a decision.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def read_access_requests(log: AuditLog) -> Iterator[AccessRequest]:
 
 
 def access_requests_of(event: Object) -> Iterator[AccessRequest]:
-    """What an event asked for: as whom it was answered, and to be allowed to act as them."""
+    """The access requests of an event: of the identity it was answered as, and of its impersonation."""
     code = (event.get("responseStatus") or {}).get("code")
     decision = (event.get("annotations") or {}).get(DECISION)
     if code == 401 or not event.get("verb"):
@@ -72,7 +72,7 @@ def _identity(user: Mapping[str, Any]) -> Identity:
 
 
 def _impersonations(impersonated: Mapping[str, Any]) -> Iterator[Action]:
-    """What acting as somebody takes. The groups that the server adds by itself need no permission."""
+    """The permissions that an impersonation needs. Groups that the server adds by itself need none."""
     account = split_service_account(impersonated.get("username") or "")
     if account:
         yield Action("impersonate", "", "serviceaccounts", "", account[0], account[1])
@@ -91,7 +91,7 @@ def _impersonations(impersonated: Mapping[str, Any]) -> Iterator[Action]:
 
 
 def action_of(event: Object) -> Action | None:
-    """What was asked of the authorizer, out of an event; None for an event that does not say."""
+    """The request of an event as the authorizer saw it; None for an event without the necessary fields."""
     verb, reference = str(event["verb"]), event.get("objectRef") or {}
     path, _, query = str(event.get("requestURI") or "").partition("?")
     if not reference.get("resource"):
@@ -106,7 +106,7 @@ def action_of(event: Object) -> Action | None:
 
 
 def _selected(query: str) -> str:
-    """The one name that a field selector asks for."""
+    """The single name that a field selector selects."""
     for selector in parse_qs(query).get("fieldSelector", ()):
         for part in selector.split(","):
             key, _, value = part.replace("==", "=").partition("=")

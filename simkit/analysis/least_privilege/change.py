@@ -11,7 +11,7 @@ from simkit.meta.names import Key
 
 @dataclass(frozen=True)
 class Change:
-    """An object to write, or (None) to delete."""
+    """An object to write or, if None, to delete."""
 
     key: Key
     obj: Mapping[str, Any] | None

@@ -1,4 +1,4 @@
-"""How much rules allow, as a number: single permissions, each counted in every namespace where it is held."""
+"""The number of single permissions in rules, counted in every namespace in which they hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simkit.snapshot.protocol import Snapshot
 
 
 class PermissionCounter:
-    """Counts permissions: a wildcard is as many as there are things that it stands for."""
+    """Counts permissions: a wildcard counts as the number of things that it stands for."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._catalogue = catalogue_of(snapshot)
@@ -37,14 +37,14 @@ class PermissionCounter:
         return max(found, 1)
 
     def _in_namespaces(self, piece: Rule) -> bool:
-        """True if what a piece names lives in namespaces; what the catalogue does not know does."""
+        """True if a rule names namespaced resources; unknown resources count as namespaced."""
         plural = piece.resources[0].partition("/")[0]
         known = [one for one in self._catalogue.resources(piece.api_groups[0]) if one.resource == plural]
         return not known or known[0].namespaced
 
 
 def _meant(piece: Rule, catalogue: Catalogue) -> Iterator[tuple[int, bool]]:
-    """The number of verbs of each resource and subresource that a piece is about, and whether it has namespaces."""
+    """For each resource and subresource of a rule: the number of verbs, and whether it is namespaced."""
     seen: set[tuple[str, str]] = set()
     for resource in catalogue.resources():
         if not group_matches(piece, resource.group) or (resource.group, resource.resource) in seen:

@@ -1,4 +1,4 @@
-"""Least privilege: roles and bindings that allow what a log shows in use, instead of those that are there."""
+"""Least privilege: roles and bindings that allow only what a log shows in use, in place of the present ones."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ COLUMNS: Final = ("subject", "before", "after", "roles", "reused", "new")
 API_VERSION: Final = f"{RBAC_GROUP}/v1"
 PREFIX: Final = "least-privilege"
 OF_THE_SERVER: Final = ("system:",)
-"""Users and groups whose access the server itself looks after."""
+"""Users and groups whose access the server manages."""
 
 
 @dataclass(frozen=True)
 class Proposal(Result):
-    """What to write instead of what is there, for some subjects.
+    """Roles and bindings in place of the present ones, for some subjects.
 
     ``rules`` gives each subject's rules by namespace, the empty one for the whole cluster; ``reused`` the existing
     roles among them.
@@ -68,7 +68,7 @@ class Proposal(Result):
     reused: Mapping[Subject, tuple[Key, ...]] = field(repr=False)
     changes: tuple[Change, ...] = field(repr=False)
     sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
-    """Where it is verified unless another place is said."""
+    """The sandbox that verifies it by default."""
 
     def __len__(self) -> int:
         return len(self.subjects)
@@ -89,7 +89,7 @@ class Proposal(Result):
         return table(rows, COLUMNS)
 
     def unused(self) -> pd.DataFrame:
-        """What is granted and not used: see ``unused_grants``."""
+        """The grants that are not used: see ``unused_grants``."""
         return unused_grants(self.snapshot, self.usage)
 
     def manifests(self) -> list[Object]:
@@ -97,7 +97,7 @@ class Proposal(Result):
         return [change.obj for change in self.changes if change.obj is not None]
 
     def deletions(self) -> list[Key]:
-        """The bindings that nobody needs any more."""
+        """The bindings that are no longer needed."""
         return [change.key for change in self.changes if change.obj is None]
 
     def yaml(self) -> str:
@@ -110,7 +110,7 @@ class Proposal(Result):
         return "\n".join(lines) + ("\n---\n" if lines else "") + text
 
     def verify(self, sandbox: Sandbox | None = None) -> Replay:
-        """Apply it on a fork and ask again for all that the log shows: see ``replay``."""
+        """Apply it on a fork and repeat the requests of the log: see ``replay``."""
         where = sandbox or self.sandbox
         if where is None:
             raise SimkitError("a proposal is verified on a cluster: proposal.verify(simkit.load(...))")
@@ -199,7 +199,7 @@ def _is_plain(subject: Subject) -> bool:
 
 
 class _Plan:
-    """Roles and bindings as they come together, subject by subject."""
+    """The roles and bindings planned so far, subject by subject."""
 
     def __init__(self, snapshot: Snapshot, used: Usage, *, names: Names, reuse: bool) -> None:
         self._snapshot, self._used, self._names, self._reuse = snapshot, used, names, reuse
@@ -208,7 +208,7 @@ class _Plan:
         self.reused: dict[Subject, tuple[Key, ...]] = {}
         self._made: list[Change] = []
         self._kept: set[tuple[Key, Subject]] = set()
-        """Bindings that go on naming a subject."""
+        """Bindings that keep a subject."""
         self._by_resources = self._roles_by_mentions()
 
     def _roles_by_mentions(self) -> dict[frozenset[str], list[tuple[Key, tuple[Rule, ...]]]]:
@@ -222,7 +222,7 @@ class _Plan:
         return found
 
     def add(self, subject: Subject) -> None:
-        """Plan the roles of one subject: those it has and uses in full, and one for each set of rules besides."""
+        """Plan the roles of one subject: those that it has and uses in full, and one for each set of other rules."""
         actions = self._used.by_subject.get(subject, Counter())
         by_place: dict[str, dict[Action, int]] = defaultdict(dict)
         for action, times in actions.items():
@@ -242,7 +242,7 @@ class _Plan:
     def _in_full_use(
         self, subject: Subject, place: str, actions: Mapping[Action, int]
     ) -> tuple[list[Rule], dict[Action, int]]:
-        """The rules of the roles that a subject has in a place and uses in full, and what it does besides."""
+        """The rules of the roles that a subject uses in full in a namespace, and its other actions."""
         wanted = [minimal_rules(actions, names=names) for names in (self._names, "never")]
         kept: list[Rule] = []
         rest = dict(actions)
@@ -275,7 +275,7 @@ class _Plan:
             self._bind(subject, role, place)
 
     def _existing(self, rules: tuple[Rule, ...], loose: tuple[Rule, ...], places: Sequence[str]) -> Key | None:
-        """A role that allows just what is wanted, with the names or for all names."""
+        """A role that allows exactly the wanted rules, with the names or for all names."""
         for wanted in dict.fromkeys((rules, loose)):
             for key, have in self._by_resources.get(_mentions(wanted), ()):
                 fits_place = not key.namespace or list(places) == [key.namespace]
@@ -304,7 +304,7 @@ class _Plan:
         self._made.append(Change(key, _object(kind, key, content)))
 
     def changes(self, subjects: Iterable[Subject]) -> tuple[Change, ...]:
-        """What is made, then what is taken away: nobody is without access in between."""
+        """The changes: creations before deletions, so that nobody is without access in between."""
         gone, kept = set(subjects), default_bindings(self._snapshot)
         taken = []
         for binding in sorted(self._index.bindings(), key=lambda one: one.key):
@@ -323,7 +323,7 @@ def _allowed(action: Action, rules: Iterable[Rule]) -> bool:
 
 
 def without(snapshot: Snapshot, binding: Binding, leaving: Iterable[Subject]) -> Change:
-    """A binding without some of its subjects; its deletion where none is left."""
+    """A binding without some of its subjects; its deletion if none is left."""
     obj = snapshot.get(binding.key.resource, binding.key.name, binding.key.namespace) or {}
     gone = set(leaving)
     stays = [
@@ -339,7 +339,7 @@ def without(snapshot: Snapshot, binding: Binding, leaving: Iterable[Subject]) ->
 
 
 def granting_changes(subject: Subject, rules: Mapping[str, tuple[Rule, ...]], name: str) -> list[Change]:
-    """New roles with these rules, by namespace (empty: in the cluster), and bindings of them to a subject."""
+    """New roles with these rules, by namespace (empty: cluster-wide), and their bindings to a subject."""
     made = []
     for place, some in rules.items():
         role, binding = (ROLES, ROLE_BINDINGS) if place else (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS)

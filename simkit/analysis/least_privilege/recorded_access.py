@@ -1,4 +1,4 @@
-"""One thing that somebody asked for, as the authorizer saw it."""
+"""Recorded access requests, as the authorizer saw them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simkit.meta.identity import Identity
 
 
 class Action(NamedTuple):
-    """A verb on a resource, a subresource, one object of them, or on a path that is no resource."""
+    """A verb on a resource, a subresource, one object of them, or on a non-resource URL."""
 
     verb: str
     api_group: str = ""
@@ -27,14 +27,14 @@ class Action(NamedTuple):
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
     def ask(self, identity: Identity) -> Attributes:
-        """The question to the authorizer."""
+        """The attributes for the authorizer."""
         if self.url:
             return Attributes(identity, self.verb, path=self.url, is_resource=False)
         what = (self.api_group, "", self.resource, self.subresource, self.namespace, self.name)
         return Attributes(identity, self.verb, *what)
 
     def rule(self, *, named: bool = True) -> Rule:
-        """The rule that allows just this."""
+        """The rule that allows exactly this action."""
         if self.url:
             return Rule((self.verb,), paths=(self.url,))
         names = (self.name,) if named and self.name else ()
@@ -53,7 +53,7 @@ class Action(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AccessRequest:
-    """That somebody asked for something, and whether it was allowed."""
+    """An action of an identity, and the recorded decision."""
 
     identity: Identity
     action: Action

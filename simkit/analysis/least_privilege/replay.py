@@ -1,4 +1,4 @@
-"""A log asked again on a fork where a proposal was applied: all that was allowed still is, and the rest is not."""
+"""Replay of a log on a fork with a proposal applied: used access remains, unused access is gone."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from simkit.snapshot.protocol import Sandbox, Snapshot
 REVIEWS: Final = f"/apis/{AUTHORIZATION_GROUP}/v1/subjectaccessreviews"
 COLUMNS: Final = ("outcome", "user", "action", "before", "after")
 _FIELDS: Final = {"api_group": "group"}
-"""Names of an action that a SubjectAccessReview spells otherwise."""
+"""Names of an action's fields that differ in a SubjectAccessReview."""
 SAMPLED: Final = 40
-"""How many of the permissions that a subject loses are asked for."""
+"""The number of lost permissions of a subject that are checked."""
 
 
 class Verifiable(Protocol):
-    """What of a proposal is replayed: the usage it stands on, the rules it leaves to each subject, and its changes."""
+    """The parts of a proposal that are replayed: its usage, the rules left to each subject, and its changes."""
 
     @property
     def snapshot(self) -> Snapshot: ...
@@ -51,7 +51,7 @@ class Verifiable(Protocol):
 
 @dataclass(frozen=True)
 class Replay(Evidence):
-    """What a log is answered after a change. True in a condition if nothing in use was lost and no refusal lifted.
+    """The decisions on a log after a change. True in a condition if no used access is lost and no refusal is lifted.
 
     ``broken`` was allowed and is not any more; ``opened`` was denied and is allowed now; ``left`` should have been
     taken away and is allowed still, by other ways.
@@ -67,7 +67,7 @@ class Replay(Evidence):
         return not (self.broken or self.opened)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per answer that is not as it should be: outcome, user, action, before, after."""
+        """One row per unexpected decision: outcome, user, action, before, after."""
         rows = [("broken", identity.user, str(action), True, False) for identity, action in self.broken]
         rows += [("opened", identity.user, str(action), False, True) for identity, action in self.opened]
         rows += [
@@ -93,7 +93,7 @@ class Replay(Evidence):
 
 
 def replay(proposal: Verifiable, sandbox: Sandbox) -> Replay:
-    """Apply a proposal on a fork through the handler chain, and ask the authorizer again for all that the log shows.
+    """Apply a proposal on a fork through the handler chain, and check every access request of the log again.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def replay(proposal: Verifiable, sandbox: Sandbox) -> Replay:
 
 
 def apply(sandbox: Sandbox, changes: Iterable[Change]) -> None:
-    """Write and delete objects as an administrator. Raises SimkitError where one is refused."""
+    """Write and delete objects as an administrator. Raises SimkitError if one is refused."""
     for change in changes:
         key = change.key
         scope = f"/namespaces/{key.namespace}" if key.namespace else ""
@@ -136,7 +136,7 @@ def apply(sandbox: Sandbox, changes: Iterable[Change]) -> None:
 
 
 def may(sandbox: Sandbox, identity: Identity, action: Action) -> bool:
-    """What the authorizer of a cluster says."""
+    """True if the authorizer of a cluster allows it."""
     spec: dict[str, Any] = {"user": identity.user, "groups": list(identity.groups)}
     if action.url:
         spec["nonResourceAttributes"] = {"path": action.url, "verb": action.verb}
@@ -150,7 +150,7 @@ def may(sandbox: Sandbox, identity: Identity, action: Action) -> bool:
 
 
 def _taken_away(proposal: Verifiable) -> Iterator[tuple[Identity, Action]]:
-    """Some of the permissions that the subjects have and shall not have any more."""
+    """Some of the permissions that the subjects have and should lose."""
     index = index_of(proposal.snapshot)
     for subject in proposal.subjects:
         found = 0

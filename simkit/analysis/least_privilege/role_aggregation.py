@@ -1,4 +1,4 @@
-"""What the aggregation controller does after a change, done in its name."""
+"""The aggregation controller's work after a change, done in its name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MERGE: Final = "application/merge-patch+json"
 
 
 def aggregate_roles(sandbox: Sandbox) -> Iterator[tuple[str, Response, str]]:
-    """Each write that fills an aggregated role anew: its path, the answer, and who made it.
+    """The writes that fill aggregated roles: path, response, and author.
 
     Just this controller's work is done, and no other's: the rest of the cluster stays as it is. Where its account may
     not write, as in a cluster without the default roles, an administrator does it instead.

@@ -1,4 +1,4 @@
-"""The smallest rules that allow what was used."""
+"""The smallest rules that allow some actions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from simkit.logic.rbac.rule import Rule
 
 Names = Literal["repeated", "always", "never"]
 FEW: Final = 5
-"""So many names at most are written into a rule."""
+"""The most names that are written into a rule."""
 SPECIAL_VERBS: Final = ("impersonate", "bind", "escalate", "use", "approve", "sign")
-"""Verbs that are worth little without a name, and dangerous with all."""
+"""Verbs that are dangerous without a limit to names."""
 NAMED_VERBS: Final = ("get", "update", "patch", "delete", "list", "watch", *SPECIAL_VERBS)
 
 
 def minimal_rules(actions: Mapping[Action, int], *, names: Names = "repeated") -> tuple[Rule, ...]:
-    """The fewest rules that allow these actions, wherever they happened, and nothing else of that kind.
+    """The fewest rules that allow these actions and nothing else of their kind.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def minimal_rules(actions: Mapping[Action, int], *, names: Names = "repeated") -
 
 
 def _named(verb: str, seen: Counter[str], resource: str, names: Names) -> tuple[str, ...]:
-    """The names to write into the rule; none for all objects."""
+    """The names for the rule; empty for all objects."""
     if "" in seen or names == "never" or not (verb in NAMED_VERBS or "/" in resource):
         return ()
     if names == "repeated" and (len(seen) > FEW or min(seen.values()) < 2) and verb not in SPECIAL_VERBS:
@@ -57,7 +57,7 @@ def _named(verb: str, seen: Counter[str], resource: str, names: Names) -> tuple[
 
 
 def _resource_rules(wanted: Mapping[tuple[str, str, tuple[str, ...]], set[str]]) -> list[Rule]:
-    """Rules with the same verbs, group and names put together."""
+    """Rules merged if they have the same verbs, group and names."""
     merged: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = defaultdict(list)
     for (group, resource, named), verbs in wanted.items():
         free = wanted.get((group, resource, ()), set()) if named else set()

@@ -1,4 +1,4 @@
-"""Grants that a log does not show in use, and rules that are wider than what is used."""
+"""Grants that a log does not show in use, and rules that are wider than the use."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Marks = Mapping[tuple[Key, Subject, int], Counter[Action]]
 
 
 def unused_grants(snapshot: Snapshot, used: Usage) -> pd.DataFrame:
-    """What the bindings of a snapshot grant and a log does not show in use.
+    """The permissions that the bindings of a snapshot grant and a log does not show in use.
 
     Parameters
     ----------
@@ -116,6 +116,6 @@ def _of_action(action: Action) -> str:
 
 
 def _within(action: Action, shown: str, rule: Rule) -> bool:
-    """True if an action is an instance of a single permission as it is shown."""
+    """True if an action is an instance of a single permission in text form."""
     question = question_of(action)
     return any(_of_piece(piece) == shown and question.allowed_by(piece) for piece in breakdown(rule))

@@ -29,7 +29,7 @@ COLUMNS: Final = ("subject", "action", "namespace", "times")
 
 @dataclass(frozen=True)
 class Usage(Result):
-    """What was asked for, and which bound subject's access each allowed request used.
+    """The access requests of a log, each with the bound subject whose grant allowed it.
 
     ``by_subject`` leaves out what the server's default bindings allow: they stay. ``ungranted`` was allowed in the log,
     and no binding of the snapshot allows it.
@@ -62,7 +62,7 @@ class Usage(Result):
 
 
 def usage(snapshot: Snapshot, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage:
-    """What a log shows in use, by the subjects that bindings of the snapshot name.
+    """The access that a log shows in use, by the subjects that bindings of the snapshot name.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _uses(log: AuditLog | Iterable[AccessRequest]) -> Iterator[AccessRequest]:
 def _checked_besides(
     snapshot: Snapshot, identity: Identity, action: Action, body: Mapping[str, object]
 ) -> Iterator[Action]:
-    """What else the server asks about a write: to bind a role, to put rules into one, to approve for a signer."""
+    """Further checks of the server for a write: to bind a role, to escalate one, to approve for a signer."""
     index, more = index_of(snapshot), None
     if action.api_group == RBAC_GROUP and action.resource in ("rolebindings", "clusterrolebindings"):
         reference = body.get("roleRef")
@@ -155,7 +155,7 @@ def _attributed(
 
 
 def granting(snapshot: Snapshot, identity: Identity, action: Action) -> Iterator[tuple[Grant, int]]:
-    """Every grant by which somebody is allowed something, with the rule that allows it."""
+    """Every grant that allows an action, with its rule."""
     question = question_of(action)
     for grant in index_of(snapshot).grants(identity):
         if question.reaches(grant.namespace):
@@ -166,7 +166,7 @@ def granting(snapshot: Snapshot, identity: Identity, action: Action) -> Iterator
 
 
 def question_of(action: Action) -> Question:
-    """The action without its actor. A namespace itself is asked for under its own name."""
+    """The question of an action, without its user. A namespace itself is asked for under its own name."""
     if action.url:
         return Question(action.verb, path=action.url)
     where = action.namespace
@@ -174,7 +174,7 @@ def question_of(action: Action) -> Question:
 
 
 def default_bindings(snapshot: Snapshot) -> frozenset[Key]:
-    """The bindings that the server itself makes and keeps."""
+    """The bindings that the server creates and maintains."""
     return frozenset(
         key_of(obj, resource)
         for resource in (CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS)

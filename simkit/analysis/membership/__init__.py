@@ -1,4 +1,4 @@
-"""Who is in which group, read from where it is known: the table that ``members=`` takes everywhere."""
+"""Group memberships from various sources: the table that every ``members=`` takes."""
 
 from simkit.analysis.membership.cluster import members_of_audit_log, members_of_snapshot
 from simkit.analysis.membership.credentials import members_of_certificates, members_of_tokens

@@ -1,4 +1,4 @@
-"""Groups that a cluster shows: in its own objects, and in what its audit log says of those who came."""
+"""Group memberships from a cluster's objects and from the users in its audit log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simkit.meta.objects import Object, at, name_of
 from simkit.snapshot.protocol import Snapshot
 
 _MAPPINGS: Final = "aws-auth"
-"""The config map in which one provider says who of its users is whom in the cluster."""
+"""The config map in which one provider maps its users to users of the cluster."""
 _CONFIG_MAPS: Final = GroupResource("", "configmaps")
 _REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningrequests")
 _GROUPS: Final = GroupResource("user.openshift.io", "groups")
@@ -23,7 +23,7 @@ _IMPLIED: Final = ("system:authenticated", "system:unauthenticated", "system:ser
 
 
 def members_of_audit_log(log: AuditLog) -> MembershipTable:
-    """Who was in which group by an audit log: of users, and of those who were impersonated.
+    """The members of groups according to an audit log: users, and impersonated users.
 
     Groups that the server adds by itself are left out.
     """
@@ -39,7 +39,7 @@ def _of_event(event: Object) -> Iterator[Pair]:
 
 
 def members_of_snapshot(snapshot: Snapshot) -> MembershipTable:
-    """Who is in which group by objects of the cluster, as far as they were captured.
+    """The members of groups according to captured objects of the cluster.
 
     These are: requests for certificates, which tell the groups of who asked; the config map ``aws-auth`` (of a dump
     with the values of config maps); and the groups that OpenShift keeps.

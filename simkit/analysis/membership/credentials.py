@@ -1,4 +1,4 @@
-"""Groups that stand in credentials: in certificates as organizations, in tokens as a claim."""
+"""Group memberships from credentials: organizations of certificates, and a claim of tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----"
 
 
 def members_of_certificates(pem: bytes | str) -> MembershipTable:
-    """Who is in which group by client certificates: the common name is the user, each organization a group.
+    """The members of groups according to client certificates: the common name is the user, each organization a group.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def _of_certificate(certificate: x509.Certificate) -> Iterator[Pair]:
 
 
 def members_of_kubeconfig(config: Mapping[str, Any]) -> MembershipTable:
-    """Who is in which group by the certificates that a kubeconfig holds."""
+    """The members of groups according to the certificates in a kubeconfig."""
     pems = []
     for entry in config.get("users") or ():
         encoded = (entry.get("user") or {}).get("client-certificate-data")
@@ -63,7 +63,7 @@ def members_of_tokens(
     user_prefix: str = "",
     group_prefix: str = "",
 ) -> MembershipTable:
-    """Who is in which group by the claims of identity tokens, which are read and not verified.
+    """The members of groups according to the claims of identity tokens, which are read and not verified.
 
     Parameters
     ----------
@@ -96,5 +96,5 @@ def _claims(token: str) -> Mapping[str, Any]:
 
 
 def _listed(value: Any) -> list[Any]:
-    """The groups of a claim, which may be one text."""
+    """The groups of a claim, which may be a single text."""
     return value if isinstance(value, list) else [value] if value else []

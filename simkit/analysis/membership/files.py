@@ -1,4 +1,4 @@
-"""Files that tell who is in which group, told apart by what is in them."""
+"""Files with group memberships, recognized by their content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from simkit.snapshot.load import load
 def members_of_files(
     paths: str | Path | Iterable[str | Path], *, user_prefix: str = "", group_prefix: str = ""
 ) -> MembershipTable:
-    """Who is in which group by files of any known form.
+    """The members of groups according to files of any known form.
 
     Parameters
     ----------
@@ -96,6 +96,6 @@ def _decoded(text: str) -> Any:
 
 
 def _subject(text: Any) -> str:
-    """A subject of a table, looked at so that a mistake is told at once."""
+    """A subject of a table, parsed so that mistakes are reported at once."""
     parse_subject(str(text))
     return str(text)

@@ -1,4 +1,4 @@
-"""Pairs of users and groups, gathered into a table."""
+"""Pairs of users and groups, collected into a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MembershipTable = Mapping[str, tuple[str, ...]]
 
 
 def membership_table(pairs: Iterable[Pair], *, user_prefix: str = "", group_prefix: str = "") -> MembershipTable:
-    """The table of some pairs, in their order, names with the prefixes that the server puts before them.
+    """The table of some pairs, in their order, with the prefixes that the server adds to names.
 
     Examples
     --------

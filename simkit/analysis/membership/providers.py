@@ -17,7 +17,7 @@ _NAME: Final = re.compile(r"^(?:cn|uid|ou)=((?:[^,\\]|\\.)+)", re.IGNORECASE)
 
 
 def members_of_export(content: Any, *, user_prefix: str = "", group_prefix: str = "") -> MembershipTable:
-    """Who is in which group by an export of an identity provider.
+    """The members of groups according to an export of an identity provider.
 
     Parameters
     ----------
@@ -46,7 +46,8 @@ def _of_mapping(content: Mapping[str, Any]) -> Iterable[Pair]:
 
 
 def _of_keycloak(realm: Mapping[str, Any]) -> Iterator[Pair]:
-    """Groups are paths (``/platform/admins``); the server sees them as the mapper does: whole, or the last part."""
+    """Members of groups in a realm. Groups are paths (``/platform/admins``); the server sees the whole path or its
+    last part."""
     for user in realm.get("users") or ():
         for path in user.get("groups") or ():
             yield str(user.get("username") or ""), str(path).rpartition("/")[2]
@@ -103,6 +104,6 @@ def _of_ldif(text: str) -> Iterator[Pair]:
 
 
 def _named(text: str) -> str:
-    """The name in a distinguished name; any other text as it is."""
+    """The name in a distinguished name; any other text unchanged."""
     match = _NAME.match(text)
     return match.group(1) if match else text

@@ -1,4 +1,4 @@
-"""Figures of what the analyses find. They take the tables, not the snapshot, and return matplotlib figures.
+"""Figures of results. The functions take tables, not snapshots, and return matplotlib figures.
 
 Each draws into ``ax`` where axes are given, and else makes a figure of its own; both ways it returns the figure.
 """

@@ -10,7 +10,7 @@ from simkit.analysis.plots.style import BLUE, INK, SEVERITY_COLOURS, SKY, figure
 
 
 def findings_by_severity(findings: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
-    """How many findings each check has, worst severity on top, stacked by severity.
+    """The number of findings of each check, stacked by severity, the worst on top.
 
     Parameters
     ----------

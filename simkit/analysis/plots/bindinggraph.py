@@ -1,4 +1,4 @@
-"""Who is bound to which role, drawn as two columns with a line per binding."""
+"""Bindings as two columns, subjects and roles, with a line per binding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simkit.analysis.plots.style import BLUE, GREY, INK, VERMILION, figure, shor
 from simkit.logic.rbac.binding import GROUP, USER
 
 ROW: Final = 0.145
-"""Inches a row: the least at which the labels do not touch."""
+"""Inches per row: the least at which labels do not touch."""
 ROUNDS: Final = 6
 MARKERS: Final = {USER: "o", GROUP: "s"}
 
@@ -24,7 +24,7 @@ Edge = tuple[Hashable, Hashable, bool]
 
 
 def binding_graph(graph: nx.MultiDiGraph[Any], *, most: int = 500, ax: Axes | None = None) -> Figure:
-    """Subjects at the left, roles at the right, a line for each binding: cluster-wide ones are strong.
+    """Subjects at the left, roles at the right, a line for each binding; cluster-wide bindings have stronger lines.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def binding_graph(graph: nx.MultiDiGraph[Any], *, most: int = 500, ax: Axes | No
 
 
 def _edges(graph: nx.MultiDiGraph[Any]) -> list[Edge]:
-    """Subject, role, and whether the binding is cluster-wide; a pair bound in many namespaces is one edge."""
+    """Subject, role, and True if the binding is cluster-wide; a pair bound in many namespaces is one edge."""
     found: dict[tuple[Hashable, Hashable], bool] = {}
     for binding, data in graph.nodes(data=True):
         if data.get("layer") != "binding":
@@ -72,7 +72,8 @@ def _edges(graph: nx.MultiDiGraph[Any]) -> list[Edge]:
 
 
 def _weightiest(edges: list[Edge], most: int, graph: nx.MultiDiGraph[Any]) -> list[Edge]:
-    """As many edges as have no more than so many ends: cluster-wide ones first, then those of subjects with many."""
+    """As many edges as have at most a number of end points: cluster-wide ones first, then those of subjects with
+    many."""
     roles = Counter(start for start, _, _ in edges)
     texts = {node: str(graph.nodes[node]["text"]) for edge in edges for node in edge[:2]}
     ends: set[Hashable] = set()
@@ -92,7 +93,7 @@ def _ordered(nodes: set[Hashable], graph: nx.MultiDiGraph[Any]) -> list[Hashable
 def _untangled(
     left: list[Hashable], right: list[Hashable], edges: Sequence[Edge]
 ) -> tuple[list[Hashable], list[Hashable]]:
-    """Both columns ordered so that few lines cross: each node goes to the mean of its neighbours, turn by turn."""
+    """Both columns in an order with few crossings: each node moves to the mean of its neighbours, in several rounds."""
     to_right, to_left = defaultdict(list), defaultdict(list)
     for start, end, _ in edges:
         to_right[start].append(end)

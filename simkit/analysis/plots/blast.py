@@ -1,4 +1,4 @@
-"""A blast radius as a picture: rings by hops, arcs by what is reached."""
+"""A blast radius as a picture: rings by hops, arcs by kind."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from simkit.analysis.plots.style import (
 from simkit.analysis.rendering import counted
 
 NAMED: Final = 12
-"""Of how many places of one kind in one ring the names are written; of more only their number."""
+"""The most names of one kind in one ring; of more, only the number is written."""
 APART: Final = 0.2
-"""How far apart two places must be for names to be written beside both."""
+"""The distance of two dots from which both get a name."""
 MIDDLE: Final = 0.6
-"""Added to the radius of each ring, so that the first one is no dot."""
+"""An addition to the radius of each ring, so that the first one is not a dot."""
 GAP: Final = 0.5
 """The angle at the top that is left free for the ring's own label."""
 _KINDS: Final = {
@@ -46,11 +46,11 @@ _KINDS: Final = {
     "secrets": (GREY, "secrets"),
     "impact": (GREY, "kinds of harm"),
 }
-"""The colour and the name of each kind that is drawn, the gravest first. Sets to choose from are left out."""
+"""The colour and the name of each kind, the most serious first. Sets to choose from are left out."""
 
 
 def blast_figure(subject: str, reached: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
-    """What a subject reaches, in rings: the nearer to the middle, the fewer hops.
+    """The reach of a subject in rings: the nearer to the middle, the fewer hops.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ _PAPER: Final = {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor
 
 
 def _ring(axes: Any, radius: float, ring: pd.DataFrame) -> None:
-    """One circle: kinds one after the other, each with its dots, and with names where there are few."""
+    """Draw one ring: kinds one after the other, each with its dots, and with names if there are few."""
     circle = [(radius * math.cos(angle / 50), radius * math.sin(angle / 50)) for angle in range(315)]
     axes.plot(*zip(*circle), color="#DDDDDD", linewidth=0.8, zorder=0)
     place = 0
@@ -101,7 +101,7 @@ def _ring(axes: Any, radius: float, ring: pd.DataFrame) -> None:
 
 
 def _angle(place: int, count: int) -> float:
-    """Clockwise from the right of the top, where the ring's own label stands."""
+    """The angle of a dot: clockwise from the right of the top, where the ring's own label stands."""
     return math.pi / 2 - GAP / 2 - (2 * math.pi - GAP) * (place + 0.5) / count
 
 
@@ -111,7 +111,7 @@ def _points(radius: float, angles: Iterable[float]) -> tuple[list[float], list[f
 
 
 def _write(axes: Any, radius: float, angle: float, text: str) -> None:
-    """A label just outside of a ring."""
+    """Write a label just outside of a ring."""
     x, y = (radius + 0.06) * math.cos(angle), (radius + 0.06) * math.sin(angle)
     side = "left" if math.cos(angle) >= 0 else "right"
     axes.text(x, y, text, fontsize=7, color=INK, ha=side, va="bottom" if y >= 0 else "top", zorder=4)

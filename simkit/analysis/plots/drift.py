@@ -1,4 +1,4 @@
-"""Drift: who gained and who lost how much between two snapshots."""
+"""Access drift between two snapshots: the permissions that each subject gained and lost."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from simkit.analysis.plots.style import BLUE, INK, VERMILION, figure, shortened, title
 
 LABEL_ROOM: Final = 1.12
-"""How much longer than the longest bar the axis is, for the numbers beside the bars."""
+"""The ratio of the axis to the longest bar, which leaves room for the numbers beside the bars."""
 
 
 def access_drift(changes: pd.DataFrame, *, top: int = 30, ax: Axes | None = None) -> Figure:
-    """How many permissions each subject gained (to the right) and lost (to the left), most changed first.
+    """The number of permissions that each subject gained (to the right) and lost (to the left), most changed first.
 
     Whoever gained or lost everything by a wildcard stands on top.
 
@@ -54,7 +54,8 @@ def access_drift(changes: pd.DataFrame, *, top: int = 30, ax: Axes | None = None
 
 
 def _counts(changes: pd.DataFrame) -> pd.DataFrame:
-    """Gained and lost per subject, and whether it was everything: those first, then the most changed."""
+    """The permissions gained and lost per subject, and True if it was full control; those first, then the most
+    changed."""
     everything = (changes["verb"] == "*") & (changes["resource"] == "*") & (changes["api_group"] == "*")
     columns: dict[str, Any] = {}
     for change in ("gained", "lost"):

@@ -1,4 +1,4 @@
-"""A heat map: how many subjects hold which sensitive permission in which namespace."""
+"""A heat map: the number of subjects with each risky permission in each namespace."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from simkit.analysis.access.grant_table import EVERYWHERE
 from simkit.analysis.plots.style import INK, figure, shortened, title
 
 COLOURS = "cividis_r"
-"""Looks the same to colour-blind readers and in grey."""
+"""A colour map that reads the same for colour-blind readers and in grey."""
 
 
 def access_heat_map(matrix: pd.DataFrame, *, top: int = 60, ax: Axes | None = None) -> Figure:
-    """Namespaces by permissions that somebody holds; the darker a field, the more subjects hold it there.
+    """Namespaces by held permissions; the darker a field, the more subjects hold the permission there.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def access_heat_map(matrix: pd.DataFrame, *, top: int = 60, ax: Axes | None = No
 
 
 def _fullest(matrix: pd.DataFrame, top: int) -> pd.DataFrame:
-    """The rows with the largest numbers, as they were in order, and the columns that are not empty in them.
+    """The rows with the largest numbers, in their order, and the columns that are not empty in them.
 
     The row of the whole cluster is always kept.
     """

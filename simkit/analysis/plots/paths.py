@@ -1,4 +1,4 @@
-"""Escalation paths as a picture: places as boxes, from left to right, steps as arrows."""
+"""Escalation paths as a picture: states as boxes from left to right, steps as arrows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from simkit.analysis.escalation.find.path import Path
 
 MOST: Final = 40
-"""How many paths are drawn; more than that nobody can read."""
+"""The most paths that are drawn."""
 APART: Final = 3.0
-"""Inches between the middles of two columns."""
+"""The distance of two columns, in inches."""
 HIGH: Final = 0.42
-"""Inches between two rows."""
+"""The distance of two rows, in inches."""
 NEAR: Final = 0.25
-"""How far along an arrow its label stands: near the start, where arrows have not met yet."""
+"""The position of a label on its arrow: near the start, where arrows have not met yet."""
 LETTER: Final = 0.06
 """The width of a letter in a box, in inches."""
 _COLOURS: Final[Mapping[str, str]] = {
@@ -35,7 +35,7 @@ _COLOURS: Final[Mapping[str, str]] = {
 
 
 def paths_figure(paths: Iterable[Path], *, ax: Axes | None = None) -> Figure:
-    """Where paths lead: one column a step, the starts at the left, arrows with the primitives' ids.
+    """Paths with one column per step: the starts at the left, arrows with the primitives' ids.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _graph(paths: Iterable[Path]) -> Any:
 
 
 def _add(graph: Any, place: str, column: int, colour: str) -> None:
-    """Note a place in the last column that some path has it in."""
+    """Place a state in the last column in which a path has it."""
     if place in graph:
         graph.nodes[place]["column"] = max(graph.nodes[place]["column"], column)
     else:
@@ -103,7 +103,7 @@ def _columns(graph: Any) -> dict[int, list[str]]:
 
 
 def _positions(graph: Any) -> dict[str, tuple[float, float]]:
-    """Places in columns, each column ordered by where its predecessors stand."""
+    """The positions of states: each column is ordered by the positions of their predecessors."""
     positions: dict[str, tuple[float, float]] = {}
     for column, places in sorted(_columns(graph).items()):
         places.sort(key=lambda place: _middle(graph, place, positions))

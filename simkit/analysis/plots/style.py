@@ -1,4 +1,4 @@
-"""Colours and paper of all figures. The palette is Okabe and Ito's, which colour-blind readers can tell apart."""
+"""Colours and paper of all figures. The palette is that of Okabe and Ito, for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ SEVERITY_COLOURS: Final[Mapping[str, str]] = {
 
 
 class NotebookFigure(Figure):
-    """A figure that a notebook shows as a picture, whether or not ``%matplotlib inline`` was said.
+    """A figure that a notebook shows as a picture, with or without ``%matplotlib inline``.
 
     Without that magic, IPython knows no picture of a matplotlib figure and shows its text.
     """
 
     def _repr_png_(self) -> bytes:
-        """The picture, as IPython asks for it; with the magic, its own formatter is asked instead."""
+        """The picture for IPython; with the magic, IPython asks its own formatter instead."""
         picture = io.BytesIO()
         self.savefig(picture, format="png")
         return picture.getvalue()
 
 
 def figure(width: float, height: float, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """The figure of some axes; without any an empty one of a size in inches with its one axes.
+    """The figure of some axes; without axes an empty figure of a size in inches, with one axes.
 
     It is drawn by Agg whatever the session's backend is.
     """
@@ -63,12 +63,12 @@ def figure(width: float, height: float, ax: Axes | None = None) -> tuple[Figure,
 
 
 def title(axes: Axes, text: str) -> None:
-    """Set the figure's heading: what it shows, at the left."""
+    """Set the figure's heading, at the left."""
     axes.set_title(text, loc="left", fontsize=11, color=INK)
 
 
 def shortened(text: str, width: int = 48) -> str:
-    """A label for a figure, cut in its middle, so that both ends can be read.
+    """A label for a figure, shortened in its middle so that both ends can be read.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lanes: the life of each version from its first release to its last, coloured by what may be relied on."""
+"""Lanes: the life of each version from its first release to its last, coloured by stability."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ PHASES: Final[Mapping[str, str]] = {"alpha": SKY, "beta": BLUE, "stable": GREEN,
 
 
 PALE: Final = 0.6
-"""How strong the colour of a version is that stays."""
+"""The strength of the colour of a version that stays."""
 ROOM: Final = 13
-"""How many names of releases fit above."""
+"""The most names of releases above the lanes."""
 LATER: Final = 12
-"""How many releases that are still to come may be named."""
+"""The most future releases that are named."""
 
 
 def timeline(
     lanes: pd.DataFrame, *, heading: str = "", calendar: Calendar | None = None, now: str = "", ax: Axes | None = None
 ) -> Figure:
-    """One lane a version, with the days of releases above and what still uses it at the right.
+    """One lane per version, with release days above and the remaining users at the right.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def timeline(
 
 
 def _legend(lanes: pd.DataFrame, now: str) -> list[Artist]:
-    """What the colours and lines mean, of those that are drawn."""
+    """The legend of the colours and lines that are drawn."""
     handles: list[Artist] = [
         Patch(color=colour, label=phase) for phase, colour in PHASES.items() if phase in set(lanes["phase"])
     ]
@@ -81,7 +81,7 @@ def _legend(lanes: pd.DataFrame, now: str) -> list[Artist]:
 
 
 def _usage(axes: Axes, lanes: pd.DataFrame, places: Mapping[str, int]) -> None:
-    """How many objects and callers each version still has, after its lane."""
+    """Write after each lane the number of objects and callers that the version still has."""
     for lane, rows in lanes.groupby("lane", sort=False):
         counts = {what: rows[what].dropna().max() for what in ("objects", "callers") if rows[what].notna().any()}
         text = ", ".join(f"{int(count)} {what if count > 1 else what[:-1]}" for what, count in counts.items() if count)
@@ -90,7 +90,7 @@ def _usage(axes: Axes, lanes: pd.DataFrame, places: Mapping[str, int]) -> None:
 
 
 def _releases(axes: Axes, calendar: Calendar, now: str) -> None:
-    """Days below, releases above, as many as there is room for."""
+    """Draw days below and releases above, as many as there is room for."""
     locator = AutoDateLocator()  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
@@ -109,5 +109,5 @@ def _releases(axes: Axes, calendar: Calendar, now: str) -> None:
 
 
 def _number(day: object) -> float:
-    """A day as the number that the axis counts in."""
+    """A day as a number on the axis."""
     return float(date2num(day))  # type: ignore[no-untyped-call]

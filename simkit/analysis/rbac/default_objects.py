@@ -1,4 +1,4 @@
-"""Which roles and bindings are the server's own, as it makes them."""
+"""The default roles and bindings that the server creates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def settled_defaults(release: str) -> Mapping[Key, Object]:
 
 
 def unchanged_defaults(snapshot: Snapshot) -> frozenset[Key]:
-    """The keys of those roles and bindings in the snapshot that are as the server made them.
+    """The keys of unchanged default roles and bindings in the snapshot.
 
     A default role whose rules are collected from others counts as changed where they were extended. One that carries
     the label of the defaults, but not their content, is not a default.
@@ -36,7 +36,7 @@ def unchanged_defaults(snapshot: Snapshot) -> frozenset[Key]:
 
 @cache
 def control_plane(release: str) -> frozenset[Subject]:
-    """The service accounts that the server's own bindings name: its controllers run outside of pods."""
+    """The service accounts in default bindings: their controllers run outside of pods."""
     bindings = (Binding.of(key, obj) for key, obj in settled_defaults(release).items() if "roleRef" in obj)
     return frozenset(one for each in bindings for one in each.subjects if one.kind == SERVICE_ACCOUNT)
 

@@ -1,4 +1,4 @@
-"""The access control of a snapshot as a graph, for networkx."""
+"""The RBAC objects of a snapshot as a networkx graph."""
 
 from __future__ import annotations
 

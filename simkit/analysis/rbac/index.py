@@ -1,4 +1,4 @@
-"""The access index of a snapshot, made once, and group membership."""
+"""The access index of a snapshot, computed once, and group membership."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from simkit.snapshot.protocol import Snapshot, Successor
 
 NO_MEMBERS: Final[Members] = {}
 MASTERS_GROUP: Final = Subject(GROUP, MASTERS)
-"""Whose members may do everything, without any binding."""
+"""The group whose members may do everything without a binding."""
 
 _indexes: SnapshotMemo[AccessIndex] = SnapshotMemo()
 _known: SnapshotMemo[tuple[Subject, ...]] = SnapshotMemo()
 
 
 def index_of(snapshot: Snapshot) -> AccessIndex:
-    """The access index of a snapshot, made at the first question and updated after writes to a cluster.
+    """The access index of a snapshot, computed at the first question and updated after writes to a cluster.
 
     Raises IncompleteSnapshot without roles or bindings.
 
@@ -53,7 +53,7 @@ def _whole(snapshot: Snapshot) -> AccessIndex:
 
 
 def _updated(index: AccessIndex, snapshot: Successor) -> AccessIndex:
-    """The index with what was written since the snapshot for which it was made."""
+    """The index updated with the writes since its snapshot."""
     refill = False
     for key, obj in snapshot.written():
         refill = refill or key.resource == CLUSTER_ROLES
@@ -67,7 +67,7 @@ def _updated(index: AccessIndex, snapshot: Successor) -> AccessIndex:
 
 
 def _fill(index: AccessIndex, snapshot: Snapshot) -> None:
-    """Give aggregated roles without rules those that their controller would give them."""
+    """Fill aggregated roles without rules as their controller would."""
     roles = {name_of(role): role for role in snapshot.scan(CLUSTER_ROLES)}
     bare = [name for name, role in roles.items() if is_aggregated(role) and not role.get("rules")]
     if bare:  # manifests, which no controller has filled in yet
@@ -87,7 +87,7 @@ def identity_with_members(
 
 
 def known_subjects(snapshot: Snapshot) -> tuple[Subject, ...]:
-    """Users and service accounts: those that bindings name, and every service account there is."""
+    """Known users and service accounts: those that bindings name, and every existing service account."""
     return _known.of(snapshot, _everybody)
 
 
@@ -119,7 +119,7 @@ def members_of(snapshot: Snapshot, group: str, members: Members = NO_MEMBERS) ->
 
 
 def principals_of(subject: Subject, members: Members = NO_MEMBERS) -> tuple[Subject, ...]:
-    """The subject, and as subjects all groups that it is certainly in."""
+    """The subject, and as subjects all groups that it certainly belongs to."""
     if subject.kind == GROUP:
         return (subject, *(Subject(GROUP, name) for name in implied_groups(subject.name)))
     return (subject, *(Subject(GROUP, name) for name in identity_with_members(subject, members).groups))

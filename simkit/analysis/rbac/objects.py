@@ -1,4 +1,4 @@
-"""The objects of access control as this floor reads them: roles and bindings with their keys."""
+"""RBAC objects: roles and bindings with their keys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS: Final = {
 
 
 def require_captured(snapshot: Snapshot, resources: Iterable[GroupResource] = RBAC) -> None:
-    """Nothing where the snapshot holds all of these resources; IncompleteSnapshot where it does not."""
+    """Raise IncompleteSnapshot if the snapshot lacks one of these resources."""
     missing = set(resources) - set(snapshot.captured())
     if missing:
         raise IncompleteSnapshot(missing)
@@ -58,7 +58,7 @@ def kind_of(key: Key) -> str:
 
 
 def display_name(key: Key) -> str:
-    """A role or binding as a person writes it: ``RoleBinding dev/readers``.
+    """A role or binding as text: ``RoleBinding dev/readers``.
 
     Examples
     --------

@@ -18,10 +18,10 @@ from simkit.meta.identity import (
 )
 
 EVERYONE: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, SERVICE_ACCOUNTS)
-"""Names that stand for everybody, everybody without a credential, or every workload."""
+"""Names of groups that contain everybody, everybody without a credential, or every workload."""
 
 Members = Mapping[str, Iterable[str]]
-"""Who belongs to groups that the cluster does not keep: group name to subjects, as ``parse_subject`` reads them."""
+"""The members of groups that the cluster does not know: group name to subjects, as ``parse_subject`` reads them."""
 
 
 def parse_subject(subject: Subject | str) -> Subject:
@@ -70,7 +70,7 @@ def text_of(subject: Subject) -> str:
 
 
 def normalize_subject(subject: Subject) -> Subject:
-    """The subject, with a service account that is written as a user turned into the service account that it is."""
+    """The subject; a service account that is written as a user becomes a service account."""
     account = split_service_account(subject.name) if subject.kind == USER else None
     return Subject(SERVICE_ACCOUNT, account[1], account[0]) if account else subject
 
@@ -96,7 +96,7 @@ def identity_of(subject: Subject | str, groups: Iterable[str] = ()) -> Identity:
 
 
 def several_groups(groups: Iterable[str]) -> tuple[str, ...]:
-    """Names of groups, as a tuple. Raises SimkitError for a single text, whose letters would be taken for names.
+    """Names of groups as a tuple. Raises SimkitError for a single text, whose letters would count as names.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def several_groups(groups: Iterable[str]) -> tuple[str, ...]:
 
 
 def implied_groups(group: str) -> tuple[str, ...]:
-    """What every member of a group is in besides: all but the nameless are authenticated."""
+    """The groups that every member of a group also belongs to; all but unauthenticated users are authenticated."""
     if group == UNAUTHENTICATED:
         return ()
     if group.startswith(f"{SERVICE_ACCOUNTS}:"):

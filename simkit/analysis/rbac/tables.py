@@ -1,4 +1,4 @@
-"""The access control of a snapshot as tables: subjects, bindings, roles, rules."""
+"""The RBAC objects of a snapshot as tables: subjects, bindings, roles, rules."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ BOOTSTRAP_VALUE: Final = "rbac-defaults"
 
 
 def table(rows: Iterable[tuple[Any, ...]], columns: tuple[str, ...]) -> pd.DataFrame:
-    """A DataFrame that has its columns even where there is no row; severities are an ordered category."""
+    """A DataFrame with the given columns even if it has no rows; severities are an ordered category."""
     made = pd.DataFrame(list(rows), columns=list(columns))
     if "severity" in columns:
         made["severity"] = pd.Categorical(made["severity"], categories=list(SEVERITY_WORDS), ordered=True)
@@ -55,7 +55,7 @@ def table(rows: Iterable[tuple[Any, ...]], columns: tuple[str, ...]) -> pd.DataF
 
 
 def subject_parts(rows: pd.DataFrame, *, column: str = "subject") -> pd.DataFrame:
-    """The subjects of a table taken apart.
+    """The kind, namespace and name of the subjects of a table.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def subject_parts(rows: pd.DataFrame, *, column: str = "subject") -> pd.DataFram
 
 
 def subjects(snapshot: Snapshot) -> pd.DataFrame:
-    """Everybody the snapshot knows of: service accounts, and whoever a binding names.
+    """All known subjects: service accounts, and subjects of bindings.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def _accounts(snapshot: Snapshot) -> Iterable[Any]:
 
 
 def bindings(snapshot: Snapshot) -> pd.DataFrame:
-    """Who is bound to what.
+    """The bindings with their subjects and roles.
 
     Returns
     -------

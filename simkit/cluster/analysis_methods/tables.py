@@ -19,7 +19,7 @@ class TablesMethods(Asked):
     """The objects of access control as tables and as a graph."""
 
     def subjects(self) -> pd.DataFrame:
-        """Everybody the snapshot knows of: service accounts, and whoever a binding names.
+        """All known subjects: service accounts, and subjects of bindings.
 
         Returns
         -------
@@ -46,7 +46,7 @@ class TablesMethods(Asked):
         return subjects(self.snapshot())
 
     def bindings(self) -> pd.DataFrame:
-        """Who is bound to what.
+        """The bindings with their subjects and roles.
 
         Returns
         -------
@@ -158,7 +158,7 @@ class TablesMethods(Asked):
         return access_graph(self.snapshot(), rules=rules)
 
     def members_of_snapshot(self) -> MembershipTable:
-        """Who is in which group by objects of the cluster, as far as they were captured.
+        """The members of groups according to captured objects of the cluster.
 
         These are: requests for certificates, which tell the groups of who asked; the config map ``aws-auth`` (of a dump
         with the values of config maps); and the groups that OpenShift keeps.

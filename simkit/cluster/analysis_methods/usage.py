@@ -25,7 +25,7 @@ class UsageMethods(Asked):
     """What is in use, and what could be taken away."""
 
     def usage(self, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage:
-        """What a log shows in use, by the subjects that bindings of the snapshot name.
+        """The access that a log shows in use, by the subjects that bindings of the snapshot name.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class UsageMethods(Asked):
         return usage(self.snapshot(), audit_log)
 
     def unused_grants(self, used: Usage) -> pd.DataFrame:
-        """What the bindings of a snapshot grant and a log does not show in use.
+        """The permissions that the bindings of a snapshot grant and a log does not show in use.
 
         Parameters
         ----------
