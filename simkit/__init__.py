@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simkit import analysis, notebook, testing
     from simkit.analysis.admission.cel import cel
     from simkit.cluster.cluster import Cluster
     from simkit.cluster.loading import demo, fetch, load
@@ -37,14 +38,18 @@ __all__ = [
     "SimulatedClock",
     "StatusError",
     "Trial",
+    "analysis",
     "cel",
     "demo",
     "fetch",
     "load",
+    "notebook",
     "service_account",
+    "testing",
 ]
 __version__ = "0.1.0"
 
+_PACKAGES = ("analysis", "notebook", "testing")
 _HOMES = {
     "cel": "simkit.analysis.admission.cel",
     "Options": "simkit.cluster.options",
@@ -65,6 +70,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"simkit.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'simkit' has no attribute {name!r}")

@@ -94,7 +94,7 @@ PAGES: Final[Mapping[str, tuple[str, tuple[Question, ...]]]] = {
     "policies": (
         "AnalysisMethods about admission policies and webhooks.",
         (
-            Question("admission.policies", "policy_effect"),
+            Question("admission.policies", "policy_effect", PROVEN),
             Question("admission.policies", "policy_coverage"),
             Question("admission.webhooks", "webhook_coverage"),
             Question("admission.expression_costs", "expression_costs"),

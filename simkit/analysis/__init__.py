@@ -24,6 +24,7 @@ from simkit.analysis.access.who_can import who_can
 from simkit.analysis.admission.cel import cel
 from simkit.analysis.admission.expression_costs import expression_costs
 from simkit.analysis.admission.policies import PolicyEffect, policy_coverage, policy_effect
+from simkit.analysis.admission.proof import PolicyProof
 from simkit.analysis.admission.webhooks import webhook_coverage
 from simkit.analysis.audit_log.events import audit_events
 from simkit.analysis.escalation import (
@@ -87,6 +88,7 @@ __all__ = [
     "Outcomes",
     "Path",
     "PolicyEffect",
+    "PolicyProof",
     "Proof",
     "Proofs",
     "Proposal",

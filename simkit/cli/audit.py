@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
+from simkit.cli.notes import note
 from simkit.cli.output import add_output, json_text, write_report, write_rows, write_value
 from simkit.cli.source import add_members, add_source, opened, paths_of, read_members
 from simkit.meta import datasets
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
         from simkit.cluster.report.report import write_report as write_html
 
         write_html(dump, args.html, name=_name(paths, args), include_defaults=args.include_defaults)
-        print(f"The report is in {args.html}", file=sys.stderr)
+        note(f"the report is in {args.html}")
     if args.demo or args.fail_on == "never":
         return 0
     return 1 if found.at_least(args.fail_on) else 0
@@ -135,21 +135,18 @@ def _write_baseline(found: Audit, target: Path) -> int:
     from simkit.analysis.findings.suppress import baseline
 
     target.write_text(json_text(baseline(found.findings)), encoding="utf-8")
-    print(f"{len(found.findings)} findings are in {target}", file=sys.stderr)
+    note(f"{len(found.findings)} findings are in {target}")
     return 0
 
 
 def _remark(sifted: Sifted) -> None:
     """Write to standard error which findings were accepted, and which suppressions need attention."""
     if sifted.accepted:
-        print(f"{len(sifted.accepted)} findings are accepted", file=sys.stderr)
+        note(f"{len(sifted.accepted)} findings are accepted")
     for each in sifted.expired:
-        print(
-            f"simkit: a suppression ended on {each.expires}, what it meant is still there: {each.reason}",
-            file=sys.stderr,
-        )
+        note(f"a suppression ended on {each.expires}, what it meant is still there: {each.reason}")
     for each in sifted.unused:
-        print(f"simkit: a suppression means nothing any more: {each.reason}", file=sys.stderr)
+        note(f"a suppression means nothing any more: {each.reason}")
 
 
 def audit_cases(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
+from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows, write_value
-from simkit.cli.source import add_members, add_source, cluster_of, opened, read_members
+from simkit.cli.source import add_audit_log, add_members, add_source, cluster_of, opened, read_audit_log, read_members
 from simkit.meta.errors import SimkitError
 from simkit.meta.escaping import one_line
 
@@ -34,7 +34,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--goal", default="cluster-admin", help="what nobody shall reach (cluster-admin)")
     parser.add_argument("--from", dest="sources", action="append", metavar="WHO", help="whose paths (everybody's)")
-    parser.add_argument("--audit-log", action="append", metavar="PATH", help="access in use, which is not taken away")
+    add_audit_log(parser, "access in use, which is not taken away")
     parser.add_argument("--keep", action="append", default=[], metavar="WHO", help="whose access is not touched")
     parser.add_argument("--direct", action="store_true", help="take it from those too who have it without a step")
     parser.add_argument("--verify", action="store_true", help="make the changes on a fork and look again")
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         dump.snapshot(),
         args.goal,
         sources=args.sources,
-        audit_log=args.audit_log,
+        audit_log=read_audit_log(args),
         keep=args.keep,
         direct=args.direct,
         members=read_members(args),
@@ -70,12 +70,12 @@ def run(args: argparse.Namespace) -> int:
     else:
         write_rows(tuple(made.to_frame().columns), rows, args.output, shown=SHOWN, empty="there is nothing to cut")
     for path in made.left:
-        print(one_line(f"left open: {path.subject} by {' '.join(path.primitives)}"), file=sys.stderr)
+        note(one_line(f"left open: {path.subject} by {' '.join(path.primitives)}"))
     if args.write:
         args.write.write_text(made.yaml(), encoding="utf-8")
     if args.verify:
         verified = made.verify(cluster_of(dump))
-        print(verified, file=sys.stderr)
+        note(str(verified))
         if not verified:
             raise SimkitError("the cut does not hold on a fork")
     return 1 if rows or left else 0

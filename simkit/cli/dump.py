@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from simkit.cli.notes import complain, note
 from simkit.meta.errors import SimkitError, UnknownResource
 from simkit.snapshot.dumping import NEEDED, kubectl_commands, resources_for
 
@@ -88,8 +88,8 @@ def _write(args: argparse.Namespace, wanted: Sequence[str]) -> int:
     save(dump, args.to)
     absent = _absent(args.resource, wanted, {str(each) for each in dump.captured})
     for told in (*dump.lost, *(f"{live.server} gave no list of {word}" for word in absent)):
-        print(f"simkit: {told}", file=sys.stderr)
-    print(f"{len(dump):,} objects of release {release} are in {args.to}", file=sys.stderr)
+        complain(str(told))
+    note(f"{len(dump):,} objects of release {release} are in {args.to}")
     return 1 if dump.lost or absent else 0
 
 

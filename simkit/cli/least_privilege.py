@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
+from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows
-from simkit.cli.source import add_source, cluster_of, opened
+from simkit.cli.source import add_audit_log, add_source, cluster_of, opened, read_audit_log
 from simkit.meta.errors import SimkitError
 
 EXAMPLES = """\
@@ -30,9 +30,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Reads an audit log and proposes for each subject roles that allow what it used and no more.",
         epilog=EXAMPLES,
     )
-    parser.add_argument(
-        "--audit-log", action="append", required=True, metavar="PATH", help="audit events as JSON lines"
-    )
+    add_audit_log(parser, "what was in use", required=True)
     parser.add_argument("--subject", action="append", metavar="WHO", help="only for this one; may be repeated")
     parser.add_argument("--names", choices=("repeated", "always", "never"), default="repeated", help="name objects")
     parser.add_argument("--no-reuse", action="store_true", help="make new roles even where one fits")
@@ -48,8 +46,10 @@ def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     from simkit.analysis.least_privilege import least_privilege
 
+    log = read_audit_log(args)
+    assert log is not None  # the option is required
     dump = opened(args)
-    made = least_privilege(dump.snapshot(), args.audit_log, args.subject, names=args.names, reuse=not args.no_reuse)
+    made = least_privilege(dump.snapshot(), log, args.subject, names=args.names, reuse=not args.no_reuse)
     frame = made.unused() if args.unused else made.to_frame()
     rows, shown = frame.to_dict("records"), UNUSED if args.unused else None
     write_rows(tuple(frame.columns), rows, args.output, shown=shown, empty="nobody has more than is in use")
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         args.write.write_text(made.yaml(), encoding="utf-8")
     if args.verify:
         replayed = made.verify(cluster_of(dump))
-        print(replayed, file=sys.stderr)
+        note(str(replayed))
         if not replayed:
             raise SimkitError("the proposal takes away what is in use")
     return 1 if len(frame) and (args.unused or (frame["before"] > frame["after"]).any()) else 0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import secrets
-import sys
 from pathlib import Path
 from typing import Any
 
+from simkit.cli.notes import note
 from simkit.cli.source import add_source, opened
 
 EXAMPLES = """\
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     dump = opened(args)
     shown = redacted(dump.objects, pseudonyms=_pseudonyms(args), keep_config=args.keep_configmaps)
     save(MemorySnapshot(shown, captured=dump.captured, index=dump.index), args.to)
-    print(f"{len(dump):,} objects are in {args.to}", file=sys.stderr)
+    note(f"{len(dump):,} objects are in {args.to}")
     return 2 if dump.lost else 0
 
 

@@ -47,7 +47,7 @@ def _uses(found: RemovalReport, dump: Dump, file: str) -> Iterator[tuple[str, st
             message = f"{row['resource']} {name}: {row['evidence']} {row['where']}".strip()
             yield row["api_version"], row["kind"], message, where, line
     for row in found.current_callers().to_dict("records"):
-        message = f"{row['user']} ({row['agent']}) asks for it: {', '.join(row['verbs'])}"
+        message = f"{row['subject']} ({row['agent']}) asks for it: {', '.join(row['verbs'])}"
         yield row["api_version"], row["resource"], message, file, 1
     for row in found.rules.to_dict("records"):
         if row["verdict"] == "dead":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.removal_cases import removal_cases
-from simkit.cli.source import add_source, cluster_of, opened, paths_of
+from simkit.cli.source import add_audit_log, add_source, cluster_of, opened, paths_of, read_audit_log
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -36,7 +36,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("element", nargs="*", metavar="ELEMENT", help="policy/v1beta1, batch, storage.../v1/csinodes")
     parser.add_argument("--release", default="", metavar="RELEASE", help="instead: what an upgrade to it takes away")
-    parser.add_argument("--audit-log", action="append", metavar="PATH", help="what was asked, as JSON lines (also .gz)")
+    add_audit_log(parser, "what was asked")
     parser.add_argument("--show", choices=PARTS, default="summary", help="which table (default: summary)")
     add_source(parser, release_flag="--from-release")
     add_output(parser, faults=True)
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     dump = opened(args)
     cluster = cluster_of(dump)
-    found = cluster.removal_report(*args.element, release=args.release or None, audit_log=args.audit_log)
+    found = cluster.removal_report(*args.element, release=args.release or None, audit_log=read_audit_log(args))
     table: DataFrame = found.summary() if args.show == "summary" else getattr(found, args.show)
     rows = table.to_dict("records")
     cases = partial(removal_cases, found, dump, paths_of(args))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from simkit.cli.flag_types import namespace
 from simkit.cli.notes import complain, note
@@ -77,6 +77,19 @@ def add_members(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_audit_log(parser: argparse.ArgumentParser, what: str, *, required: bool = False) -> None:
+    """Give a command the option ``--audit-log``; ``what``: what the command takes from it."""
+    told = f"{what}: files or folders of audit events (also .gz), - is standard input; may be repeated"
+    parser.add_argument("--audit-log", action="append", required=required, metavar="PATH", help=told)
+
+
+def read_audit_log(args: argparse.Namespace) -> list[str | bytes] | None:
+    """What ``--audit-log`` names, standard input read; None where it is not given."""
+    if args.audit_log is None:
+        return None
+    return [standard_input().read() if path == "-" else path for path in args.audit_log]
+
+
 def read_members(args: argparse.Namespace) -> Mapping[str, Sequence[str]]:
     """The members of groups according to the files of ``--members``."""
     from simkit.analysis.membership import members_of_files
@@ -118,7 +131,7 @@ def read(args: argparse.Namespace, *, namespace: str | None = None) -> Snapshot:
 def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
     """The dump or the manifests of some paths; what could not be read is reported on standard error."""
     release = args.reading_release or RELEASE
-    source = [standard_input() if path == "-" else path for path in paths]
+    source: list[Source] = [standard_input() if path == "-" else path for path in paths]
     if args.manifests:
         from simkit.cluster.loading import onto_defaults
 
@@ -142,8 +155,8 @@ def _told(dump: Dump) -> Dump:
     return dump
 
 
-def standard_input() -> Source:
-    """The standard input of the command, as a source of objects."""
+def standard_input() -> BinaryIO:
+    """The standard input of the command."""
     if sys.stdin.isatty():
         complain("reading from the terminal; end the input with Ctrl-D")
     return sys.stdin.buffer

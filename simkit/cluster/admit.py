@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.result import Result
 from simkit.cluster.control_plane import ControlPlane
 from simkit.engine.admission.chain import Plugin
 from simkit.engine.pipeline.request_scope import RequestScope
@@ -18,6 +20,10 @@ from simkit.meta.objects import Draft, Object, metadata, name_of, namespace_of
 from simkit.schema.decoding import DecodeError, decode
 from simkit.snapshot.diff import FieldChange, field_changes
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+COLUMNS: Final = ("plugin", "refusal", "changes", "warnings", "notes")
 DEFAULTS: Final = "defaults"
 """Stands for what the kind itself fills in, before any plugin."""
 VALIDATION: Final = "validation"
@@ -47,7 +53,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(Result):
     """The steps of an object through admission. True where nobody refuses it; ``object`` is what would be stored."""
 
     object: Object
@@ -66,6 +72,25 @@ class Admitted:
     def warnings(self) -> tuple[str, ...]:
         """The warnings that the client would get."""
         return tuple(text for step in self.steps for text in step.warnings)
+
+    def to_frame(self) -> DataFrame:
+        """One row per step with something to say: plugin, refusal, changes, warnings, notes (tuples of texts)."""
+        rows = [
+            (
+                *(step.plugin, step.refusal, tuple(map(str, step.changes)), step.warnings),
+                tuple(f"{name}: {text}" for name, text in step.notes.items()),
+            )
+            for step in self.steps
+            if not step.silent
+        ]
+        return table(rows, COLUMNS)
+
+    def summary(self) -> DataFrame:
+        """How much was said: what, count."""
+        changes = sum(len(step.changes) for step in self.steps)
+        notes = sum(len(step.notes) for step in self.steps)
+        counts = (("plugins asked", len(self.steps)), ("changes", changes), ("refusals", len(self.refusals)))
+        return table((*counts, ("warnings", len(self.warnings)), ("notes", notes)), ("what", "count"))
 
     def __repr__(self) -> str:
         verdict = "refused" if self.refusals else "admitted"

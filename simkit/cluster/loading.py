@@ -70,11 +70,13 @@ def load(
     return cluster
 
 
-def demo(*, seed: int | None = None) -> Cluster:
+def demo(*, release: str = "1.30", seed: int | None = None) -> Cluster:
     """The demo cluster that comes with simkit: 900 objects of an invented company, with the mistakes of real ones.
 
     Parameters
     ----------
+    release
+        The release by which the objects are read and served.
     seed
         Makes the uids and generated names of later writes repeat.
 
@@ -83,7 +85,7 @@ def demo(*, seed: int | None = None) -> Cluster:
     >>> len(demo().who_can("get", "secrets", namespace="payments")) > 0
     True
     """
-    return load(datasets.path(datasets.DEMO), seed=seed)
+    return load(datasets.path(datasets.DEMO), release=release, seed=seed)
 
 
 def fetch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from simkit.analysis.result import Result
 from simkit.engine.seams import Change, ChangeType, Compacted, Future, ListWatcher
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key, Revision
@@ -71,7 +73,7 @@ class Step:
         return "\n".join([f"{self.revision} {self.change}{who}", *(f"    {field}" for field in self.fields)])
 
 
-class History(Sequence[Step]):
+class History(Result, Sequence[Step]):
     """The changes of one object, oldest first, as far as the store remembers: since revision ``since``."""
 
     def __init__(self, key: Key, steps: Sequence[Step], since: int) -> None:
@@ -90,6 +92,13 @@ class History(Sequence[Step]):
 
         rows = [(each.revision, each.change, each.authors, tuple(map(str, each.fields))) for each in self._steps]
         return table(rows, COLUMNS)
+
+    def summary(self) -> DataFrame:
+        """One row per author and sort of change: what (the author), change, count."""
+        from simkit.analysis.rbac.tables import table
+
+        counts = Counter((author, each.change) for each in self._steps for author in each.authors or ("",))
+        return table(((*pair, count) for pair, count in counts.items()), ("what", "change", "count"))
 
     def __repr__(self) -> str:
         head = f"<History of {self.key} since {self.since}: {len(self)} changes"

@@ -11,6 +11,7 @@ import pytest
 
 import simkit
 from simkit.analysis import audit_events
+from simkit.analysis.rbac.subject import text_of_user
 from simkit.cluster.options import Options
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
@@ -32,11 +33,12 @@ def test_our_own_log_has_a_row_for_each_event(cluster: simkit.Cluster) -> None:
     events = audit_events(cluster.audit_log())
     ended = events[events["stage"] == "ResponseComplete"].tail(3).set_index("uri")
     ann = ended.loc["/apis/apps/v1/namespaces/dev/deployments/web"]
-    assert (ann["user"], ann["impersonated"], ann["verb"], ann["api_version"]) == ("ann", "", "get", "apps/v1")
+    assert (ann["subject"], ann["impersonator"], ann["verb"], ann["api_version"]) == ("user:ann", "", "get", "apps/v1")
     assert (ann["resource"], ann["namespace"], ann["name"]) == ("deployments", "dev", "web")
     assert (ann["code"], ann["decision"]) == (403, "forbid")
     bob = ended.loc["/api/v1/pods?limit=1"]
-    assert (bob["impersonated"], bob["groups"][0], bob["api_version"]) == ("bob", "devs", "v1")
+    assert (bob["subject"], bob["groups"][0], bob["api_version"]) == ("user:bob", "devs", "v1")
+    assert bob["impersonator"] == "user:simkit-admin"
     assert ended.loc["/version"]["resource"] == ""
     assert str(events["time"].dtype).startswith("datetime64")
     assert events["time"].notna().all()
@@ -54,7 +56,7 @@ def test_a_log_without_events_has_its_columns(tmp_path: Path) -> None:
     path.write_text("")
     events = audit_events(path)
     assert len(events) == 0
-    assert {"user", "verb", "code"} <= set(events.columns)
+    assert {"subject", "verb", "code"} <= set(events.columns)
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
@@ -67,5 +69,7 @@ def test_a_real_log_is_read_whole() -> None:
     path = SHARED / "datasets" / "audit.jsonl.gz"
     lines = [orjson.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
     events = audit_events(path)
-    assert Counter(events["user"]) == Counter(line["user"].get("username", "") for line in lines)
+    assert Counter(events["subject"]) == Counter(
+        text_of_user((line.get("impersonatedUser") or line["user"]).get("username", "")) for line in lines
+    )
     assert Counter(events["verb"]) == Counter(line["verb"] for line in lines)

@@ -28,7 +28,7 @@ expectations:
   cannot: {subject: ann, verb: [get, list], resource: secrets, namespace: pay}
 - name: nobody outside platform reads secrets
   severity: critical
-  nobody: {verb: get, resource: secrets, namespace: pay, except: "group:oidc:*"}
+  nobody: {verb: get, resource: secrets, namespace: pay, allowed: "group:oidc:*"}
 """
 
 
@@ -60,6 +60,7 @@ def test_each_expectation_has_an_outcome(files: tuple[str, str]) -> None:
         ("expectations: []", "expectations"),
         ("expectations: [{name: x}]", "exactly one"),
         ("expectations: [{name: x, can: {subject: a, verb: get, resorce: pods}}]", "resorce"),
+        ("expectations: [{name: x, nobody: {verb: get, except: []}}]", "nobody.except: .*there are .*, allowed"),
         ("[", "not YAML"),
     ],
 )

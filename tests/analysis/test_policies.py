@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from simkit.analysis.admission.expression_costs import expression_costs
-from simkit.analysis.admission.policies import policy_coverage, policy_effect, prove, skipped_calls
+from simkit.analysis.admission.policies import policy_coverage, policy_effect, skipped_calls
+from simkit.analysis.result import Evidence
 from simkit.cluster.cluster import Cluster
 from simkit.meta.errors import SimkitError
 from tests.engine.admission.policies import binding, config_map, policy, with_policy
@@ -51,11 +52,22 @@ def test_what_is_foreseen_happens_on_a_fork(cluster: Cluster) -> None:
     """Denied objects are written on a fork with the policy in force, and refused there; the cluster stays as it is."""
     objects = [SHORT, binding()]
     effect = cluster.policy_effect(objects)
-    proof = prove(effect, cluster)
-    assert len(proof) == 3
-    assert proof["confirmed"].all()
+    proof = effect.prove()
+    assert isinstance(proof, Evidence)
+    assert proof.holds
+    assert len(proof.to_frame()) == 3
+    assert str(proof) == "3 of 3 objects were refused on a fork (3 would be denied)"
+    assert proof.summary()["count"].tolist() == [3, 3, 3]
     assert not cluster.list("validatingadmissionpolicies")
-    assert len(prove(effect, cluster, limit=2)) == 2
+    assert len(effect.prove(limit=2).to_frame()) == 2
+
+
+def test_an_effect_of_nothing_is_not_proven(cluster: Cluster) -> None:
+    """No object was tried: nothing is shown. Without a cluster there is no place to try."""
+    fine = policy({"expression": "true"}, rule=RULE)
+    assert not cluster.policy_effect([fine]).prove()
+    with pytest.raises(SimkitError, match="an effect is proven on a cluster"):
+        policy_effect(cluster.snapshot(), [SHORT]).prove()
 
 
 def test_warnings_and_errors_count_apart(cluster: Cluster) -> None:

@@ -31,7 +31,8 @@ def results(cluster: Cluster) -> list[analysis.Result]:
     return [
         *(cut, proposal, paths, paths[0], proofs, proofs[0], cut.verify(), proposal.verify(), cluster.usage(LOG)),
         *(cluster.audit(), cluster.blast_radius("user:ann"), cluster.can("user:ann", "get", "secrets")),
-        cluster.removal_report(release="1.32"),
+        *(cluster.removal_report(release="1.32"), cluster.history("role", "minder")),
+        cluster.admit({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}),
     ]
 
 
@@ -75,6 +76,35 @@ def test_severities_are_ordered(cluster: Cluster) -> None:
     for rows in (cluster.findings(), cluster.escalations().to_frame(), cluster.risky_permissions("user:ann")):
         assert rows["severity"].cat.ordered
         assert set(rows.loc[rows["severity"] >= "high", "severity"]) <= {"high", "critical"}
+
+
+def test_severities_are_words_that_compare(cluster: Cluster) -> None:
+    """Of paths and findings alike; a word that is no level is refused, not compared by its letters."""
+    path, finding = cluster.escalations("user:ann")[0], cluster.audit().findings[0]
+    for severity in (path.severity, finding.severity, path.steps[0].primitive.severity):
+        assert isinstance(severity, analysis.Severity)
+        assert severity in ("low", "medium", "high", "critical")
+    high, low = analysis.Severity.HIGH, analysis.Severity.LOW
+    assert max(low, high) is high
+    assert low < "high" <= high < "critical"
+    assert json.dumps({"severity": high}) == '{"severity": "high"}'
+    assert f"{high}" == "high"
+    with pytest.raises(SimkitError, match="there is no severity 'urgent'"):
+        assert high > "urgent"
+
+
+def test_histories_and_admissions_are_answers(cluster: Cluster) -> None:
+    """With who changed what how often, and what each plugin said."""
+    cluster.apply([role("watched", rule("get", "pods"))])
+    cluster.apply([role("watched", rule("list", "pods"))])
+    past = cluster.history("clusterrole", "watched")
+    assert past.summary()[["change", "count"]].values.tolist() == [["ADDED", 1], ["MODIFIED", 1]]
+    assert past.to_dict()["rows"][1]["fields"] == ["rules[0].verbs: ['get'] -> ['list']"]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"serviceAccountName": "no"}}
+    admitted = cluster.admit(pod)
+    told = admitted.to_frame()
+    assert {"ServiceAccount", "Priority"} >= set(told.loc[told["refusal"] != "", "plugin"]) > set()
+    assert dict(admitted.summary().values)["refusals"] == len(admitted.refusals) > 0
 
 
 def test_findings_name_all_subjects() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import os
 import re
@@ -146,6 +147,36 @@ def test_quiet_leaves_notes_out(files: Mapping[str, str], capsys: pytest.Capture
         assert capsys.readouterr().err == ""
     assert main(["diff", "missing", "missing", "--quiet"]) == 2
     assert capsys.readouterr().err
+
+
+def test_quiet_leaves_out_what_commands_tell_beside_the_answer(
+    files: Mapping[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where a file was written, what a cut leaves open, whether it holds: notes as all others."""
+    target = str(tmp_path / "out.json")
+    for command in (
+        ["redact", files["DUMP"], "--to", target],
+        ["audit", files["DUMP"], "--complete", "*", "--write-baseline", target],
+        ["cut", files["DUMP"], "--complete", "*", "--direct", "--verify"],
+    ):
+        assert main(command) in (0, 1)
+        assert capsys.readouterr().err.startswith("simkit: ")
+        assert main([*command, "--quiet"]) in (0, 1)
+        assert capsys.readouterr().err == ""
+
+
+def test_an_audit_log_can_be_piped_in(
+    files: Mapping[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``-`` is standard input, packed or not, as it is for dumps."""
+    event = {"kind": "Event", "verb": "get", "user": {"username": "ann"}, "objectRef": {"resource": "secrets"}}
+    command = ["least-privilege", files["DUMP"], "--complete", "*", "--audit-log", "-", "--unused", "-o", "json"]
+    answers = []
+    for content in (orjson.dumps(event), gzip.compress(orjson.dumps(event))):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert main(command) == 1
+        answers.append(orjson.loads(capsys.readouterr().out))
+    assert answers[0] == answers[1] != []
 
 
 def on_terminal(arguments: list[str], lines: int = 24, columns: int = 80, **environment: str) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from html import escape
 from pathlib import Path
-from typing import Annotated, Literal, overload
+from typing import Annotated, Final, overload
 
 import yaml
 from pandas import DataFrame
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from simkit.analysis.access.can import can
 from simkit.analysis.access.who_can import who_can
+from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.rbac.index import MASTERS_GROUP
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import table
@@ -34,7 +36,7 @@ class _Model(BaseModel):
     def _one_or_many(cls, value: object) -> object:
         """A list in place of a single word."""
         if isinstance(value, dict):
-            lists = ("verb", "subject", "except")
+            lists = ("verb", "subject", "allowed")
             return {key: [item] if key in lists and isinstance(item, str) else item for key, item in value.items()}
         return value
 
@@ -63,18 +65,18 @@ class SubjectAccess(Access):
 
 
 class ExclusiveAccess(Access):
-    """Access that nobody has but the exceptions, which may hold ``*``: ``group:oidc:platform``, ``sa:payments/*``."""
+    """Access that nobody has but the allowed, which may hold ``*``: ``group:oidc:platform``, ``sa:payments/*``."""
 
-    exceptions: tuple[str, ...] = Field(default=(), alias="except")
+    allowed: tuple[str, ...] = ()
 
 
 class UnreachableGoal(_Model):
-    """A goal that nobody but the exceptions reaches by escalation, named as in ``simkit.analysis.escalation``."""
+    """A goal that nobody but the allowed reaches by escalation, named as in ``simkit.analysis.escalation``."""
 
     goal: str
-    within: int | None = None
+    max_hops: int | None = None
     """The greatest number of hops; longer paths do not count."""
-    exceptions: tuple[str, ...] = Field(default=(), alias="except")
+    allowed: tuple[str, ...] = ()
 
 
 class Expectation(_Model):
@@ -85,7 +87,7 @@ class Expectation(_Model):
     cannot: SubjectAccess | None = None
     nobody: ExclusiveAccess | None = None
     unreachable: UnreachableGoal | None = None
-    severity: Literal["low", "medium", "high", "critical"] = "high"
+    severity: Severity = Severity.HIGH
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Expectation:
@@ -98,6 +100,14 @@ class Suite(_Model):
     """A file of expectations."""
 
     expectations: tuple[Expectation, ...] = Field(min_length=1)
+
+
+_MODELS: Final[Mapping[str, type[BaseModel]]] = {
+    "can": SubjectAccess,
+    "cannot": SubjectAccess,
+    "nobody": ExclusiveAccess,
+    "unreachable": UnreachableGoal,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +176,9 @@ def read_suite(path: str | Path) -> Suite:
         - name: the deployer can deploy
           can: {subject: "sa:ci/deployer", verb: patch, resource: deployments, namespace: apps}
         - name: nobody outside platform reads secrets of payments
-          nobody: {verb: [get, list, watch], resource: secrets, namespace: payments, except: "group:oidc:platform"}
+          nobody: {verb: [get, list, watch], resource: secrets, namespace: payments, allowed: "group:oidc:platform"}
         - name: nobody outside platform gets to cluster-admin in three steps
-          unreachable: {goal: cluster-admin, within: 3, except: ["group:oidc:platform", "sa:kube-system/*"]}
+          unreachable: {goal: cluster-admin, max_hops: 3, allowed: ["group:oidc:platform", "sa:kube-system/*"]}
     """
     file = Path(path)
     try:
@@ -180,8 +190,16 @@ def read_suite(path: str | Path) -> Suite:
     try:
         return Suite.model_validate(value)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {_told(fault)}" for fault in error.errors())
         raise SimkitError(f"{file}: {faults}") from None
+
+
+def _told(fault: ErrorDetails) -> str:
+    """What is wrong; of a word that the file may not have, which words it may have."""
+    if fault["type"] != "extra_forbidden":
+        return fault["msg"]
+    model = _MODELS.get(str(fault["loc"][-2]), Expectation) if len(fault["loc"]) > 1 else Suite
+    return f"there is no such word here; there are {', '.join(model.model_fields)}"
 
 
 def check(snapshot: Snapshot, suite: Suite | str | Path) -> Outcomes:
@@ -209,7 +227,7 @@ def check(snapshot: Snapshot, suite: Suite | str | Path) -> Outcomes:
     >>> import simkit
     >>> cluster = simkit.Cluster(seed=1)
     >>> from simkit.analysis import Suite
-    >>> nobody = {"verb": ["get"], "resource": "secrets", "except": ["sa:kube-system/*", "user:system:*"]}
+    >>> nobody = {"verb": ["get"], "resource": "secrets", "allowed": ["sa:kube-system/*", "user:system:*"]}
     >>> cluster.check(Suite(expectations=[{"name": "secrets are kept", "nobody": nobody}])).passed
     True
     """
@@ -231,7 +249,7 @@ def _failures(snapshot: Snapshot, expectation: Expectation) -> Iterator[str]:
 def _reaching(snapshot: Snapshot, wanted: UnreachableGoal) -> Iterator[str]:
     from simkit.analysis.escalation.find.queries import outsiders  # the larger part of this floor, rarely asked for
 
-    for path in outsiders(snapshot, wanted.goal, allowed=wanted.exceptions, max_hops=wanted.within):
+    for path in outsiders(snapshot, wanted.goal, allowed=wanted.allowed, max_hops=wanted.max_hops):
         if path.start.subject != MASTERS_GROUP:
             by = " ".join(path.primitives) or "what it holds"
             yield f"{path.subject} reaches {path.goal} by {by} ({counted(path.hops, 'hop')})"
@@ -265,6 +283,6 @@ def _others(snapshot: Snapshot, access: ExclusiveAccess) -> Iterator[str]:
             who = row["subject"]
             if who == text_of(MASTERS_GROUP) or (who, verb) in seen:
                 continue
-            if not any(fnmatchcase(who, pattern) for pattern in access.exceptions):
+            if not any(fnmatchcase(who, pattern) for pattern in access.allowed):
                 seen.add((who, verb))
                 yield f"{who} can {verb} by {row['binding_kind']} {row['binding']} of {row['role_kind']} {row['role']}"

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
-from urllib.parse import quote
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from simkit.analysis.admission.simulated_writes import OPERATIONS, POLICY, PolicySet, select_policies, simulated_writes
-from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.admission.simulated_writes import OPERATIONS, PolicySet, select_policies, simulated_writes
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.logic.policy.decide import BoundPolicy, decide
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity, administrator
-from simkit.meta.message import Request
-from simkit.meta.objects import Object, annotations_of, labels_of, name_of, namespace_of
+from simkit.meta.objects import Object, annotations_of, labels_of
 from simkit.schema.catalogue import Resource
 from simkit.snapshot.manifests import manifests
 from simkit.snapshot.protocol import Sandbox, Snapshot
 from simkit.snapshot.sources import Source
 
+if TYPE_CHECKING:
+    from simkit.analysis.admission.proof import PolicyProof
+
 COVERAGE_COLUMNS: Final = ("policy", "binding", "actions", "resource", "namespace", "name")
 EFFECT_COLUMNS: Final = ("resource", "namespace", "name", "team", "policy", "binding", "action", "message", "reason")
-PROOF_COLUMNS: Final = ("resource", "namespace", "name", "expected", "code", "message", "confirmed")
 CALL_COLUMNS: Final = ("kind", "name", "target", "about")
 NOBODY: Final = "(none)"
 
@@ -101,6 +100,8 @@ class PolicyEffect(Result):
     looked_at: dict[str, int]
     teams: dict[str, int]
     manifests: Sequence[Object] = ()
+    sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
+    """Where it is proven unless another place is said."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -134,6 +135,21 @@ class PolicyEffect(Result):
         rows.sort(key=lambda row: (-row[1], -row[2], row[0]))
         return table(rows, ("team", "denied", "warned", "objects", "share"))
 
+    def prove(self, sandbox: Sandbox | None = None, *, limit: int = 100) -> PolicyProof:
+        """Write denied objects on a fork where the policies are in force: see ``admission.proof.prove``.
+
+        Raises
+        ------
+        SimkitError
+            Where no cluster is known, or the fork does not take the policies.
+        """
+        from simkit.analysis.admission.proof import prove
+
+        where = sandbox or self.sandbox
+        if where is None:
+            raise SimkitError("an effect is proven on a cluster: effect.prove(simkit.load(...))")
+        return prove(self, where, limit=limit)
+
     def sentence(self) -> str:
         """One sentence for each resource: ``412 of 3,096 pods would be denied``."""
         counts = self.denied["resource"].value_counts()
@@ -144,7 +160,7 @@ class PolicyEffect(Result):
         return "; ".join(told) or "no object would be looked at"
 
     def __repr__(self) -> str:
-        return f"<Effect: {self.sentence()}>"
+        return f"<PolicyEffect: {self.sentence()}>"
 
     def _repr_html_(self) -> str:
         html: str = self.by_team().style.format({"share": "{:.0%}"}).hide(axis="index").to_html()
@@ -158,6 +174,7 @@ def policy_effect(
     team: str | Team = "team",
     operations: Sequence[str] = ("CREATE", "UPDATE"),
     identity: Identity | None = None,
+    sandbox: Sandbox | None = None,
 ) -> PolicyEffect:
     """The effect of policies if every object of the cluster were written again unchanged.
 
@@ -172,12 +189,14 @@ def policy_effect(
         As what a write counts: the first of these that a policy's rules take.
     identity
         Who writes; an administrator unless given.
+    sandbox
+        Where ``.prove()`` tries it, unless it is told another place.
 
     Returns
     -------
     PolicyEffect
         ``.to_frame()`` has one row per object and violation: resource, namespace, name, team, policy, binding, action
-        (Deny or Warn), message, reason; ``.prove()`` executes it.
+        (Deny or Warn), message, reason; ``.prove()`` executes it and gives ``Evidence``.
 
     Raises
     ------
@@ -221,7 +240,7 @@ def policy_effect(
         looked_at[place[0]] = looked_at.get(place[0], 0) + 1
         teams[owner] = teams.get(owner, 0) + 1
         rows += [(*place, owner, *violation) for violation in _violations(known, attributes)]
-    return PolicyEffect(table(rows, EFFECT_COLUMNS), looked_at, teams, given or ())
+    return PolicyEffect(table(rows, EFFECT_COLUMNS), looked_at, teams, given or (), sandbox)
 
 
 def _applies(hook: BoundPolicy, attributes: AdmissionAttributes, known: PolicySet) -> bool:
@@ -264,62 +283,6 @@ class _Teams:
         if attributes.is_namespace or not attributes.namespace:
             return None
         return self._reader.get(NAMESPACES, attributes.namespace)
-
-
-def prove(effect: PolicyEffect, sandbox: Sandbox, *, limit: int = 100) -> pd.DataFrame:
-    """Execute the claims of an effect: put the policies into force on a fork and write denied objects there.
-
-    Each object is stored once more on the fork, as a dry run, with nothing changed but an annotation.
-
-    Parameters
-    ----------
-    limit
-        How many denied objects are tried, evenly spread over all of them.
-
-    Returns
-    -------
-    DataFrame
-        One row per object: resource, namespace, name, expected (the message that was foreseen), code, message,
-        confirmed (the answer is a refusal by an admission policy).
-
-    Raises
-    ------
-    SimkitError
-        Where the fork does not take the policies.
-    """
-    fork, admin = sandbox.fork(), administrator()
-    for obj in effect.manifests:
-        _enforce(fork, obj, admin)
-    refused = effect.rows[effect.rows["action"] == "Deny"].drop_duplicates(["resource", "namespace", "name"])
-    step = max(1, -(-len(refused) // limit))
-    rows = [_tried(fork, row, admin) for row in refused.iloc[::step].itertuples(index=False)]
-    return table(rows, PROOF_COLUMNS)
-
-
-def _enforce(fork: Sandbox, obj: Object, admin: Identity) -> None:
-    resource = catalogue_of(fork.snapshot()).resource_of(obj)
-    scope = f"/namespaces/{namespace_of(obj) or 'default'}" if resource.namespaced else ""
-    path = f"{resource.path}{scope}/{resource.resource}"
-    response = fork.perform(Request.of("POST", path, obj), identity=admin)
-    if response.status == 409:
-        live = fork.perform(Request.of("GET", f"{path}/{quote(name_of(obj))}"), identity=admin).object
-        version = {"resourceVersion": live["metadata"].get("resourceVersion", "")}
-        wanted = {**obj, "metadata": {**obj["metadata"], **version}}
-        response = fork.perform(Request.of("PUT", f"{path}/{quote(name_of(obj))}", wanted), identity=admin)
-    if response.status >= 400:
-        raise SimkitError(f"{obj.get('kind')} {name_of(obj)}: {response.object.get('message')}")
-
-
-def _tried(fork: Sandbox, row: Any, admin: Identity) -> tuple[Any, ...]:
-    resource = catalogue_of(fork.snapshot()).lookup(row.resource)
-    scope = f"/namespaces/{row.namespace}" if row.namespace else ""
-    path = f"{resource.path}{scope}/{resource.resource}/{quote(row.name, safe=':')}?dryRun=All"
-    touch = {"metadata": {"annotations": {"simkit/proof": "policy"}}}
-    request = Request.of("PATCH", path, touch, content_type="application/merge-patch+json")
-    response = fork.perform(request, identity=admin)
-    message = (response.object or {}).get("message", "") if response.status >= 400 else ""
-    confirmed = response.status >= 400 and POLICY in message
-    return row.resource, row.namespace, row.name, row.message, response.status, message, confirmed
 
 
 def skipped_calls(calls: Iterable[Any]) -> pd.DataFrame:

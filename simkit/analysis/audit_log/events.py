@@ -11,13 +11,14 @@ from typing import Any, Final
 import orjson
 import pandas as pd
 
+from simkit.analysis.rbac.subject import text_of_user
 from simkit.analysis.rbac.tables import table
 from simkit.meta.domain import API_DOMAIN, api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at
 
-AuditLog = str | Path | Iterable[str | Path | Mapping[str, Any]]
-"""Files (JSON lines, a JSON document, each also with .gz), folders of them, texts of JSON lines, or decoded events: as
+AuditLog = str | bytes | Path | Iterable[str | bytes | Path | Mapping[str, Any]]
+"""Files (JSON lines, a JSON document, each also with .gz), folders of them, their content, or decoded events: as
 the server writes them, as ``EventList``, as CloudWatch, Cloud Logging, Azure Monitor or a collector such as Fluent Bit
 wraps them."""
 DECISION: Final = f"{api_group('authorization')}/decision"
@@ -27,8 +28,8 @@ REMOVED_RELEASE: Final = f"{API_DOMAIN}/removed-release"
 COLUMNS: Final = (
     "time",
     "stage",
-    "user",
-    "impersonated",
+    "subject",
+    "impersonator",
     "groups",
     "agent",
     "source_ip",
@@ -85,9 +86,9 @@ def audit_events(audit_log: AuditLog) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per event, in the order of the log: time (when the request was received, UTC); stage; user (who sent
-        it), impersonated (as whom it was carried out, empty for themselves), groups (a tuple, of the user it was
-        carried out as); agent, source_ip; verb, api_version, resource, subresource, namespace, name (empty for
+        One row per event, in the order of the log: time (when the request was received, UTC); stage; subject (as whom
+        it was carried out), impersonator (who sent it as somebody else, empty for themselves), groups (a tuple, of the
+        subject); agent, source_ip; verb, api_version, resource, subresource, namespace, name (empty for
         requests that are not for resources), uri; code (NA where the log has none); decision and reason of the
         authorizer; deprecated (whether the version is) and removed_release; audit_id, which the stages of one request
         share.
@@ -110,8 +111,8 @@ def _row(event: Object) -> tuple[Any, ...]:
     return (
         event.get("requestReceivedTimestamp") or event.get("stageTimestamp"),
         event.get("stage") or "",
-        sender.get("username") or "",
-        impersonated.get("username") or "",
+        text_of_user((impersonated or sender).get("username") or ""),
+        text_of_user(sender.get("username") or "") if impersonated else "",
         tuple((impersonated or sender).get("groups") or ()),
         event.get("userAgent") or "",
         next(iter(event.get("sourceIPs") or ()), ""),
@@ -130,17 +131,20 @@ def _row(event: Object) -> tuple[Any, ...]:
 
 def read_events(log: AuditLog) -> Iterator[Object]:
     """The audit events of a log, unwrapped."""
-    if isinstance(log, str | Path):
+    if isinstance(log, str | bytes | Path):
         yield from _of_source(log)
         return
     for one in log:
-        if isinstance(one, str | Path):
+        if isinstance(one, str | bytes | Path):
             yield from _of_source(one)
         else:
             yield from unwrap_events(one)
 
 
-def _of_source(source: str | Path) -> Iterator[Object]:
+def _of_source(source: str | bytes | Path) -> Iterator[Object]:
+    if isinstance(source, bytes):
+        yield from _of_bytes(source)
+        return
     if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
         yield from _of_text(source.encode())
         return
@@ -151,7 +155,10 @@ def _of_source(source: str | Path) -> Iterator[Object]:
         return
     if not path.exists():
         raise SimkitError(f"there is no audit log at {path}")
-    raw = path.read_bytes()
+    yield from _of_bytes(path.read_bytes())
+
+
+def _of_bytes(raw: bytes) -> Iterator[Object]:
     yield from _of_text(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
 
 

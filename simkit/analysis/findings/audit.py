@@ -75,7 +75,7 @@ class Audit(Result):
         for finding in self.findings:
             worst[finding.check] = max(worst.get(finding.check, Severity.INFO), finding.severity)
         known = {check.id: check for check in self.checks}
-        ordered = sorted(counts, key=lambda name: -worst[name])
+        ordered = sorted(counts, key=lambda name: worst[name], reverse=True)
         rows = [
             (name, known[name].title, worst[name].word, counts[name], known[name].why, known[name].fix)
             for name in ordered
@@ -159,7 +159,7 @@ def audit(
     with collection_paused():
         survey = Survey(snapshot, include_defaults=include_defaults, members=members, managed=managed)
         findings, skipped = _found(survey, _chosen(checks, own))
-    ordered = sorted(findings, key=lambda finding: -finding.severity)
+    ordered = sorted(findings, key=lambda finding: finding.severity, reverse=True)
     return Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), (*CHECKS, *own))
 
 

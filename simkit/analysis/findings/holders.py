@@ -172,7 +172,7 @@ def _worse(known: Holding | None, new: Holding, scope: Scope) -> Holding:
 
     def rank(one: Holding) -> tuple[int, bool]:
         severity = one.severity(namespace)
-        return (-1 if severity is None else int(severity), not one.names)
+        return (-1 if severity is None else severity.rank, not one.names)
 
     return new if rank(new) > rank(known) else known
 

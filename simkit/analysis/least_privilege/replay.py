@@ -13,11 +13,11 @@ from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.least_privilege.role_aggregation import aggregate_roles
 from simkit.analysis.least_privilege.usage import Usage
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.subject import identity_of
+from simkit.analysis.rbac.subject import identity_of, text_of, text_of_user
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import html_lines, text_lines
 from simkit.analysis.result import Evidence
-from simkit.logic.rbac.binding import Subject
+from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.cover import uncovered
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import AUTHORIZATION_GROUP, RBAC_GROUP
@@ -27,7 +27,7 @@ from simkit.meta.message import Request
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 REVIEWS: Final = f"/apis/{AUTHORIZATION_GROUP}/v1/subjectaccessreviews"
-COLUMNS: Final = ("outcome", "user", "action", "before", "after")
+COLUMNS: Final = ("outcome", "subject", "action", "before", "after")
 _FIELDS: Final = {"api_group": "group"}
 """Names of an action's fields that differ in a SubjectAccessReview."""
 SAMPLED: Final = 40
@@ -67,13 +67,10 @@ class Replay(Evidence):
         return not (self.broken or self.opened)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per unexpected decision: outcome, user, action, before, after."""
-        rows = [("broken", identity.user, str(action), True, False) for identity, action in self.broken]
-        rows += [("opened", identity.user, str(action), False, True) for identity, action in self.opened]
-        rows += [
-            ("left", identity.user or str(identity.groups[0]), str(action), True, True)
-            for identity, action in self.left
-        ]
+        """One row per unexpected decision: outcome, subject, action, before, after."""
+        rows = [("broken", _subject(identity), str(action), True, False) for identity, action in self.broken]
+        rows += [("opened", _subject(identity), str(action), False, True) for identity, action in self.opened]
+        rows += [("left", _subject(identity), str(action), True, True) for identity, action in self.left]
         return table(rows, COLUMNS)
 
     def lines(self) -> Iterator[str]:
@@ -81,7 +78,7 @@ class Replay(Evidence):
         yield f"{self.asked:,} different requests of the log asked again: {verdict}"
         yield f"{len(self.opened)} refused requests are allowed now"
         yield f"{self.taken} of {self.taken + len(self.left)} sampled permissions are gone"
-        yield from (f"lost: {identity.user} {action}" for identity, action in self.broken[:10])
+        yield from (f"lost: {_subject(identity)} {action}" for identity, action in self.broken[:10])
 
     def __str__(self) -> str:
         return text_lines(self.lines())
@@ -90,6 +87,11 @@ class Replay(Evidence):
 
     def _repr_html_(self) -> str:
         return html_lines(self.lines())
+
+
+def _subject(identity: Identity) -> str:
+    """Who asks, as a text; a group where the identity has no name."""
+    return text_of_user(identity.user) or text_of(Subject(GROUP, identity.groups[0]))
 
 
 def replay(proposal: Verifiable, sandbox: Sandbox) -> Replay:

@@ -75,6 +75,17 @@ def normalize_subject(subject: Subject) -> Subject:
     return Subject(SERVICE_ACCOUNT, account[1], account[0]) if account else subject
 
 
+def text_of_user(name: str) -> str:
+    """The subject whose requests carry this user name; empty for none.
+
+    Examples
+    --------
+    >>> text_of_user("system:serviceaccount:ci:runner"), text_of_user("ann"), text_of_user("")
+    ('sa:ci/runner', 'user:ann', '')
+    """
+    return text_of(normalize_subject(Subject(USER, name))) if name else ""
+
+
 def identity_of(subject: Subject | str, groups: Iterable[str] = ()) -> Identity:
     """The identity that requests of the subject carry, with the groups that the server adds by itself.
 

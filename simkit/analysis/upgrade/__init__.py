@@ -2,16 +2,19 @@
 
 from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
 from simkit.analysis.upgrade.timeline import calendar, timeline
+from simkit.kinds.conversions.explain import Conversion, explain
 from simkit.logic.lifecycle import History, check, of_releases, plan, read_history
 from simkit.schema.lifecycle import lifecycle_of, spans
 from simkit.schema.releases import RELEASES
 
 __all__ = [
     "RELEASES",
+    "Conversion",
     "History",
     "RemovalReport",
     "calendar",
     "check",
+    "explain",
     "lifecycle_of",
     "of_releases",
     "plan",

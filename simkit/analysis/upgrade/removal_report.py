@@ -11,6 +11,7 @@ import pandas as pd
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.audit_log.requests import RecordedRequest, recorded_requests
+from simkit.analysis.rbac.subject import text_of_user
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.configuration import (
@@ -34,8 +35,8 @@ from simkit.snapshot.protocol import Sandbox, Snapshot
 
 REMOVED_COLUMNS: Final = ("api_version", "kind", "resource", "left", "replacement")
 CALLER_COLUMNS: Final = (
-    "user",
-    "caller",
+    "subject",
+    "impersonator",
     "agent",
     "api_version",
     "resource",
@@ -78,7 +79,7 @@ class RemovalReport(Result):
     (the field), manager (the field manager). For a release it also lists manifests in versions that earlier releases
     removed."""
     callers: pd.DataFrame
-    """One row per user, user agent and resource: user, caller (the impersonator, or empty), agent, api_version,
+    """One row per subject, user agent and resource: subject, impersonator (empty for themselves), agent, api_version,
     resource, removed_in (the first release without it; empty where no release removed it), verbs, requests, codes,
     last. For a release it also lists callers of versions that earlier releases removed."""
     rules: pd.DataFrame
@@ -122,10 +123,10 @@ class RemovalReport(Result):
             example = self.objects[self.objects["evidence"] == evidence].iloc[0]
             rows.append((f"objects: {evidence}", count, f"{example['resource']} {example['name']}"))
         concerned = self.current_callers()
-        rows.append(("callers", len(concerned) if self.callers_known else _NOT_KNOWN, _first(concerned, "user")))
+        rows.append(("callers", len(concerned) if self.callers_known else _NOT_KNOWN, _first(concerned, "subject")))
         if len(self.callers) > len(concerned):
             earlier = self.callers.drop(concerned.index)
-            rows.append(("callers of what is gone already", len(earlier), _first(earlier, "user")))
+            rows.append(("callers of what is gone already", len(earlier), _first(earlier, "subject")))
         for name, part in (("rules", self.rules), ("configurations", self.configurations), ("replayed", self.replayed)):
             for verdict, count in Counter(part["verdict"]).items():
                 example = part[part["verdict"] == verdict].iloc[0]
@@ -232,14 +233,21 @@ def _uses(each: RecordedRequest, removed: RemovedResources | None) -> bool:
 
 
 def callers(requests: Sequence[RecordedRequest], *tables: RemovedResources | None) -> pd.DataFrame:
-    """DataFrame with one row per user, impersonator, user agent, version and resource, the busiest first."""
+    """DataFrame with one row per subject, impersonator, user agent, version and resource, the busiest first."""
     found: dict[tuple[str, ...], list[RecordedRequest]] = {}
     for each in requests:
-        caller = each.caller if each.caller != each.identity.user else ""
+        sender = each.caller if each.caller != each.identity.user else ""
         since = next(
             (one.since for one in (t.resource(each.api_version, each.resource) for t in tables if t) if one), ""
         )
-        key = (each.identity.user, caller, each.agent, each.api_version, each.resource, since)
+        key = (
+            text_of_user(each.identity.user),
+            text_of_user(sender),
+            each.agent,
+            each.api_version,
+            each.resource,
+            since,
+        )
         found.setdefault(key, []).append(each)
     rows = [
         (

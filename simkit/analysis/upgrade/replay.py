@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol
 
 from simkit.analysis.audit_log.requests import RecordedRequest
+from simkit.analysis.rbac.subject import text_of_user
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
 
 REPLAY_COLUMNS: Final = (
-    "user",
+    "subject",
     "agent",
     "verb",
     "api_version",
@@ -41,7 +42,7 @@ class Server(Protocol):
 class ReplayedRequest(NamedTuple):
     """One request with its answers. ``verdict``: same, breaks (worked, and fails), fails otherwise, works now."""
 
-    user: str
+    subject: str
     agent: str
     verb: str
     api_version: str
@@ -49,7 +50,7 @@ class ReplayedRequest(NamedTuple):
     namespace: str
     name: str
     requests: int
-    """The number of the same requests of the same user and program in the log."""
+    """The number of the same requests of the same subject and program in the log."""
     recorded: int
     before: int
     after: int
@@ -91,7 +92,7 @@ def _answer(each: RecordedRequest, before: Server, after: Server) -> ReplayedReq
         old = _sent(before, request, each.identity)  # the cluster is as it was after the request: under another name
     new = _sent(after, request, each.identity)
     return ReplayedRequest(
-        each.identity.user,
+        text_of_user(each.identity.user),
         each.agent,
         each.verb,
         each.api_version,

@@ -289,7 +289,7 @@ class AccessMethods(Asked):
         >>> import simkit
         >>> cluster = simkit.Cluster(seed=1)
         >>> from simkit.analysis import Suite
-        >>> nobody = {"verb": ["get"], "resource": "secrets", "except": ["sa:kube-system/*", "user:system:*"]}
+        >>> nobody = {"verb": ["get"], "resource": "secrets", "allowed": ["sa:kube-system/*", "user:system:*"]}
         >>> cluster.check(Suite(expectations=[{"name": "secrets are kept", "nobody": nobody}])).passed
         True
         """

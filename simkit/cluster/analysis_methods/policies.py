@@ -45,7 +45,7 @@ class PoliciesMethods(Asked):
         -------
         PolicyEffect
             ``.to_frame()`` has one row per object and violation: resource, namespace, name, team, policy, binding, action
-            (Deny or Warn), message, reason; ``.prove()`` executes it.
+            (Deny or Warn), message, reason; ``.prove()`` executes it and gives ``Evidence``.
 
         Raises
         ------
@@ -78,7 +78,9 @@ class PoliciesMethods(Asked):
         """
         from simkit.analysis.admission.policies import policy_effect
 
-        return policy_effect(self.snapshot(), policies, team=team, operations=operations, identity=identity)
+        return policy_effect(
+            self.snapshot(), policies, team=team, operations=operations, identity=identity, sandbox=self
+        )
 
     def policy_coverage(self, policies: Source | None = None) -> pd.DataFrame:
         """The objects that each policy would match if they were written again.

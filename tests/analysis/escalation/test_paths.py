@@ -307,11 +307,11 @@ def test_answers_are_readable() -> None:
 def test_expectations_about_escalation() -> None:
     """In a file beside the others: nobody but the exceptions gets to a goal within some hops."""
     snapshot = world(EVERYTHING, ADMIN, *scene(TOKENS, place="ops"))
-    wanted = {"goal": "cluster-admin", "within": 3, "except": ["sa:ops/*"]}
+    wanted = {"goal": "cluster-admin", "max_hops": 3, "allowed": ["sa:ops/*"]}
     suite = Suite.model_validate({"expectations": [{"name": "closed", "unreachable": wanted}]})
     [outcome] = check(snapshot, suite)
     assert outcome.failures == (f"{ATTACKER} reaches cluster-admin by C5 A1 (1 hop)",)
-    wanted["except"] = ["sa:ops/*", ATTACKER]
+    wanted["allowed"] = ["sa:ops/*", ATTACKER]
     [outcome] = check(snapshot, Suite.model_validate({"expectations": [{"name": "open", "unreachable": wanted}]}))
     assert outcome.passed
 

@@ -9,6 +9,7 @@ import pytest
 
 import simkit
 from simkit import Cluster
+from simkit.analysis.rbac.subject import text_of_user
 from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
 from simkit.meta.errors import SimkitError
 from tests.shared import SHARED, needs_shared
@@ -129,7 +130,7 @@ def test_rules_and_webhooks_that_name_it(found: RemovalReport) -> None:
 def test_callers_with_what_they_did(found: RemovalReport) -> None:
     """One row for the program, with its verbs, codes and last call."""
     row = found.callers.iloc[0]
-    assert (row["user"], row["agent"], row["requests"]) == (ROBOT, "robot/1", 5)
+    assert (row["subject"], row["agent"], row["requests"]) == (text_of_user(ROBOT), "robot/1", 5)
     assert (row["verbs"], row["codes"]) == (("create", "delete", "get", "list"), (200, 201, 404))
 
 
@@ -209,19 +210,19 @@ def test_everybody_who_calls_what_1_32_no_longer_serves() -> None:
     datasets = SHARED / "datasets"
     cluster = simkit.load(datasets / "operators-and-teams.json.gz")
     found = removal_report(cluster, release="1.32", audit_log=datasets / "audit.jsonl.gz")
-    tuner, inventory = (f"system:serviceaccount:platform-tools:{name}" for name in ("apf-tuner", "inventory"))
+    tuner, inventory = (f"sa:platform-tools/{name}" for name in ("apf-tuner", "inventory"))
     rows = found.callers.itertuples()
-    assert {(row.user, row.caller, str(row.agent).partition("/")[0], row.removed_in) for row in rows} == {
+    assert {(row.subject, row.impersonator, str(row.agent).partition("/")[0], row.removed_in) for row in rows} == {
         (tuner, "", "apf-tuner", "1.32"),
-        (tuner, "admin", "kubectl", "1.32"),
+        (tuner, "user:admin", "kubectl", "1.32"),
         (inventory, "", "inventory", "1.32"),
         (inventory, "", "inventory", "1.25"),
-        ("auditor-1", "admin", "k9s", "1.32"),
+        ("user:auditor-1", "user:admin", "k9s", "1.32"),
     }
     summary = dict(zip(found.summary()["what"], found.summary()["count"], strict=True))
     assert (summary["callers"], summary["callers of what is gone already"]) == (5, 1)
     breaks = found.replayed[found.replayed["verdict"] == "breaks"]
-    assert set(breaks["user"]) == {"system:serviceaccount:platform-tools:apf-tuner", "auditor-1"}
+    assert set(breaks["subject"]) == {"sa:platform-tools/apf-tuner", "user:auditor-1"}
     assert set(breaks["after"]) == {404}
     assert set(breaks["verb"]) == {"create", "delete", "get", "list", "patch", "watch"}
     assert list(found.replayed["before"]) == list(found.replayed["recorded"])

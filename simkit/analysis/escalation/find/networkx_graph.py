@@ -45,7 +45,7 @@ def networkx_graph(edges: Iterable[Edge]) -> networkx.MultiDiGraph[AttackState]:
             edge.target,
             primitive=edge.primitive,
             title=edge.definition.title if edge.primitive else "",
-            severity=edge.definition.severity if edge.primitive else "",
+            severity=edge.definition.severity.word if edge.primitive else "",
             cost=edge.cost,
             hops=edge.hops,
             granted_by=edge.granted_by,

@@ -12,6 +12,7 @@ from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.held_permissions import GrantSource
 from simkit.analysis.escalation.find.states import SUBJECTS, AttackState
 from simkit.analysis.escalation.table.primitive import Primitive, Variant
+from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, text_of
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from simkit.analysis.escalation.prove.proof import Proof
 
 COLUMNS: Final = ("step", "primitive", "title", "target", "cost", "granted_by")
-SEVERITIES: Final = ("info", "low", "medium", "high", "critical")
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,9 @@ class Path(Result):
         return tuple(step.primitive.id for step in self.steps)
 
     @property
-    def severity(self) -> str:
+    def severity(self) -> Severity:
         """The severity of the worst primitive of the path."""
-        return max((step.primitive.severity for step in self.steps), key=SEVERITIES.index, default="info")
+        return max((step.primitive.severity for step in self.steps), default=Severity.INFO)
 
     @property
     def grants(self) -> tuple[tuple[GrantSource, ...], ...]:

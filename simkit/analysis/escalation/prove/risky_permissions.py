@@ -20,7 +20,7 @@ from simkit.analysis.escalation.find.search import one_of
 from simkit.analysis.escalation.find.states import PODS, AttackState, subject_state
 from simkit.analysis.escalation.prove.fixtures import fork_with_fixtures
 from simkit.analysis.escalation.table.primitive import Primitive, primitives
-from simkit.analysis.escalation.table.severity import worst
+from simkit.analysis.escalation.table.severity import Severity, worst
 from simkit.analysis.rbac.default_objects import unchanged_defaults
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members
@@ -236,9 +236,9 @@ class _Asked:
         return NOTHING_THERE
 
 
-def _severity(primitive: Primitive, found: list[VariantMatch]) -> str:
-    """The severity as a word, by the scope of the grants and whether they hold for single names only."""
+def _severity(primitive: Primitive, found: list[VariantMatch]) -> Severity:
+    """The severity by the scope of the grants and whether they hold for single names only."""
     places = {(match.namespace, match.by_name) for match in found}
     scale = primitive.severities
     level = worst(tuple(scale.at("" if where == EVERYWHERE else where, by_name=by_name) for where, by_name in places))
-    return primitive.severity if level is None else level.word
+    return primitive.severity if level is None else level

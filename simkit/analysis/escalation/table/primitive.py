@@ -143,9 +143,9 @@ class Primitive(_Strict):
     variants: tuple[Variant, ...]
 
     @property
-    def severity(self) -> str:
-        """The severity of a cluster-wide grant, as a word."""
-        return (worst((self.severities.cluster, self.severities.namespace)) or Severity.INFO).word
+    def severity(self) -> Severity:
+        """The severity of a cluster-wide grant."""
+        return worst((self.severities.cluster, self.severities.namespace)) or Severity.INFO
 
     def holds_in(self, release: str) -> bool:
         """True if it works in a release."""

@@ -11,19 +11,42 @@ from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
 
 
-class Severity(enum.IntEnum):
-    """A severity. Levels compare: ``Severity.HIGH > Severity.LOW``."""
+class Severity(enum.StrEnum):
+    """A severity. Levels are words that compare by what they mean, also with plain words.
 
-    INFO = 0
-    LOW = 1
-    MEDIUM = 2
-    HIGH = 3
-    CRITICAL = 4
+    Examples
+    --------
+    >>> Severity.HIGH > Severity.LOW, Severity.HIGH >= "critical", Severity.HIGH == "high"
+    (True, False, True)
+    """
+
+    INFO = "info"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        """The place of the level: 0 for ``info``."""
+        return _RANKS[self.value]
+
+    def __lt__(self, other: str) -> bool:
+        return self.rank < Severity.named(other).rank
+
+    def __le__(self, other: str) -> bool:
+        return self.rank <= Severity.named(other).rank
+
+    def __gt__(self, other: str) -> bool:
+        return self.rank > Severity.named(other).rank
+
+    def __ge__(self, other: str) -> bool:
+        return self.rank >= Severity.named(other).rank
 
     @property
     def word(self) -> str:
-        """The level as a word."""
-        return self.name.lower()
+        """The level as a plain word."""
+        return self.value
 
     @classmethod
     def named(cls, word: str) -> Severity:
@@ -35,6 +58,7 @@ class Severity(enum.IntEnum):
             raise SimkitError(f"there is no severity {word!r}; use one of {words}") from None
 
 
+_RANKS: Final = {"info": 0, "low": 1, "medium": 2, "high": 3, "critical": 4}
 LEVELS: Final = tuple(sorted(Severity, reverse=True))
 """The severities, worst first."""
 
