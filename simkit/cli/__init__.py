@@ -21,6 +21,8 @@ from simkit.cli.pages import PageParser, add_terminal_options
 from simkit.cli.terminal import TerminalText
 from simkit.meta.errors import SimkitError, StatusError
 
+__all__ = ["COMMANDS", "Command", "main"]
+
 FINE: Final = 0
 FOUND: Final = 1
 WRONG: Final = 2
