@@ -103,7 +103,7 @@ def test_histories_and_admissions_are_answers(cluster: Cluster) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"serviceAccountName": "no"}}
     admitted = cluster.admit(pod)
     told = admitted.to_frame()
-    assert {"ServiceAccount", "Priority"} >= set(told.loc[told["refusal"] != "", "plugin"]) > set()
+    assert "ServiceAccount" in set(told.loc[told["refusal"] != "", "plugin"])
     assert dict(admitted.summary().values)["refusals"] == len(admitted.refusals) > 0
 
 
