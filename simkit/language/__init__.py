@@ -1,1 +1,1 @@
-"""What an expression, a patch or an applied intent means."""
+"""The languages of objects: CEL expressions, patches, applied configurations, and YAML."""

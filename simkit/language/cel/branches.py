@@ -30,7 +30,8 @@ def logical(writer: Writer, node: Call) -> Code:
 
 
 def _in_turn(writer: Writer, terms: list[Node], result: str, stop: str) -> str:
-    """Each term in a branch that is entered while the outcome is open; deep chains start over at the margin."""
+    """The terms in nested branches that are entered while the result is open; deep chains restart at the left
+    margin."""
     test = f"if {result}:" if stop == "False" else f"if not {result}:"
     writer.line(f"{result} = {writer.truth(terms[0])}")
     writer.flush()
@@ -42,7 +43,7 @@ def _in_turn(writer: Writer, terms: list[Node], result: str, stop: str) -> str:
 
 
 def _absorbing(writer: Writer, terms: list[Node], result: str, stop: str) -> str:
-    """Each term in a try block: an error counts only while no term decides."""
+    """The terms in try blocks: an error counts only if no term decides."""
     error = writer.fresh()
     writer.line(f"{result} = {'True' if stop == 'False' else 'False'}; {error} = None")
     for term in terms:
@@ -136,7 +137,7 @@ def comprehension(writer: Writer, node: Comprehension) -> Code:
 
 
 def _quantifier(writer: Writer, node: Comprehension, variable: str, visited: str) -> str:
-    """all and exists: stop at the first element that decides."""
+    """The code of all and exists: they stop at the first element that decides."""
     assert node.condition is not None
     decided = "False" if node.macro == "all" else "True"
     around, again = (3, 2) if node.macro == "all" else (4, 3)
@@ -173,7 +174,7 @@ def _quantifier(writer: Writer, node: Comprehension, variable: str, visited: str
 
 
 def _exactly_one(writer: Writer, node: Comprehension, variable: str, visited: str) -> str:
-    """exists_one: count them all."""
+    """The code of exists_one, which counts all matches."""
     assert node.condition is not None
     result = writer.fresh()
     writer.line(f"{result} = 0")
@@ -186,7 +187,7 @@ def _exactly_one(writer: Writer, node: Comprehension, variable: str, visited: st
 
 
 def _collected(writer: Writer, node: Comprehension, variable: str, visited: str) -> str:
-    """map and filter."""
+    """The code of map and filter."""
     result = writer.fresh()
     writer.line(f"{result} = []")
     writer.line(f"for {variable} in {visited}:")
@@ -197,7 +198,7 @@ def _collected(writer: Writer, node: Comprehension, variable: str, visited: str)
 
 
 def _mapped(writer: Writer, node: Comprehension, variable: str, visited: str) -> str:
-    """transformMap and transformMapEntry."""
+    """The code of transformMap and transformMapEntry."""
     assert node.transform is not None
     result = writer.fresh()
     writer.line(f"{result} = {{}}")
@@ -235,7 +236,7 @@ def bind(writer: Writer, node: Bind) -> Code:
 
 @contextmanager
 def _where(writer: Writer, condition: Node | None) -> Iterator[None]:
-    """What is written inside is for the items that meet the condition; without one, for all."""
+    """A block for the items that meet the condition; without a condition, for all."""
     if condition is None:
         yield
         return

@@ -98,7 +98,7 @@ RESERVED: Final = frozenset({
 
 
 class Builder:
-    """What lark calls while it reduces."""
+    """The callbacks of lark's reductions."""
 
     def expr(self, children: Children) -> Node:
         if len(children) == 1:

@@ -69,7 +69,7 @@ TYPE_CONSTANTS: Final[Mapping[str, Type]] = {
     "google.protobuf.Timestamp": TIMESTAMP,
     "optional_type": optional_of(DYN),
 }
-"""Names that stand for types."""
+"""Names of types that are constants."""
 _LITERALS: Final = {
     "bool": BOOL,
     "int": INT,
@@ -154,7 +154,7 @@ class Checker:
         return [".".join([*parts[:length], name]) for length in range(len(parts), -1, -1)]
 
     def _lookup(self, node: Node, name: str) -> Type | None:
-        """The type of a name; the node remembers what it stands for."""
+        """The type of a name; the node keeps the declaration that it refers to."""
         for local in reversed(self._scopes):
             if local.name == name:
                 node.reference = local
@@ -298,7 +298,7 @@ class Checker:
         return [fresh.apply(each) for each in overload.arguments], fresh.apply(overload.result)
 
     def _joined(self, node: Node, previous: Type | None, current: Type) -> Type:
-        """What elements of these types have in common; dyn where that is nothing."""
+        """The common type of these types; dyn if there is none."""
         if previous is None:
             return current
         return more_general(previous, current) if self._known.assignable(previous, current) else DYN
@@ -328,7 +328,8 @@ class Checker:
         return map_of(keys, values)
 
     def _struct(self, node: StructNode) -> Type:
-        """There are no message types. What a message of an unknown type holds is not looked at."""
+        """The type of a message literal. There are no message types; the fields of an unknown message are not
+        checked."""
         found = self._lookup(node, node.name)
         if found is None:
             return self._undeclared(node, node.name.lstrip("."))
@@ -339,7 +340,7 @@ class Checker:
         return ERROR
 
     def _range(self, node: Node, *, keyed: bool) -> tuple[Type, Type]:
-        """What a comprehension over the node visits: positions and elements; keys and values, or keys alone."""
+        """The types of a comprehension's variables: positions and elements; keys and values, or keys alone."""
         found = self._known.apply(self._check(node))
         if found.kind == "list":
             return INT, found.parameters[0]
@@ -384,7 +385,7 @@ class Checker:
         return result
 
     def _entries(self, node: Comprehension, found: Type) -> Type:
-        """What transformMapEntry makes of maps of this type."""
+        """The type that transformMapEntry makes of maps of this type."""
         assert node.transform is not None
         if not is_open(found) and found.kind != "map":
             given = applied([map_of(DYN, DYN), found], member=False)

@@ -1,4 +1,4 @@
-"""A piece of generated Python, and what the writers of single constructs may use of the generator.
+"""A piece of generated Python, and the protocol of the generator for writers of single constructs.
 
 Imports go one way: this module, then ``branches``, ``fast_forms`` and ``runtime_cost``, then ``generate``, whose
 Generator is the one Writer.
@@ -15,7 +15,7 @@ from simkit.language.cel.tree import Call, Node
 
 
 class Code(NamedTuple):
-    """A Python expression; ``declared`` is set where its value is still JSON of that declared type."""
+    """A Python expression; ``declared`` is set if its value is still JSON of that declared type."""
 
     text: str
     declared: DeclType | None = None
@@ -29,7 +29,7 @@ class Writer(Protocol):
     """
 
     fast: bool
-    """True if errors may fly as Python's own exceptions; the careful variant words them afterwards."""
+    """True if errors may be Python's own exceptions; the careful variant gives them their text."""
     counting: bool
     """True if costs are added up."""
     strict: bool
@@ -66,7 +66,7 @@ class Writer(Protocol):
         ...
 
     def flush(self) -> None:
-        """Write down the cost that was added so far."""
+        """Write the statement for the cost added so far."""
         ...
 
     def checkpoint(self) -> None:
@@ -78,7 +78,7 @@ class Writer(Protocol):
         ...
 
     def truth(self, node: Node) -> str:
-        """A Python expression for a node that has to be a truth value."""
+        """A Python expression for a node that must be a bool."""
         ...
 
     def code(self, node: Node) -> Code:
@@ -94,9 +94,9 @@ class Writer(Protocol):
         ...
 
     def pattern(self, node: Node) -> str | None:
-        """The Python name of what tests a constant pattern; None where the pattern is not constant."""
+        """The Python name of the matcher of a constant pattern; None if the pattern is not constant."""
         ...
 
     def as_expression(self, write: Callable[[], str]) -> str | None:
-        """What ``write`` gives back; None where it needs statements."""
+        """The result of ``write``; None if it needs statements."""
         ...

@@ -24,7 +24,7 @@ from simkit.language.cel.values import (
 from simkit.meta.gotext import format_float
 
 _DIGITS: Final = 1000
-"""Digits of a number that is read at all; Python itself refuses some thousands."""
+"""The most digits of a number; Python itself refuses some thousands."""
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 TYPE_NAMES: Final = {
@@ -33,7 +33,7 @@ TYPE_NAMES: Final = {
     "timestamp": "google.protobuf.Timestamp",
     "optional": "optional_type",
 }
-"""Names of type values where they differ from the kind."""
+"""Names of type values that differ from their kind."""
 
 
 def signature(function: str, values: Iterable[Any]) -> str:

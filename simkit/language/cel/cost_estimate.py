@@ -1,4 +1,4 @@
-"""The least and the greatest cost that an expression can have, over the sizes that a schema admits.
+"""The least and the greatest cost of an expression, over the sizes that a schema allows.
 
 The rules are cel-go's, with their quirks: a value that no path of fields leads to has any size, and a path
 of one step stands for the whole object.
@@ -31,7 +31,7 @@ from simkit.language.cel.values import CelType
 
 
 class Estimator:
-    """Estimates one expression. ``root`` bounds the sizes of what is reached from variables."""
+    """Estimates one expression. ``root`` bounds the sizes of values that are reached from variables."""
 
     def __init__(self, root: DeclType | None) -> None:
         self.root = root
@@ -63,7 +63,7 @@ class Estimator:
         return None if size is None else Range(size, size)
 
     def declared_size(self, path: Sequence[str]) -> Range | None:
-        """The size that the schema admits at a path."""
+        """The size that the schema allows at a path."""
         found = self.root
         if not path or found is None:
             return None
@@ -89,7 +89,7 @@ class Estimator:
         return ONE if value.type.kind in SCALARS else UNKNOWN
 
     def library_size(self, value: Value) -> Range:
-        """The size as the library functions' estimates take it: scalars are not special."""
+        """The size in the estimates of library functions: scalars are not special."""
         if value.size is not None:
             return value.size
         found = self.declared_size(value.path)
@@ -145,7 +145,7 @@ class Estimator:
     def _overload(
         self, node: Call, overload: str, target: Value | None, values: Sequence[Value], costs: Sequence[Range]
     ) -> tuple[Range, Range | None]:
-        """Cost, arguments included, and size of what one overload gives."""
+        """The cost (with arguments) and the size of the result of one overload."""
         if overload in ("logical_and", "logical_or"):
             return Range(costs[0].low, costs[0].plus(costs[1]).high), None
         if overload == "conditional":
@@ -188,7 +188,7 @@ class Estimator:
 
 
 def _bound(node: Comprehension) -> list[tuple[str, Node, str]]:
-    """The variables of a loop, with the step that leads from what it visits to their sizes."""
+    """The variables of a loop, with the path step from the iterated value to their sizes."""
     kind = node.source.type.kind
     if not node.key:
         return [(node.variable, node.source, {"list": "@items", "map": "@keys"}.get(kind, ""))]

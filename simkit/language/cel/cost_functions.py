@@ -32,7 +32,7 @@ def _check(sizes: Sizes, overload: str, target: Value | None, values: Sequence[V
 
 
 def _visit(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    """isSorted, sum, min, max, indexOf, lastIndexOf: of a list, or of a string."""
+    """The cost of isSorted, sum, min, max, indexOf and lastIndexOf: of a list, or of a string."""
     if target is None:
         return None
     size = sizes.library_size(target)
@@ -75,7 +75,7 @@ def _replace(sizes: Sizes, overload: str, target: Value | None, values: Sequence
 
 
 def _replaced(size: int, old: int, new: int, *, grows: bool) -> int:
-    """The greatest or least size after replacing: an empty old text goes between all letters."""
+    """The greatest or least size after a replacement: an empty old text is inserted between all letters."""
     if old == 0:
         return min((min(size + 1, LARGEST)) * new + size, LARGEST)
     return min(math.ceil(size / old) * new, LARGEST) if grows else size
@@ -139,7 +139,7 @@ def _sets(factor: int) -> Rule:
 
 
 def _copied(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    """slice, reverse and flatten: each element once, into a new list."""
+    """The cost of slice, reverse and flatten: each element once, into a new list."""
     if target is None:
         return None
     size = sizes.library_size(target)
@@ -147,7 +147,7 @@ def _copied(sizes: Sizes, overload: str, target: Value | None, values: Sequence[
 
 
 def _each_with_each(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    """distinct."""
+    """The cost of distinct."""
     if target is None:
         return None
     size = sizes.library_size(target)
@@ -155,7 +155,7 @@ def _each_with_each(sizes: Sizes, overload: str, target: Value | None, values: S
 
 
 def _ordered(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    """sort and sortBy."""
+    """The cost of sort and sortBy."""
     size = sizes.library_size(target if target is not None else values[0])
     steps = Range(size.low.bit_length(), size.high.bit_length())
     return size.times(steps).scaled(0.1).plus(Range(11, 11)), size

@@ -1,4 +1,4 @@
-"""Sizes and costs between a least and a greatest value, and what an estimate knows of an operand.
+"""Ranges of sizes and costs, and the known facts about an operand in an estimate.
 
 These are ``SizeEstimate``, ``CostEstimate`` and ``AstNode`` of cel-go's checker/cost.go, release 0.17.
 """
@@ -15,7 +15,7 @@ LARGEST: Final = 2**64 - 1
 
 
 class Range(NamedTuple):
-    """A least and a greatest size or cost; sums and products stop at 64 bits."""
+    """A least and a greatest size or cost; sums and products saturate at 64 bits."""
 
     low: int
     high: int
@@ -48,7 +48,7 @@ UNKNOWN: Final = Range(0, LARGEST)
 
 
 class Value(NamedTuple):
-    """What is known of an operand: how it is reached, its type, its node, and its size where that is known."""
+    """The known facts about an operand: its path, type, node, and size."""
 
     path: tuple[str, ...]
     type: Type
@@ -57,12 +57,12 @@ class Value(NamedTuple):
 
 
 class Sizes(Protocol):
-    """Tells sizes of operands. Implementations must not evaluate anything."""
+    """The sizes of operands. Implementations must not evaluate anything."""
 
     def size(self, value: Value) -> Range:
         """The size of an operand; scalars without a path count as 1."""
         ...
 
     def library_size(self, value: Value) -> Range:
-        """The size as the estimates of library functions take it: scalars are not special."""
+        """The size in the estimates of library functions: scalars are not special."""
         ...

@@ -14,7 +14,7 @@ from simkit.language.cel.values import kind_of
 
 
 def ceiling(size: int, factor: float) -> int:
-    """The product rounded up, with the inexactness of doubles.
+    """The product rounded up, with the rounding errors of doubles.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def ceiling(size: int, factor: float) -> int:
 
 
 def traversal(value: Any) -> int:
-    """The cost of visiting a value with everything inside."""
+    """The cost of visiting a value with all its contents."""
     kind = kind_of(value)
     if kind == "string":
         return int(len(value.encode("utf-8", "surrogatepass")) * 0.1)

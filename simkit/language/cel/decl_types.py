@@ -36,14 +36,14 @@ from simkit.schema.structural import NO_DEFAULT, Schema
 Adapt = Callable[[Any], Any]
 
 MAX_REQUEST: Final = 3 * 1024 * 1024
-"""Bytes of the largest request, which bounds what has no bound of its own."""
+"""Bytes of the largest request, which limits the size of values without a limit of their own."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPECIAL = re.compile(r"__|[./-]")
 _SPELLED: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 
 
 def escaped(name: str) -> str | None:
-    """A property's name as expressions write it; None where they cannot.
+    """A property's name in expressions; None if it cannot be written.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def escaped(name: str) -> str | None:
 
 
 class DeclType:
-    """The type that a schema declares, with what evaluation and cost estimates need to know besides.
+    """The type that a schema declares, with further facts for evaluation and cost estimates.
 
     Attributes
     ----------
@@ -101,14 +101,14 @@ class DeclType:
 
     @cached_property
     def element(self) -> DeclType | None:
-        """What a list's elements or a map's values are."""
+        """The declared type of a list's elements or a map's values."""
         inner = self.schema.items if self.type.kind == "list" else self.schema.values
         suffix = "@idx" if self.type.kind == "list" else "@elem"
         return schema_decl_type(inner, f"{self.name}.{suffix}") if inner is not None else None
 
     @cached_property
     def adapt(self) -> Adapt | None:
-        """From JSON to a value; None where nothing has to be done."""
+        """The conversion from JSON to a value; None if none is needed."""
         if self._entered:
             return None  # A schema that contains itself: what makes it special was found on the way in.
         self._entered = True
@@ -123,7 +123,7 @@ class DeclType:
 
 
 def schema_decl_type(schema: Schema, name: str, *, resource: bool = False) -> DeclType | None:
-    """The type that a schema declares; None where expressions must not see the value.
+    """The type that a schema declares; None if expressions must not see the value.
 
     ``resource`` is set for the root of a resource, whose kind, apiVersion and metadata are always visible.
     """

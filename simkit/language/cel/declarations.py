@@ -75,7 +75,7 @@ def _overload(
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Overloads that came with one compatibility version, and the version that took them away, if one did."""
+    """Overloads that came with one compatibility version, and the version that removed them, if any."""
 
     name: str
     since: tuple[int, int]
@@ -114,7 +114,7 @@ class Function:
 
 
 def functions_of(libraries: Iterable[Library], version: tuple[int, int]) -> Mapping[str, Function]:
-    """The functions that a compatibility version has, by name."""
+    """The functions of a compatibility version, by name."""
     found: dict[str, Function] = {}
     for library in libraries:
         if library.serves(version):

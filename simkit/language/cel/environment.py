@@ -1,4 +1,4 @@
-"""Environments in which expressions are compiled, and the programs that come out.
+"""Environments for compiling expressions, and the compiled programs.
 
 k8s.io/apiserver/pkg/cel/environment, release 1.30: which functions a compatibility version has.
 """
@@ -29,21 +29,21 @@ from simkit.language.cel.tree import Node
 from simkit.language.cel.types import Type, object_of, parsed
 
 NEW_EXPRESSIONS: Final = "1.29"
-"""The compatibility version in which release 1.30 reads expressions that are being written."""
+"""The compatibility version in which release 1.30 compiles new expressions."""
 OWN_EXPRESSIONS: Final = "1.30"
-"""All that release 1.30 itself has."""
+"""The compatibility version with everything that release 1.30 itself has."""
 STORED_EXPRESSIONS: Final = "1.34"
-"""The one in which it reads those that are stored already, by whichever server: all libraries that there are."""
+"""The compatibility version in which it compiles stored expressions, from any server: every library."""
 _PATIENCE: Final = 64
 _STEP: Final = 8
-"""An expression that keeps failing the fast way takes the careful one for a while."""
+"""The number of evaluations for which an expression that fails often takes the careful variant."""
 _UNLIMITED: Final = float("inf")
 
 Evaluate = Callable[[Mapping[str, Any], float, list[Any]], tuple[Any, int]]
 
 
 class Result(NamedTuple):
-    """A value and what it cost; the cost is 0 where no budget was set."""
+    """A value and its cost; the cost is 0 if no budget was set."""
 
     value: Any
     cost: int
@@ -116,7 +116,7 @@ class Program:
         return Estimator(declared if isinstance(declared, DeclType) else None).cost(self._node)
 
     def generator(self, *, tracing: bool = False) -> tuple[Generator, Node]:
-        """A writer of the careful variant and the tree it writes, for tools that look inside."""
+        """A writer of the careful variant, and the tree for it, for tools that inspect programs."""
         return (
             Generator(
                 self._variables, self._functions, fast=False, counting=True, strict=self._strict, tracing=tracing
@@ -148,7 +148,7 @@ def compiled(generator: Generator, node: Node) -> Evaluate:
 
 
 class Environment:
-    """Which variables and functions expressions have.
+    """The variables and functions of expressions.
 
     Parameters
     ----------

@@ -21,23 +21,23 @@ class EvaluationError(Exception):
     """An error value of the language, such as ``no such key: x``. ``&&`` and ``||`` may absorb it."""
 
     cost = 0
-    """What was spent until the evaluation failed, where a budget was set."""
+    """The cost until the evaluation failed, if a budget was set."""
 
 
 class BudgetExceeded(Exception):
-    """The evaluation became more expensive than allowed. Nothing absorbs it."""
+    """The evaluation exceeded its budget. No operator absorbs this error."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
 
 
 def no_overload(signature: str = "") -> EvaluationError:
-    """The error of an operation that does not exist for the values it was given; of a function, with their types."""
+    """The error of an operation that does not exist for these values; for a function, with their types."""
     return EvaluationError(f"no such overload: {signature}" if signature else "no such overload")
 
 
 def no_key(key: object) -> EvaluationError:
-    """The error of a key or field that is not there."""
+    """The error of a missing key or field."""
     return EvaluationError(f"no such key: {shown(key)}")
 
 
@@ -52,7 +52,7 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One compile error: the offset it points at (NOWHERE: at none), and its text."""
+    """One compile error: its offset (or NOWHERE) and its text."""
 
     position: int
     text: str
@@ -92,7 +92,7 @@ class CompileError(Exception):
 
 
 class ResultTypeError(CompileError):
-    """The expression has another type than its place asks for; the caller words the refusal."""
+    """The expression has another type than required; the caller words the refusal."""
 
     stage = "result"
 

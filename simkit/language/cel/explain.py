@@ -25,7 +25,7 @@ from simkit.meta.gotext import format_float
 
 
 class Step(NamedTuple):
-    """One part, evaluated once: its text, its value, and the cost of everything up to here."""
+    """One part, evaluated once: its text, its value, and the total cost so far."""
 
     expression: str
     value: Any
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 def explain(program: Program, bindings: Mapping[str, Any]) -> list[Step]:
-    """The steps of an evaluation in the order in which they end; inside loops a part has a step for each turn.
+    """The steps of an evaluation in the order in which they end; a part inside a loop has a step for each iteration.
 
     The last step is the whole expression, or the failure: its value is then the EvaluationError.
 
@@ -79,7 +79,7 @@ _MEMBER: Final = 7
 
 
 def text_of(node: Node) -> str:
-    """The source of a part, written anew."""
+    """The source of a part, generated from its tree."""
     return _text(node, 0)
 
 

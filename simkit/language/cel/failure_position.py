@@ -1,4 +1,4 @@
-"""The part of an expression that failed: the innermost one that fails by itself in the same way."""
+"""The position of a failure: the innermost part that fails by itself in the same way."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Local(NamedTuple):
 
 
 class _Search:
-    """Looks for a failure below a node, with the loop variables that are bound there."""
+    """The search for a failure below a node, with the loop variables that are bound there."""
 
     def __init__(self, program: Program, bindings: Mapping[str, Any], failure: str, inside: tuple[_Local, ...]) -> None:
         self._program, self._bindings, self._failure, self._locals = program, bindings, failure, inside
@@ -93,7 +93,7 @@ class _Search:
         return generator
 
     def _value(self, node: Node) -> tuple[Any, DeclType | None]:
-        """The value of a part that does not fail, and what is declared of it."""
+        """The value of a part that does not fail, and its declared type."""
         declared = self._generator().code(node).declared
         value, _ = compiled(self._generator(), node)(self._bindings, float("inf"), [])
         return value, declared

@@ -1,4 +1,4 @@
-"""Python's own operations in place of the careful functions, where the checked types allow it."""
+"""Python's own operators in place of the careful functions, if the checked types allow it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SIGNS: Final = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
 
 
 def form(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
-    """A Python expression for the call, or None where only the careful function will do."""
+    """A Python expression for the call, or None if it needs the careful function."""
     work = _FORMS.get(node.function)
     return None if work is None else work(writer, node, arguments, texts)
 
@@ -56,7 +56,7 @@ _CLASSES: Final = {"int": "int", "string": "str", "double": "float"}
 
 
 def _guessed(writer: Writer, arguments: Sequence[Node], texts: Sequence[str], native: str, careful: str) -> str | None:
-    """The native form where a dynamic value turns out to be of the other one's kind, else the careful one."""
+    """The native form if a dynamic value has the other one's kind, else the careful function."""
     for at, other in ((0, 1), (1, 0)):
         found = _CLASSES.get(arguments[other].type.kind)
         if arguments[at].type.kind == "dyn" and found and isinstance(arguments[other], Literal):
@@ -68,13 +68,13 @@ def _guessed(writer: Writer, arguments: Sequence[Node], texts: Sequence[str], na
 
 
 def dynamic_size(writer: Writer, text: str) -> str:
-    """``size(x)`` where x may be anything."""
+    """The code of ``size(x)`` for x of any type."""
     name = writer.fresh()
     return f"(len({name}) if type({name} := {text}) in SIZED else size({name}))"
 
 
 def _plainly_compared(node: Node) -> bool:
-    """Constants that Python compares with anything as the language does; 0 and 1 are not told from truth values."""
+    """True for constants that Python compares with any value as CEL does; 0 and 1 also equal bools."""
     if not isinstance(node, Literal):
         return False
     value = node.value
@@ -100,7 +100,7 @@ def _order(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequenc
 
 
 def _same_numbers(texts: Sequence[str], one: str, other: str) -> tuple[str, str]:
-    """Both texts as doubles where one of them is a double."""
+    """Both texts as doubles if one of them is a double."""
     left, right = texts
     if (one == "double") == (other == "double"):
         return left, right
@@ -177,7 +177,7 @@ def _matches(writer: Writer, node: Call, arguments: Sequence[Node], texts: Seque
 
 
 def indexed(writer: Writer, operand: Node, key: Node, text: str, index: str) -> str:
-    """``operand[key]``."""
+    """The code of ``operand[key]``."""
     kind = operand.type.kind
     constant = isinstance(key, Literal)
     if kind == "map" and key.type.kind in ("string", "int", "uint"):

@@ -42,16 +42,17 @@ _LONG: Final = 600
 _MANY_BRACKETS: Final = 80
 _DEEPEST: Final = 90
 _MANY_BLOCKS: Final = 12
-"""CPython allows 20 loops and try blocks inside of each other; deeper ones move to a function of their own."""
+"""The most nested blocks in one function, of the 20 that CPython allows; deeper ones move to a function of their
+own."""
 
 
 def _unwieldy(text: str) -> bool:
-    """True if an expression is better split: Python limits how deeply brackets nest."""
+    """True if an expression must be split, since Python limits the depth of brackets."""
     return len(text) > _LONG or (len(text) > _MANY_BRACKETS and text.count("(") + text.count("[") > _MANY_BRACKETS)
 
 
 class _NeedsStatements(Exception):
-    """What is to be one Python expression cannot be written as one."""
+    """A part that must be one Python expression needs statements."""
 
 
 def _is_empty_list(node: Node) -> bool:
@@ -108,7 +109,7 @@ class Generator:
 
     @contextmanager
     def indented(self, *, blocks: int = 0) -> Iterator[None]:
-        """Lines that belong to the line before; what they cost is added inside."""
+        """An indented block; costs that are added inside stay inside."""
         if self._indent > _DEEPEST:
             raise EvaluationError("the expression is nested too deeply")
         self._indent += 1
@@ -126,7 +127,7 @@ class Generator:
         return f"t{self._count}"
 
     def kept(self, text: str) -> str:
-        """A name for the value of an expression."""
+        """A Python name that holds the value of an expression."""
         if text.isidentifier():
             return text
         name = self.fresh()
@@ -134,13 +135,13 @@ class Generator:
         return name
 
     def constant(self, value: Any) -> str:
-        """A name under which the function finds a constant."""
+        """A Python name that holds a constant."""
         name = f"K{len(self.globals)}"
         self.globals[name] = value
         return name
 
     def spend(self, amount: int) -> None:
-        """Add to the cost what is known now; carefully means at once, since what comes next may fail."""
+        """Add to the cost; the careful variant writes it at once, since the next part may fail."""
         self._pending += amount
         if not self.fast:
             self.flush()
@@ -158,7 +159,7 @@ class Generator:
     # -- values ----------------------------------------------------------------------------------------------------
 
     def value(self, node: Node) -> str:
-        """A Python expression for the node's value; statements that it needs are written before it."""
+        """A Python expression for the node's value; the statements that it needs are written first."""
         text, declared = self.code(node)
         if declared is not None and declared.adapt is not None:
             text = f"{self.constant(declared.adapt)}({text})"
@@ -174,7 +175,7 @@ class Generator:
         return name
 
     def truth(self, node: Node) -> str:
-        """The value of a node that has to be a truth value."""
+        """A Python expression for a node that must be a bool."""
         text = self.value(node)
         return text if node.type.kind == "bool" and self.fast else f"truth({text})"
 
@@ -234,7 +235,7 @@ class Generator:
         return self._entry(text, inner, name, node.field, test=node.test)
 
     def _entry(self, text: str, inner: DeclType | None, name: str, spelled: str, *, test: bool) -> Code:
-        """A member of declared JSON."""
+        """The code for a field of declared JSON."""
         if test:
             # A null in declared JSON counts as absent.
             return Code(f"({text}.get({name!r}) is not None)" if self.fast else f"holds({text}, {name!r})")
@@ -320,7 +321,7 @@ class Generator:
         return self.constant(lambda *arguments: called(dispatch, member, *arguments))
 
     def pattern(self, node: Node) -> str | None:
-        """The name of what tests a constant pattern."""
+        """The name of the matcher of a constant pattern."""
         if not isinstance(node, Literal) or not isinstance(node.value, str):
             return None
         try:
@@ -346,7 +347,7 @@ class Generator:
         return Code(fast_forms.indexed(self, operand, key, text, index), element)
 
     def as_expression(self, write: Callable[[], str]) -> str | None:
-        """What the writer gives, unless it needs statements."""
+        """The result of the writer, unless it needs statements."""
         if self._in_expression:
             return write()
         self._in_expression = True
@@ -360,7 +361,7 @@ class Generator:
 
 
 def _certain(wanted: Type, argument: Node) -> bool:
-    """True if the checked type says that the argument fits, without looking at its value."""
+    """True if the checked type guarantees that the argument fits."""
     return wanted.kind in ("param", "dyn") or argument.type.kind != "dyn"
 
 

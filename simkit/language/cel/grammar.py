@@ -1,4 +1,5 @@
-"""From source to syntax tree, with the grammar of celpy (the distribution cel-python) and the corrections below.
+"""Parsing of sources to syntax trees, with the grammar of celpy (the distribution cel-python) and the corrections
+below.
 
 celpy's own ``CELParser`` does not serve here: it drops the tokens that errors point at, takes no transformer, and reads
 neither optional syntax nor escapes as cel-go does. Its grammar file is part of the distribution and is read through
@@ -28,16 +29,16 @@ if TYPE_CHECKING:
     from lark import Lark
 
 MAX_DEPTH: Final = 250
-"""How deeply cel-go lets expressions nest."""
+"""The depth to which cel-go lets expressions nest."""
 
 LONGEST: Final = 100_000
-"""How many letters cel-go lets an expression have."""
+"""The most letters of an expression in cel-go."""
 _BRACKETS: Final = re.compile(
     r"""[\[\](){}]|'{3}(?:\\.|[^\\])*?'{3}|"{3}(?:\\.|[^\\])*?"{3}|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""", re.DOTALL
 )
 _COMMON_DEPTH: Final = 30
 _DEEP_STACK: Final = 10_000
-"""Python's limit of calls inside of calls, raised when the first deep expression comes."""
+"""Python's recursion limit for deep expressions, set when the first one comes."""
 _ESCAPES: Final = r"\\[abfnrtv\"'\\`?]|\\[xX][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\[0-3][0-7]{2}"
 
 
@@ -144,7 +145,7 @@ def parser() -> Lark:
 
 
 def _word(token: Any) -> Any:
-    """celpy's grammar leaves it to a callback to tell the words of the language from names."""
+    """The callback for words: celpy's grammar leaves it to one to separate keywords from names."""
     kind = _WORDS.get(token)
     if kind is not None:
         token.type = kind
@@ -152,7 +153,7 @@ def _word(token: Any) -> Any:
 
 
 def parse(source: str, version: tuple[int, int] = (1, 0)) -> Node:
-    """The syntax tree of an expression with its macros expanded: those that a compatibility version has.
+    """The syntax tree of an expression, with the macros of a compatibility version expanded.
 
     Raises
     ------
@@ -198,7 +199,7 @@ def _too_deep(source: str) -> CompileError:
 
 
 def _brackets(source: str) -> int:
-    """How deeply brackets nest outside of strings; cheap for expressions with few."""
+    """The depth of brackets outside of strings; cheap for expressions with few."""
     if sum(map(source.count, "([{")) < MAX_DEPTH:
         return 0
     depth = deepest = 0
@@ -213,7 +214,7 @@ def _brackets(source: str) -> int:
 
 
 def _depth(node: Node) -> int:
-    """How deeply the tree nests, as far as that matters."""
+    """The depth of the tree, as far as the limit needs it."""
     level: list[Node] = [node]
     depth = 0
     while level and depth <= MAX_DEPTH:

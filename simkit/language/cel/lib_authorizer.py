@@ -28,7 +28,7 @@ class AuthorizerValue:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """A check that is being put together."""
+    """A check under construction."""
 
     question: Attributes
     ask: Ask

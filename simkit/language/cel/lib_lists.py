@@ -56,12 +56,12 @@ def _sum_from(zero: Any) -> Any:
 
 
 def index_of(values: Sequence[Any], wanted: Any) -> int:
-    """Where an equal element first stands, or -1."""
+    """The first position of an equal element, or -1."""
     return next((position for position, value in enumerate(values) if run.equals(wanted, value)), -1)
 
 
 def last_index_of(values: Sequence[Any], wanted: Any) -> int:
-    """Where an equal element last stands, or -1."""
+    """The last position of an equal element, or -1."""
     return next((at for at in reversed(range(len(values))) if run.equals(wanted, values[at])), -1)
 
 
@@ -104,7 +104,7 @@ def flattened(values: Sequence[Any], depth: int = 1) -> list[Any]:
 
 
 def distinct(values: Sequence[Any]) -> list[Any]:
-    """Each element once, where it first stands."""
+    """The distinct elements, at their first positions."""
     found: list[Any] = []
     for value in values:
         if not any(run.equals(value, other) for other in found):
@@ -113,7 +113,7 @@ def distinct(values: Sequence[Any]) -> list[Any]:
 
 
 def sorted_by(values: Sequence[Any], keys: Sequence[Any]) -> list[Any]:
-    """The elements in the order of their keys, which are of one kind."""
+    """The elements ordered by their keys, which are of one kind."""
     if len({kind_of(key) for key in keys}) > 1:
         raise EvaluationError("list elements must have the same type")
     if keys and kind_of(keys[0]) not in _ORDERED:
@@ -124,7 +124,7 @@ def sorted_by(values: Sequence[Any], keys: Sequence[Any]) -> list[Any]:
 
 
 def numbers_below(end: int) -> list[int]:
-    """The whole numbers from 0 on."""
+    """The integers from 0 up to, not including, a number."""
     if end > LONGEST_LIST:
         raise EvaluationError(f"lists.range({end}) is longer than {LONGEST_LIST}")
     return list(range(end))
@@ -151,17 +151,17 @@ LISTS_3: Final = Library("the third version of lists", (1, 34), _later_overloads
 
 
 def holds_all(values: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    """True if every wanted element occurs."""
+    """True if the list contains every wanted element."""
     return all(run.contained(each, values) for each in wanted)
 
 
 def overlap(values: Sequence[Any], others: Sequence[Any]) -> bool:
-    """True if some element occurs in both."""
+    """True if both have a common element."""
     return any(run.contained(each, others) for each in values)
 
 
 def equivalent(values: Sequence[Any], others: Sequence[Any]) -> bool:
-    """True if each list holds all of the other."""
+    """True if each list contains all elements of the other."""
     return holds_all(values, others) and holds_all(others, values)
 
 

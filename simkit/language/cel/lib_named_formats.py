@@ -1,4 +1,4 @@
-"""Formats by name, which tell the faults of a text: ``format.dns1123Label().validate(name)``.
+"""Named formats, which validate a text: ``format.dns1123Label().validate(name)``.
 
 k8s.io/apiserver/pkg/cel/library/format.go, release 1.31.
 """
@@ -20,7 +20,7 @@ from simkit.schema.custom.formats import format_named
 
 @dataclass(frozen=True, slots=True)
 class NamedFormat:
-    """A format: its check of a text, and the size that the cost of a check is reckoned by."""
+    """A format: its check of a text, and the size for the cost of a check."""
 
     cel_kind: ClassVar[str] = "kubernetes.NamedFormat"
     name: str
@@ -32,7 +32,7 @@ _LONGEST_PATTERN: Final = 128
 
 
 def _of_schemas(name: str, told: str) -> Callable[[str], Sequence[str]]:
-    """A format that schemas of custom resources have too."""
+    """A format that schemas of custom resources also have."""
     holds = format_named(name)
     assert holds is not None
     return lambda text: [] if holds(text) else [told]
@@ -63,13 +63,13 @@ FORMATS: Final[Mapping[str, NamedFormat]] = {
 
 
 def named(name: str) -> Optional:
-    """The format of a name, where there is one."""
+    """The format of a name, as an optional."""
     found = FORMATS.get(name)
     return NONE if found is None else Optional(True, found)
 
 
 def validated(found: NamedFormat, text: str) -> Optional:
-    """What is wrong with a text, where anything is.
+    """The errors of a text, as an optional list; none if it is valid.
 
     Examples
     --------

@@ -51,11 +51,11 @@ class CidrValue:
         return f"cidr('{self}')"
 
     def cel_size(self) -> int:
-        """Bytes that the prefix touches."""
+        """Bytes that the prefix covers."""
         return -(-self.length // 8)
 
     def network(self) -> Network:
-        """The range without the bits behind the prefix."""
+        """The range with the bits behind the prefix set to zero."""
         return ipaddress.ip_network(f"{self.address}/{self.length}", strict=False)
 
 
@@ -78,12 +78,12 @@ def _refuse_mapped(address: ipaddress.IPv6Address, text: str) -> None:
 
 
 def ip(text: str) -> IpValue:
-    """The address that a text writes."""
+    """The address in a text."""
     return IpValue(_address(text))
 
 
 def is_ip(text: str) -> bool:
-    """True if the text writes an address."""
+    """True if the text is an address."""
     try:
         _address(text)
     except EvaluationError:
@@ -92,7 +92,7 @@ def is_ip(text: str) -> bool:
 
 
 def cidr(text: str) -> CidrValue:
-    """The range that a text writes. Errors repeat what could not be done, as Kubernetes' do."""
+    """The range in a text. Errors repeat the failed call, as those of Kubernetes do."""
     failed = "network address parse error during conversion from string"
     try:
         address, length = parse_prefix(text)
@@ -106,7 +106,7 @@ def cidr(text: str) -> CidrValue:
 
 
 def is_cidr(text: str) -> bool:
-    """True if the text writes a range."""
+    """True if the text is a range."""
     try:
         cidr(text)
     except EvaluationError:
@@ -119,7 +119,7 @@ def _contains_ip(outer: CidrValue, address: IpValue) -> bool:
 
 
 def _contains_written_ip(outer: CidrValue, text: str) -> bool:
-    """True if the range holds a written address; a text that is no address is an argument of a wrong type."""
+    """True if the range contains an address in a text; a text that is no address is an argument of a wrong type."""
     try:
         address = ip(text)
     except EvaluationError:

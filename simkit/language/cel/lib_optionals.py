@@ -1,4 +1,4 @@
-"""Optional values: made, asked, and reached through ``.?field`` and ``[?key]``.
+"""Optional values: creation, tests, and ``.?field`` and ``[?key]``.
 
 cel-go 0.17, OptionalTypes in cel/library.go.
 """
@@ -19,7 +19,7 @@ def some(value: Any) -> Optional:
 
 
 def some_unless_zero(value: Any) -> Optional:
-    """The value as an optional, nothing where it is empty, zero, false or null."""
+    """The value as an optional; none if it is empty, zero, false or null."""
     kind = kind_of(value)
     if kind in ("duration", "timestamp"):
         return Optional(True, value) if value.nanos else NONE

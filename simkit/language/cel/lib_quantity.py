@@ -18,7 +18,7 @@ _FINEST: Final = -9
 
 @dataclass(frozen=True, slots=True, repr=False)
 class QuantityValue:
-    """An amount in billionths, and the power of ten that ``resource.Quantity`` counts in.
+    """An amount in billionths, and the power of ten that ``resource.Quantity`` uses.
 
     With no such power it keeps a decimal of any length, and such amounts are no integers, whatever they are worth.
     """
@@ -32,7 +32,7 @@ class QuantityValue:
 
     @property
     def number(self) -> int | None:
-        """The integer that ``resource.Quantity`` sees; None where it sees none."""
+        """The integer value of ``resource.Quantity``; None if it is no integer."""
         if self.unit is None or self.unit < 0:
             return None
         number = self.nano // NANO
@@ -40,7 +40,7 @@ class QuantityValue:
 
 
 def quantity(text: str) -> QuantityValue:
-    """The amount that a text means."""
+    """The amount in a text."""
     try:
         found = parse(text)
     except QuantityError as error:
@@ -49,7 +49,7 @@ def quantity(text: str) -> QuantityValue:
 
 
 def is_quantity(text: str) -> bool:
-    """True if the text means an amount."""
+    """True if the text is an amount."""
     try:
         parse(text)
     except QuantityError:
@@ -69,7 +69,7 @@ def _as_integer(amount: QuantityValue) -> int:
 
 
 def _as_float(amount: QuantityValue) -> float:
-    """The number of units times the unit, as floats, with the rounding that this brings."""
+    """The number of units times the unit, in floats, with their rounding."""
     unit = _FINEST if amount.unit is None else amount.unit
     return float(amount.nano // 10 ** (unit - _FINEST)) * float(f"1e{unit}")
 
@@ -83,7 +83,7 @@ def _difference(one: QuantityValue, other: QuantityValue) -> QuantityValue:
 
 
 def _common_unit(one: QuantityValue, other: QuantityValue) -> int | None:
-    """The unit that a sum is counted in: the finer one, unless one of the amounts does not fit into 64 bits with it."""
+    """The unit of a sum: the finer one, unless an amount exceeds 64 bits in it."""
     if one.unit is None or other.unit is None:
         return None
     if not one.nano or not other.nano:

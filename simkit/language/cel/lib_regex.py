@@ -26,12 +26,12 @@ _WORDING: Final = {
 
 
 class PatternError(Exception):
-    """A text that is no regular expression; the message is that of Go's package regexp."""
+    """A text that is no regular expression; the message is that of Go's regexp package."""
 
 
 @lru_cache(maxsize=1024)
 def pattern(text: str) -> Any:
-    """The compiled pattern; PatternError where the text is none. Compiled patterns are kept."""
+    """The compiled pattern, cached. Raises PatternError for an invalid pattern."""
     import re2
 
     options = re2.Options()
@@ -44,7 +44,8 @@ def pattern(text: str) -> Any:
 
 @lru_cache(maxsize=1024)
 def tester(text: str) -> Callable[[str], Any]:
-    """A function that says whether a pattern is found in a text: None where not. PatternError for no pattern.
+    """A function that finds a pattern in a text, and gives None if it does not. Raises PatternError for an invalid
+    pattern.
 
     A set of one pattern answers several times faster than a search, which has to tell where the match is.
     """
@@ -59,7 +60,7 @@ def tester(text: str) -> Callable[[str], Any]:
 
 
 def _reworded(reason: Any) -> str:
-    """RE2's reason in the words of Go's package regexp/syntax."""
+    """RE2's reason in the words of Go's regexp/syntax package."""
     text = reason.decode() if isinstance(reason, bytes) else str(reason)
     what, _, where = text.partition(": ")
     if what == "trailing \\":
@@ -70,7 +71,7 @@ def _reworded(reason: Any) -> str:
 
 
 def matches(text: str, expression: str) -> bool:
-    """True if the expression is found anywhere in the text."""
+    """True if the pattern is found anywhere in the text."""
     try:
         return tester(expression)(text) is not None
     except PatternError as error:
@@ -91,7 +92,7 @@ def find(text: str, expression: str) -> str:
 
 
 def find_all(text: str, expression: str, limit: int = -1) -> list[str]:
-    """All matches, or the first so many; a negative limit means all."""
+    """All matches, or the given number of them; a negative limit means all."""
     found: list[str] = []
     for match in _compiled(expression).finditer(text):
         if 0 <= limit <= len(found):

@@ -1,4 +1,4 @@
-"""Versions as semver.org writes them: taken apart and compared.
+"""Versions as semver.org defines them: parsed and compared.
 
 k8s.io/apiserver/pkg/cel/library/semverlib.go, release 1.33.
 """
@@ -23,7 +23,7 @@ _WORD: Final = re.compile("[0-9A-Za-z-]*")
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Semver:
-    """A version. What is said of the build does not count in comparisons."""
+    """A version. Build metadata does not count in comparisons."""
 
     cel_kind: ClassVar[str] = "kubernetes.Semver"
     major: int
@@ -51,7 +51,7 @@ class Semver:
 
 
 def semver(text: str, normalize: bool = False) -> Semver:
-    """The version that a text writes; ``normalize`` takes shorter forms too: ``v1.2`` for ``1.2.0``.
+    """The version in a text; ``normalize`` allows shorter forms: ``v1.2`` for ``1.2.0``.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _without_zeros(part: str) -> str:
 
 
 def is_semver(text: str, normalize: bool = False) -> bool:
-    """True if the text writes a version."""
+    """True if the text is a version."""
     try:
         semver(text, normalize)
     except EvaluationError:

@@ -39,14 +39,14 @@ def _outside(position: int) -> EvaluationError:
 
 
 def char_at(text: str, position: int) -> str:
-    """The letter there; the empty string at the very end."""
+    """The letter at a position; the empty string at the very end."""
     if not 0 <= position <= len(text):
         raise _outside(position)
     return text[position : position + 1]
 
 
 def index_of(text: str, part: str, start: int = 0) -> int:
-    """Where the part is first found from ``start`` on, or -1."""
+    """The first position of a part from ``start`` on, or -1."""
     if part == "":
         return start
     if not 0 <= start < len(text):
@@ -57,7 +57,7 @@ def index_of(text: str, part: str, start: int = 0) -> int:
 
 
 def last_index_of(text: str, part: str, start: int | None = None) -> int:
-    """Where the part is last found, starting not behind ``start``, or -1."""
+    """The last position of a part that starts at or before ``start``, or -1."""
     if part == "":
         return len(text) if start is None else start
     if start is None:
@@ -80,7 +80,7 @@ def substring(text: str, start: int, end: int | None = None) -> str:
 
 
 def replace(text: str, old: str, new: str, limit: int = -1) -> str:
-    """The text with occurrences replaced: all, or the first so many."""
+    """The text with occurrences replaced: all, or the given number."""
     if len(new) > len(old):
         count = text.count(old)
         _check_length(len(text) + (count if limit < 0 else min(count, limit)) * (len(new) - len(old)))
@@ -88,7 +88,7 @@ def replace(text: str, old: str, new: str, limit: int = -1) -> str:
 
 
 def _check_length(length: int) -> None:
-    """Raises EvaluationError for a text that would be too large to make."""
+    """Raise EvaluationError for a text that would be too large."""
     if length > LONGEST_TEXT:
         raise EvaluationError(f"a text of {length} letters is larger than {LONGEST_TEXT}")
 
@@ -111,7 +111,7 @@ def join(parts: Sequence[str], separator: str = "") -> str:
 
 
 def quote(text: str) -> str:
-    """The text in double quotes with its control letters escaped."""
+    """The text in double quotes with control characters escaped."""
     return f'"{text.translate(_ESCAPES)}"'
 
 

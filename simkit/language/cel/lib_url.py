@@ -1,4 +1,4 @@
-"""URLs: absolute ones, or absolute paths, taken apart.
+"""URLs: absolute URLs and absolute paths, parsed.
 
 k8s.io/apiserver/pkg/cel/library/urls.go, release 1.30; Go's package net/url.
 """
@@ -21,7 +21,7 @@ _PATH_KEPT: Final = re.compile(r"[A-Za-z0-9$&+,/:;=@\-_.~!*'()\[\]]")
 
 @dataclass(frozen=True, slots=True)
 class UrlValue:
-    """The parts of a URL; ``path`` is unescaped, ``escaped_path`` as it goes over the wire."""
+    """The parts of a URL; ``path`` is unescaped, ``escaped_path`` is as on the wire."""
 
     cel_kind: ClassVar[str] = "kubernetes.URL"
     scheme: str
@@ -34,7 +34,7 @@ class UrlValue:
 
     @property
     def port(self) -> str:
-        """The digits behind the last colon of the host."""
+        """The digits after the last colon of the host."""
         found = re.search(r":(\d*)$", self.host) if not self.host.endswith("]") else None
         return found[1] if found else ""
 
@@ -46,7 +46,7 @@ class UrlValue:
 
 
 class _NoUrl(Exception):
-    """Why a text is no URL."""
+    """The reason why a text is no URL."""
 
 
 def _parse(text: str) -> UrlValue:
@@ -93,7 +93,7 @@ def _checked_host(host: str) -> str:
 
 
 def _escaped(path: str, written: str) -> str:
-    """The path as written where that is a valid escaping, else escaped anew."""
+    """The path as written if that is a valid escaping, else escaped again."""
     if all(_PATH_KEPT.match(letter) or letter == "%" for letter in written):
         return written
     return "".join(
@@ -105,7 +105,7 @@ def _escaped(path: str, written: str) -> str:
 
 
 def url(text: str) -> UrlValue:
-    """The URL that a text is."""
+    """The URL in a text."""
     try:
         return _parse(text)
     except _NoUrl:
@@ -113,7 +113,7 @@ def url(text: str) -> UrlValue:
 
 
 def fault(text: str) -> str:
-    """The reason for which the text is no URL; empty where it is one."""
+    """The reason why the text is no URL; empty if it is one."""
     try:
         _parse(text)
     except _NoUrl as error:

@@ -1,4 +1,4 @@
-"""All libraries, with the compatibility versions that brought them.
+"""All libraries, with the compatibility version of each.
 
 k8s.io/apiserver/pkg/cel/environment/base.go, release 1.30, and later releases for what they add.
 """

@@ -1,4 +1,4 @@
-"""Limits of costs, and the words in which a limit that is exceeded is told.
+"""Limits of costs, and the messages when one is exceeded.
 
 k8s.io/apiserver/pkg/apis/cel/config.go, release 1.30.
 """
@@ -8,21 +8,21 @@ from __future__ import annotations
 from typing import Final
 
 CALL_LIMIT: Final = 1_000_000
-"""What one evaluation may cost."""
+"""The cost limit of one evaluation."""
 OBJECT_BUDGET: Final = 10_000_000
-"""What all rules of an object, or all expressions of a policy over a request, may cost together."""
+"""The cost limit of all rules of an object, or of all expressions of a policy for a request."""
 MATCH_BUDGET: Final = 2_500_000
-"""What all match conditions over a request may cost together."""
+"""The cost limit of all match conditions for a request."""
 RULE_ESTIMATE: Final = 10_000_000
-"""What one rule of a custom resource may be estimated at."""
+"""The limit of the estimated cost of one rule of a custom resource."""
 SCHEMA_ESTIMATE: Final = 100_000_000
-"""What all rules of one schema may be estimated at together."""
+"""The limit of the estimated cost of all rules of one schema."""
 MESSAGE_BYTES: Final = 5_120
-"""The longest text that a message expression may give."""
+"""The longest text of a message expression, in bytes."""
 LONGEST_TEXT: Final = 64 * 1024 * 1024
-"""The longest text that a function gives, in letters. cel-go has no such limit, and may run out of memory."""
+"""The longest text that a function may give, in letters. cel-go has no such limit, and may run out of memory."""
 LONGEST_LIST: Final = 1024 * 1024
-"""The longest list that a function makes of a number. cel-go has no such limit either."""
+"""The longest list that a function may make from a number. cel-go has no such limit either."""
 
 _ADVICE: Final = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are "
@@ -31,7 +31,7 @@ _ADVICE: Final = (
 
 
 def excess(what: str, cost: int, limit: int) -> str:
-    """The text that an estimate is above its limit, as kube-apiserver words it.
+    """The message for an estimate above its limit, as kube-apiserver words it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Constants as the source writes them: numbers with their ranges, strings and bytes with their escapes.
+"""Constants in the source: numbers with their ranges, strings and bytes with their escapes.
 
 cel-spec, doc/langdef.md, "String and Bytes Values"; cel-go 0.17, parser/unescape.go.
 """
@@ -17,7 +17,7 @@ _LETTERS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "
 
 
 class LiteralError(Exception):
-    """A constant that is outside the range of its type."""
+    """A constant outside the range of its type."""
 
 
 def integer(text: str) -> int:
@@ -38,7 +38,7 @@ def unsigned(text: str) -> UInt:
 
 
 def double(text: str) -> float:
-    """The value of a double constant; LiteralError where it is too large for one."""
+    """The value of a double constant; LiteralError if it is too large."""
     value = float(text)
     if value in (float("inf"), float("-inf")):
         raise LiteralError("invalid double literal")
@@ -46,7 +46,7 @@ def double(text: str) -> float:
 
 
 def _content(text: str) -> tuple[str, bool]:
-    """What stands between the quotes, and whether it is raw."""
+    """The text between the quotes, and True if it is raw."""
     raw = text[0] in "rR"
     body = text[1:] if raw else text
     width = 3 if body[:3] in ('"""', "'''") and len(body) >= 6 else 1

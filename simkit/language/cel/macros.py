@@ -1,4 +1,4 @@
-"""Macros: calls that stand for a piece of syntax tree.
+"""Macros: calls that expand to a syntax tree.
 
 cel-spec, doc/langdef.md, "Macros"; cel-go 0.17, parser/macro.go; two-variable comprehensions: cel-go
 ext/comprehensions.go, release 1.32.
@@ -27,7 +27,7 @@ from simkit.language.cel.tree import (
 
 
 class _Refused(Exception):
-    """A call that has the form of a macro, but not its arguments."""
+    """A call with the form of a macro, but not its arguments."""
 
     def __init__(self, node: Node, text: str) -> None:
         super().__init__(text)
@@ -61,7 +61,7 @@ def _loop(call: Call) -> Node:
 
 
 def _optional(call: Call) -> Node:
-    """``x.optMap(v, f)``: f of the value where there is one; ``optFlatMap`` does not wrap it again."""
+    """The expansion of ``x.optMap(v, f)``: f of the value, if there is one; ``optFlatMap`` does not wrap it again."""
     assert call.target is not None
     variable = call.arguments[0]
     if not isinstance(variable, Ident):
@@ -74,7 +74,8 @@ def _optional(call: Call) -> Node:
 
 
 def _loop_with_key(call: Call) -> Node:
-    """all, exists, existsOne and the transformations over positions and elements, or keys and values."""
+    """The expansion of all, exists, existsOne and the transformations over positions and elements, or keys and
+    values."""
     assert call.target is not None
     first, second, *rest = call.arguments
     key, name = _variable(first), _variable(second)
@@ -91,7 +92,7 @@ _SORTED: Final = "@__sortBy_input__"
 
 
 def _sorted_by(call: Call) -> Node:
-    """``x.sortBy(e, k)``: the elements in the order of what k is of each."""
+    """The expansion of ``x.sortBy(e, k)``: the elements ordered by the value of k for each."""
     assert call.target is not None
     if isinstance(call.target, Literal | MapNode | StructNode):
         kinds = "a list, identifier, comprehension, call or select expression"
@@ -123,7 +124,7 @@ LATER_MACROS: Final[Mapping[tuple[int, int], Mapping[tuple[str, int, bool], Macr
 
 @cache
 def macros_of(version: tuple[int, int]) -> Mapping[tuple[str, int, bool], Macro]:
-    """All macros that a compatibility version has."""
+    """All macros of a compatibility version."""
     found = dict(MACROS)
     for since, later in LATER_MACROS.items():
         if since <= version:
@@ -133,18 +134,18 @@ def macros_of(version: tuple[int, int]) -> Mapping[tuple[str, int, bool], Macro]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What goes with the reading of one expression: its macros, and what is wrong with its parts."""
+    """The state of parsing one expression: its macros, and the errors in its parts."""
 
     macros: Mapping[tuple[str, int, bool], Macro]
     issues: list[Issue] = field(default_factory=list)
 
 
 READING: Final[ContextVar[Reading]] = ContextVar("reading")
-"""The reading under way: there is one parser for all of them, since it is slow to make."""
+"""The parsing in progress: there is one parser for all, since it is slow to make."""
 
 
 def report(position: int, text: str) -> None:
-    """Note what is wrong with a part of the expression that is being read; the reading goes on."""
+    """Record an error in a part of the expression; parsing goes on."""
     READING.get().issues.append(Issue(position, text))
 
 

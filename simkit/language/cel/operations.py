@@ -1,4 +1,4 @@
-"""Operators over any values: the careful functions, which look at the kinds of the values and word every error.
+"""Operators on values of any kind: the careful functions, which check kinds and word every error.
 
 Compiled expressions go straight to Python's own operations where the checked types allow it, and come here otherwise.
 
@@ -30,14 +30,14 @@ _ORDERED: Final = frozenset({"bool", "string", "bytes", "duration", "timestamp"}
 
 
 def checked_int(value: int) -> int:
-    """The number, if it fits 64 bits."""
+    """The number if it fits 64 bits; else an EvaluationError."""
     if not INT_MIN <= value <= INT_MAX:
         raise EvaluationError("integer overflow")
     return value
 
 
 def checked_uint(value: int) -> UInt:
-    """The number as an unsigned one, if it fits 64 bits."""
+    """The number as an unsigned one if it fits 64 bits; else an EvaluationError."""
     if not 0 <= value <= UINT_MAX:
         raise EvaluationError("unsigned integer overflow")
     return UInt(value)
@@ -65,7 +65,7 @@ def add(left: Any, right: Any) -> Any:
 
 
 def joined(left: Sequence[Any], right: Sequence[Any]) -> Sequence[Any]:
-    """``left + right`` of lists; a set takes in what is new, a keyed list overwrites in place."""
+    """``left + right`` of lists; a set adds new elements, a keyed list overwrites in place."""
     union = getattr(left, "cel_add", None)
     if union is not None:
         found: Sequence[Any] = union(right)
@@ -95,7 +95,7 @@ def multiply(left: Any, right: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> Any:
-    """``left / right``: towards zero for whole numbers."""
+    """``left / right``, truncated for integers."""
     kind = kind_of(left)
     if kind not in NUMBERS or kind != kind_of(right):
         raise no_overload()
@@ -105,7 +105,7 @@ def divide(left: Any, right: Any) -> Any:
 
 
 def divide_double(left: float, right: float) -> float:
-    """Division as processors do it, with infinities and NaN."""
+    """Division of doubles with infinities and NaN, as in IEEE 754."""
     if right != 0:
         return left / right
     if left == 0 or left != left:
@@ -115,7 +115,7 @@ def divide_double(left: float, right: float) -> float:
 
 
 def divide_int(left: int, right: int) -> int:
-    """Whole division towards zero."""
+    """Integer division, truncated."""
     if right == 0:
         raise EvaluationError("division by zero")
     quotient = abs(left) // abs(right)
@@ -131,7 +131,7 @@ def modulo(left: Any, right: Any) -> Any:
 
 
 def modulo_int(left: int, right: int) -> int:
-    """The rest of a whole division towards zero."""
+    """The remainder of a truncated integer division."""
     if right == 0:
         raise EvaluationError("modulus by zero")
     if left == INT_MIN and right == -1:
@@ -151,7 +151,7 @@ def negate(value: Any) -> Any:
 
 
 def truth(value: Any) -> bool:
-    """The value, if it is a truth value."""
+    """The value if it is a bool; else an EvaluationError."""
     if value is True or value is False:
         return bool(value)
     raise no_overload()
@@ -168,7 +168,7 @@ def unordered() -> bool:
 
 
 def _comparable(left: Any, right: Any) -> tuple[Any, Any]:
-    """Both values in one kind: of a whole number and a double, two doubles, as processors compare them."""
+    """Both values in one kind: an integer and a double become two doubles."""
     kind, other = kind_of(left), kind_of(right)
     if kind in NUMBERS and other in NUMBERS:
         if left != left or right != right:
@@ -245,7 +245,7 @@ _KEYS: Final = frozenset({"bool", "int", "uint", "double", "string"})
 
 
 def key_of(value: Any) -> Any:
-    """A value as a key of a Python dict; EvaluationError where the kind cannot be one."""
+    """A value as a key of a Python dict; EvaluationError if its kind cannot be one."""
     if value is True or value is False:
         return BOOL_KEYS[value]
     kind = kind_of(value)
@@ -267,14 +267,14 @@ _GO_NAMES: Final = {"optional": "*types.Optional", "type": "*types.Type"}
 
 
 def _not_iterable(kind: str) -> EvaluationError:
-    """The error of a comprehension over what is neither list nor map, which names cel-go's own type."""
+    """The error of a comprehension over neither list nor map, which names cel-go's own type."""
     package, _, name = kind.rpartition(".")
     found = _GO_NAMES.get(kind) or f"{'cel' if package else 'types'}.{name[:1].upper()}{name[1:]}"
     return EvaluationError(f"got '{found}', expected iterable type")
 
 
 def elements(container: Any) -> Iterable[Any]:
-    """The elements that a comprehension visits: those of a list, the keys of a map."""
+    """The elements of a comprehension: those of a list, or the keys of a map."""
     kind = kind_of(container)
     if kind == "list":
         found: Iterable[Any] = container
@@ -285,7 +285,7 @@ def elements(container: Any) -> Iterable[Any]:
 
 
 def pairs(container: Any) -> Iterable[tuple[Any, Any]]:
-    """The pairs that a comprehension of two variables visits: positions and elements, or keys and values."""
+    """The pairs of a comprehension with two variables: positions and elements, or keys and values."""
     kind = kind_of(container)
     if kind == "list":
         return enumerate(container)
@@ -295,7 +295,7 @@ def pairs(container: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def insert(found: dict[Any, Any], entries: Any) -> None:
-    """Put the entries of one map into another that has none of their keys."""
+    """Add the entries of one map to another that has none of their keys."""
     if kind_of(entries) != "map":
         raise no_overload()
     for key, value in entries.items():
@@ -360,7 +360,7 @@ def present(value: Any, field: str) -> bool:
 
 
 def optional_index(value: Any, key: Any) -> Optional:
-    """``value.?key`` and ``value[?key]``: nothing where there is nothing."""
+    """``value.?key`` and ``value[?key]``: an empty optional if there is no entry."""
     if type(value) is Optional:
         if not value.present:
             return NONE
@@ -376,14 +376,14 @@ def optional_index(value: Any, key: Any) -> Optional:
 
 
 def size(value: Any) -> int:
-    """Letters of a string, bytes, elements or entries."""
+    """The number of letters, bytes, elements or entries."""
     if kind_of(value) not in ("string", "bytes", "list", "map"):
         raise no_overload()
     return len(value)
 
 
 def size_or_one(value: Any) -> int:
-    """The size where the value has one, else 1: what costs are reckoned by."""
+    """The size of a value, 1 if it has none: the unit of costs."""
     if isinstance(value, str | bytes | Sequence | Mapping):
         return len(value)
     counted = getattr(value, "cel_size", None)

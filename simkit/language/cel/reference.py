@@ -1,4 +1,4 @@
-"""The answer of celpy (the distribution cel-python), the reference implementation in Python, to an expression.
+"""Evaluation by celpy (the distribution cel-python), the reference implementation in Python.
 
 celpy interprets the syntax tree, checks no types and counts no costs. Its answers are a second opinion: tests put
 the same expressions to both, and ``simkit.cel(..., compare_with="celpy")`` shows both side by side. Where they
@@ -32,7 +32,7 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One answer of celpy: a value, or the text of an error.
+    """One result of celpy: a value, or the text of an error.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Reference:
 
 
 def reference(expression: str, bindings: Mapping[str, Any]) -> Reference:
-    """The answer of celpy to an expression.
+    """The result of celpy for an expression.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The functions that generated code calls by name."""
+"""The functions that generated code calls."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from simkit.language.cel.errors import BudgetExceeded, EvaluationError, no_key, 
 from simkit.language.cel.values import NONE, Optional
 
 NATIVE: Final = (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError)
-"""How Python's own operations fail where the careful ones raise EvaluationError."""
+"""The exceptions of Python's own operators for which the careful ones raise EvaluationError."""
 FAILURES: Final = (EvaluationError, *NATIVE)
 
 
 def called(run: Callable[..., Any], *arguments: Any) -> Any:
-    """The function's value; arguments that it cannot work with are an evaluation error."""
+    """The function's value; arguments that it does not support are an evaluation error."""
     try:
         return run(*arguments)
     except NATIVE:
@@ -24,7 +24,7 @@ def called(run: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def failed(failure: Exception, cost: int) -> EvaluationError:
-    """The error that ends an evaluation, with what was spent until then."""
+    """The error that ends an evaluation, with the cost until then."""
     error = failure if isinstance(failure, EvaluationError) else no_overload()
     error.cost = cost
     return error
@@ -39,7 +39,7 @@ def variable(bindings: Mapping[str, Any], name: str) -> Any:
 
 
 def unresolved(name: str) -> Any:
-    """The error of evaluating a name that nothing declares."""
+    """The error of evaluating an undeclared name."""
     raise EvaluationError(f"undeclared reference to '{name.lstrip('.')}' (in container '')")
 
 
@@ -68,7 +68,7 @@ def optional_field(value: Any, name: str, adapt: Callable[[Any], Any] | None) ->
 
 
 def optional(found: Any) -> Optional:
-    """The optional whose ``or`` or ``orValue`` is asked for."""
+    """The optional on which ``or`` or ``orValue`` is called."""
     if type(found) is not Optional:
         raise no_overload()
     return found
@@ -85,12 +85,12 @@ def paired(key: Any, found: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def int_overflow() -> Any:
-    """A whole number that leaves the 64 bits."""
+    """Raise the error of an integer outside 64 bits."""
     raise EvaluationError("integer overflow")
 
 
 def out_of_bounds(position: int) -> Any:
-    """A position before the start of a list."""
+    """Raise the error of a position before the start of a list."""
     raise EvaluationError(f"index out of bounds: {position}")
 
 

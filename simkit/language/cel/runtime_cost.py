@@ -46,7 +46,7 @@ def is_constant(node: Node) -> bool:
 
 
 def _is_attribute(node: Node) -> bool:
-    """Variables, and what is reached from anything by fields and indexes; also a choice between two such."""
+    """True for variables and what fields and indexes reach from any value; also for a choice between two such."""
     if isinstance(node, Ident):
         return not isinstance(node.reference, CelType)
     return isinstance(node, Select) or (
@@ -61,7 +61,7 @@ def selection(node: Select) -> int:
 
 
 def free_branch(node: Node) -> int:
-    """What is saved where an attribute is not evaluated for itself: as a branch of a choice, or as an index."""
+    """The cost that is saved if an attribute is a branch of a choice or an index, and not evaluated for itself."""
     whole = _is_attribute(node) and not (isinstance(node, Call) and node.function == "_?_:_")
     return 1 if whole and not (isinstance(node, Select) and node.test) else 0
 
@@ -73,7 +73,7 @@ def indexing(node: Call) -> int:
 
 
 def charge(writer: Writer, node: Call, arguments: Sequence[Node], texts: list[str]) -> list[str]:
-    """Write the charge for a call, and give the argument texts back, under names where their sizes are needed."""
+    """Write the charge for a call and return its arguments, in Python names if their sizes are needed."""
     if is_constant(node):
         return texts
     if node.function == "@in" and is_constant(arguments[1]) and _is_set(arguments[1]):
@@ -146,7 +146,7 @@ _SCALARS: Final = frozenset({"bool", "int", "uint", "double", "null", "duration"
 
 
 def _formula(node: Call, arguments: Sequence[Node], *, strict: bool) -> str | None:
-    """The cost of a call over its arguments; None means 1."""
+    """The cost of a call as a function of its arguments; None means 1."""
     if node.function in ("_==_", "_!=_"):
         return None if any(each.type.kind in _SCALARS for each in arguments) else _SMALLER
     overloads: tuple[Overload, ...] = node.reference or ()

@@ -1,4 +1,4 @@
-"""Lists whose schema makes them sets or keyed maps: they compare without order, and ``+`` is a union.
+"""Lists that their schema declares as sets or keyed maps: they compare without order, and ``+`` is a union.
 
 unstructuredSetList and unstructuredMapList in k8s.io/apiserver/pkg/cel/common/values.go, release 1.30.
 """
@@ -12,17 +12,17 @@ from simkit.language.cel.values import kind_of
 
 
 class SetList(list[Any]):
-    """A list of type set: scalars, each once."""
+    """A list of type set: scalars without duplicates."""
 
     cel_kind: ClassVar[str] = "list"
 
     def cel_equals(self, other: Sequence[Any]) -> bool:
-        """True if the other list has the same length and nothing else in it."""
+        """True if the other list has the same elements in any order."""
         mine = set(map(_tagged, self))
         return len(self) == len(other) and all(_tagged(value) in mine for value in other)
 
     def cel_add(self, other: Iterable[Any]) -> SetList:
-        """This list, and what is new in the other one."""
+        """This list, followed by the new elements of the other one."""
         found = SetList(self)
         seen = set(map(_tagged, self))
         for value in other:
@@ -33,7 +33,7 @@ class SetList(list[Any]):
 
 
 def _tagged(value: Any) -> Hashable:
-    """The value together with its kind, so that 1, 1.0 and true stay apart."""
+    """The value with its kind, so that 1, 1.0 and true are different."""
     kind = kind_of(value)
     return (kind, value) if kind not in ("list", "map") else (kind, repr(value))
 
@@ -62,7 +62,7 @@ class KeyedList(list[Any]):
         return all(self._key(value) in mine and equals(mine[self._key(value)], value) for value in other)
 
     def cel_add(self, other: Iterable[Any]) -> KeyedList:
-        """This list with what the other one overwrites in place, and its new objects behind."""
+        """This list with elements that the other one overwrites in place, followed by its new ones."""
         found = KeyedList(self, self.keys)
         places = {self._key(value): place for place, value in enumerate(self)}
         for value in other:

@@ -1,4 +1,4 @@
-"""The errors of a source that does not parse, in the words of cel-go's generated parser.
+"""Errors of a source that does not parse, in the words of cel-go's generated parser.
 
 The real parser drops what it cannot read as a token and goes on with the rest, so one source may have several errors.
 It leaves out a token where the next one fits, supplies one that is missing where the next one can follow it, and
@@ -51,7 +51,7 @@ class _Token:
 
 
 def issues(source: str, parser: Lark) -> list[Issue]:
-    """The errors of a source that did not parse, in the order of their places."""
+    """The errors of a source that did not parse, in the order of their positions."""
     symbols = {terminal.pattern.value: terminal.name for terminal in parser.terminals if terminal.pattern.type == "str"}
     tokens, found = _tokens(source, symbols)
     found += _grammar_errors(source, tokens, parser, {name: text for text, name in symbols.items()})
@@ -78,7 +78,7 @@ def _tokens(source: str, symbols: dict[str, str]) -> tuple[list[_Token], list[Is
 
 
 def _read(source: str, position: int, symbols: dict[str, str]) -> tuple[int, str]:
-    """Where the token that starts here ends, and its type; no type where it is none."""
+    """The end of the token that starts here, and its type; empty if there is none."""
     quote = _QUOTE.match(source, position)
     if quote:
         return _read_string(source, quote)
@@ -99,7 +99,7 @@ def _read(source: str, position: int, symbols: dict[str, str]) -> tuple[int, str
 
 
 def _read_string(source: str, quote: re.Match[str]) -> tuple[int, str]:
-    """A string; what begins like one, but does not end, is read as the longest token that it begins with."""
+    """The end of a string token; an unterminated string is read as the longest token that it begins with."""
     end, kind = _read_whole_string(source, quote)
     prefix = len(quote[0]) - len(quote[1])
     if not kind and len(quote[1]) > 1:
@@ -136,17 +136,17 @@ def _read_whole_string(source: str, quote: re.Match[str]) -> tuple[int, str]:
 # -- what may stand where -------------------------------------------------------------------------------------------
 
 _CLOSING: Final = {"(": ")", "index": "]", "[": "]", "{": "}", "field": "}", "?": ":"}
-"""What ends each construct that can be open: a bracket or call, an index, a list, a map, a message, a choice."""
+"""The closing token of each open construct: a bracket or call, an index, a list, a map, a message, a choice."""
 _INSIDE: Final = frozenset({"[", "{", "field"})
-"""Constructs whose parts are set apart by commas, of which the last one may be followed by one too."""
+"""Constructs with comma-separated parts, which allow a trailing comma."""
 _ATTEMPTS: Final = 30
-"""After how many errors the real parser gives up."""
+"""The number of errors after which the real parser gives up."""
 _STARTING: Final = frozenset({".", "[", "{", "("})
-"""What continues an operand, where the real parser does not go on after one that is missing."""
+"""Tokens that continue an operand, at which the real parser stops after a missing one."""
 
 
 class _Reading:
-    """A parser that is given one token after the other, and the constructs that are open.
+    """A parser that takes one token after the other, with the constructs that are open.
 
     Of a map or message, the construct is followed by ``:`` while one of its values is read.
     """
@@ -157,10 +157,10 @@ class _Reading:
         self.open: list[str] = []
         self.last = ""
         self.negates = False
-        """Whether the last token is a minus sign in front of an operand."""
+        """True if the last token is a minus sign in front of an operand."""
 
     def accepted(self) -> set[str]:
-        """All that may come next. Slow, since each is tried."""
+        """All tokens that may come next. Slow, since each is tried."""
         found: set[str] = self._parser.accepts()
         return found
 
@@ -172,7 +172,7 @@ class _Reading:
         return choice is not None and (choice[0] is Shift or self._tried(type))
 
     def _tried(self, *types: str) -> bool:
-        """True if these tokens may come next, one after the other; nothing is built while that is tried."""
+        """True if these tokens may come next in turn; nothing is built while they are tried."""
         from lark import Token
         from lark.exceptions import UnexpectedInput
 
@@ -217,19 +217,19 @@ class _Reading:
 
 
 class _Fault(NamedTuple):
-    """What is told of a token that cannot stand where it stands, and how the reading goes on."""
+    """The error of a token in a wrong place, and how parsing continues."""
 
     text: str
     dropped: bool = False
     supplied: tuple[str, ...] = ()
-    """Tokens that are taken as read; ``x`` is an operand or name."""
+    """Tokens that are assumed present; ``x`` is an operand or name."""
     skipping: bool = False
-    """True if the tokens after them are skipped up to one that fits, and nothing is told until then."""
+    """True if tokens are skipped up to one that fits, without further errors."""
     ends: bool = False
 
 
 def _grammar_errors(source: str, tokens: list[_Token], parser: Lark, texts: Mapping[str, str]) -> list[Issue]:
-    """The tokens that cannot stand where they stand, with ANTLR's recovery after each."""
+    """The tokens in wrong places, with ANTLR's recovery after each."""
     reading, silent, attempts = _Reading(parser, texts), False, 0
     wrong: list[Issue] = []
     rest = [*tokens, _Token("$END", "<EOF>", len(source))]
@@ -264,7 +264,7 @@ def _nothing_fits(before: str, token: _Token) -> str:
 
 
 def _skipped(reading: _Reading, rest: list[_Token]) -> list[_Token]:
-    """The tokens from the first one on that fits; the end of the source always does, since nothing is told there."""
+    """The tokens from the first one that fits; the end of the source always fits."""
     for at, token in enumerate(rest[:-1]):
         if token.text not in _STARTING and reading.takes(token.type):
             return rest[at:]
@@ -302,7 +302,7 @@ def _ended(text: str, token: _Token, supplied: tuple[str, ...]) -> _Fault:
 
 
 def _misplaced(token: _Token, after: _Token, accepted: set[str], wanted: str, supplied: tuple[str, ...]) -> _Fault:
-    """A token that is too much, where the one after it would do; else one in the place of what is wanted."""
+    """The error of a superfluous token, if the next one fits; else of a token in place of an expected one."""
     if after.type in accepted and token.type != "$END":
         return _Fault(f"extraneous input '{token.text}' expecting {wanted}", dropped=True)
     return _ended(f"mismatched input '{token.text}' expecting {wanted}", token, supplied)

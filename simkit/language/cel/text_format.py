@@ -1,4 +1,4 @@
-"""``'%s is %d'.format([...])``: values written into a text.
+"""``'%s is %d'.format([...])``: formatted strings.
 
 cel-go 0.17, ext/formatting.go.
 """
@@ -21,9 +21,9 @@ _STRING_CLAUSE: Final = (
     "timestamps"
 )
 _WHOLE: Final = 1e20
-"""From here on numbers are written without digits after the point."""
+"""The size from which numbers are written without a fraction."""
 _LONGEST_PRECISION: Final = 4
-"""How many digits a precision may have."""
+"""The most digits of a precision."""
 _SUPERSCRIPT: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -102,7 +102,7 @@ def _scalar(value: Any, kind: str) -> str:
 
 
 def _inner(value: Any) -> str:
-    """A value inside of a list or map: texts get quotes."""
+    """A value inside a list or map; strings get quotes."""
     kind = kind_of(value)
     if kind in ("string", "bytes", "timestamp", "duration"):
         text = _quoted(_string(value, None))
@@ -136,7 +136,7 @@ def _decimal(value: Any, precision: int | None) -> str:
 
 
 def _double(value: Any, what: str) -> float | str:
-    """The number of a fixed or scientific clause, or its name where it is none."""
+    """The number of a fixed or scientific clause, or its name if it is not finite."""
     kind = kind_of(value)
     if kind == "string" and value in ("NaN", "Infinity", "-Infinity"):
         return str(value)

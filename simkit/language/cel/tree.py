@@ -1,4 +1,4 @@
-"""The syntax tree of an expression after macros are expanded; every node knows its place in the source."""
+"""The syntax tree of an expression with macros expanded; every node has its position in the source."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from simkit.language.cel.types import DYN, Type
 
 
 class Node:
-    """A part of an expression. ``position`` is the offset of the character that an error would point at."""
+    """A part of an expression. ``position`` is the offset for errors."""
 
     __slots__ = ("position", "reference", "start", "type")
 
     def __init__(self, position: int) -> None:
         self.position = position
         self.type: Type = DYN
-        """What the checker found."""
+        """The type that the checker found."""
         self.reference: Any = None
-        """Of a call: its candidate overloads. Of a name, also a dotted one: the variable or type it stands for."""
+        """The resolved declaration: candidate overloads of a call, or the variable or type of a name."""
         self.start = position
         """Offset of the node's first character, for showing sub-expressions."""
 
@@ -28,7 +28,7 @@ class Node:
 
 
 class Literal(Node):
-    """A constant. ``value`` is a Python value of the kind the language has."""
+    """A constant. ``value`` is a Python value of the language's kind."""
 
     __slots__ = ("value",)
 
@@ -38,7 +38,7 @@ class Literal(Node):
 
 
 class Ident(Node):
-    """A name; a leading dot (the root container) is kept in front of it."""
+    """A name; a leading dot (the root container) is kept."""
 
     __slots__ = ("name",)
 
@@ -127,7 +127,7 @@ class StructNode(Node):
 
 
 class Comprehension(Node):
-    """all, exists, exists_one, map or filter over a list or the keys of a map.
+    """The macros all, exists, exists_one, map and filter over a list or the keys of a map.
 
     ``condition`` is the predicate (of a map: the optional filter), ``transform`` what map makes of an element. Where
     there is a ``key``, a second variable stands for the position in the list, or for the key in the map, and
@@ -158,7 +158,7 @@ class Comprehension(Node):
 
 
 class Bind(Node):
-    """``body`` evaluated with ``variable`` bound to ``value``: what optMap and optFlatMap expand to."""
+    """``body`` evaluated with ``variable`` bound to ``value``: the expansion of optMap and optFlatMap."""
 
     __slots__ = ("body", "value", "variable")
 
@@ -171,7 +171,7 @@ class Bind(Node):
 
 
 def qualified_name(node: Node) -> str | None:
-    """The dotted name that a chain of selects spells, or None."""
+    """The dotted name of a chain of selects, or None."""
     if isinstance(node, Ident):
         return node.name
     if isinstance(node, Select) and not node.test:

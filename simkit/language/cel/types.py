@@ -18,7 +18,7 @@ class Typed(Protocol):
 
 
 class HasFields(Protocol):
-    """What knows the fields of an object: their JSON names and declarations, under the names of expressions."""
+    """The fields of an object: their JSON names and declarations, by their names in expressions."""
 
     @property
     def fields(self) -> Mapping[str, tuple[str, Typed]]: ...
@@ -66,7 +66,7 @@ DURATION: Final = _scalar("duration")
 TIMESTAMP: Final = _scalar("timestamp")
 
 SCALARS: Final = frozenset({"bool", "int", "uint", "double", "duration", "timestamp"})
-"""Kinds whose values have a fixed size."""
+"""Kinds with values of a fixed size."""
 
 
 def list_of(element: Type) -> Type:
@@ -109,7 +109,7 @@ def object_of(name: str, fields: Mapping[str, Type]) -> Type:
 
 
 def opaque(name: str) -> Type:
-    """A type that only a library's functions can look into, such as ``kubernetes.Quantity``."""
+    """A type whose values only a library's functions can read, such as ``kubernetes.Quantity``."""
     return Type("opaque", name)
 
 
@@ -124,12 +124,12 @@ def type_of_type(inner: Type) -> Type:
 
 
 def is_open(found: Type) -> bool:
-    """True if anything may stand there: dyn, or what an error left behind."""
+    """True if any type fits: dyn, or the type of an erroneous part."""
     return found.kind in ("dyn", "error")
 
 
 def is_fieldless_message(found: Type) -> bool:
-    """True if the type is declared as a message that has no definition: so the types of Kubernetes' own functions are.
+    """True if the type is declared as a message without a definition, as Kubernetes' own types are.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def is_optional(found: Type) -> bool:
 
 
 def unwrapped(found: Type) -> Type:
-    """The type inside an optional; any other type as it is."""
+    """The type inside an optional; any other type unchanged."""
     return found.parameters[0] if is_optional(found) else found
 
 
@@ -157,14 +157,14 @@ def parameters_in(found: Type) -> frozenset[str]:
 
 
 def applied(arguments: Sequence[Type], *, member: bool) -> str:
-    """Argument types as compile errors show them: ``(int, string)``, or ``string.(int)`` for a member call."""
+    """Argument types in compile errors: ``(int, string)``, or ``string.(int)`` for a member call."""
     if member:
         return f"{arguments[0]}.({', '.join(map(str, arguments[1:]))})"
     return f"({', '.join(map(str, arguments))})"
 
 
 class Substitutions:
-    """The types that the checker has found for type variables. Cheap to copy, since expressions are short."""
+    """The types that the checker found for type variables. Cheap to copy, since expressions are short."""
 
     __slots__ = ("known",)
 
@@ -175,7 +175,7 @@ class Substitutions:
         return Substitutions(dict(self.known))
 
     def apply(self, found: Type, *, free_is_dyn: bool = False) -> Type:
-        """The type with its variables replaced; what is still free stays, or becomes dyn."""
+        """The type with its variables replaced; free ones stay, or become dyn."""
         if found.kind == "param":
             known = self.known.get(found.name)
             if known is not None:
@@ -187,7 +187,7 @@ class Substitutions:
         return Type(found.kind, found.name, inner)
 
     def assignable(self, wanted: Type, given: Type) -> bool:
-        """True if a value of one type can stand where the other is wanted; may bind variables of either."""
+        """True if a value of one type can be used as the other; may bind variables of either."""
         if given.kind == "param":
             fits, bound = self._bind(given, wanted)
             if fits:
@@ -208,13 +208,13 @@ class Substitutions:
         return self.all_assignable(wanted.parameters, given.parameters)
 
     def all_assignable(self, wanted: Sequence[Type], given: Sequence[Type]) -> bool:
-        """True if each of several types is assignable, under one set of bindings."""
+        """True if each of several types is assignable, with one set of bindings."""
         if len(wanted) != len(given):
             return False
         return all(self.assignable(one, other) for one, other in zip(wanted, given))
 
     def _bind(self, variable: Type, found: Type) -> tuple[bool, bool]:
-        """Try to let a variable stand for a type: (fits, it was bound before)."""
+        """Try to bind a variable to a type: (fits, it was bound before)."""
         if variable == found:
             return True, True
         known = self.known.get(variable.name)
@@ -242,7 +242,7 @@ class Substitutions:
 
 
 def more_general(one: Type, other: Type) -> Type:
-    """The one of two agreeing types that says less; the first where they say the same."""
+    """The more general of two compatible types; the first if they are equal."""
     return one if _says_no_more(one, other) else other
 
 
@@ -285,7 +285,7 @@ def _split(text: str) -> list[str]:
 
 
 def parsed(text: str) -> Type:
-    """The type that a signature names; single capital letters are type parameters.
+    """The type in a signature; single capital letters are type parameters.
 
     Examples
     --------
@@ -306,5 +306,5 @@ def parsed(text: str) -> Type:
 
 
 def parsed_list(text: str) -> tuple[Type, ...]:
-    """The types of a comma-separated list."""
+    """The types in a comma-separated list."""
     return tuple(parsed(part) for part in _split(text))

@@ -70,7 +70,7 @@ def _call(node: Call) -> Iterator[Issue]:
 
 
 def _conversion(node: Node) -> Any:
-    """The value of a constant, of a conversion of one and so on; None where the node is none of these.
+    """The value of a constant or of nested conversions of one; None for any other node.
 
     Lists and maps are taken for empty ones: no conversion accepts any.
     """

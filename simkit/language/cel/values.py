@@ -1,4 +1,4 @@
-"""Values that Python has no type of its own for: unsigned numbers, durations, timestamps, optionals, types.
+"""Values without a Python type of their own: unsigned numbers, durations, timestamps, optionals, types.
 
 Everything else is plain Python: bool, int, float, str, bytes, None, lists and mappings.
 
@@ -27,14 +27,14 @@ _MOMENT_MAX: Final = 253402300799 * _BILLION + 999_999_999
 
 
 class UInt(int):
-    """An unsigned number. Equal to the same int, told apart by its class."""
+    """An unsigned number. Equal to the same int, distinguished by its class."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CelType:
-    """A type as a value: what ``type(x)`` gives."""
+    """A type as a value: the result of ``type(x)``."""
 
     name: str
 
@@ -45,7 +45,7 @@ class CelType:
 
 
 class BoolKey:
-    """A truth value as a key of a map, so that ``true`` and ``1`` stay two keys."""
+    """A bool as a key of a map, so that ``true`` and ``1`` are two keys."""
 
     __slots__ = ("value",)
 
@@ -110,7 +110,7 @@ class Timestamp:
         return f"{moment.year:04d}{moment:-%m-%dT%H:%M:%S}{'.' if fraction else ''}{fraction}{zone}"
 
     def local(self, zone: str = "") -> datetime:
-        """The calendar time in a zone (an offset such as ``-08:00`` or a name); UTC without one."""
+        """The calendar time in a zone (an offset such as ``-08:00`` or a name); UTC by default."""
         moment = _EPOCH + timedelta(seconds=self.nanos // _BILLION)
         if not zone or zone == "UTC":
             return moment
@@ -131,21 +131,21 @@ _MOMENT = re.compile(
 
 
 def duration(nanos: int) -> Duration:
-    """A duration; EvaluationError where it leaves the 64 bits."""
+    """A duration; EvaluationError outside 64 bits."""
     if not INT_MIN <= nanos <= INT_MAX:
         raise EvaluationError("duration overflow")
     return Duration(nanos)
 
 
 def timestamp(nanos: int, offset: int = 0) -> Timestamp:
-    """A moment; EvaluationError where it leaves the years 1 to 9999."""
+    """A timestamp; EvaluationError outside the years 1 to 9999."""
     if not _MOMENT_MIN <= nanos <= _MOMENT_MAX:
         raise EvaluationError("timestamp overflow")
     return Timestamp(nanos, offset)
 
 
 def parsed_duration(text: str) -> Duration | None:
-    """The duration that a text such as ``1h30m`` or ``-1.5s`` writes; None where it writes none."""
+    """The duration in a text such as ``1h30m`` or ``-1.5s``; None if it is none."""
     try:
         return Duration(nanoseconds(text))
     except ValueError:
@@ -153,7 +153,7 @@ def parsed_duration(text: str) -> Duration | None:
 
 
 def parsed_timestamp(text: str) -> Timestamp | None:
-    """The moment that an RFC 3339 text writes; None where it writes none or leaves the range."""
+    """The timestamp in an RFC 3339 text; None if it is none or out of range."""
     found = _MOMENT.fullmatch(text)
     if found is None:
         return None

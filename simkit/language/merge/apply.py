@@ -1,4 +1,4 @@
-"""Server-side apply: a manager's whole intent, merged with what others own.
+"""Server-side apply: a manager's applied configuration, merged with fields of other managers.
 
 structured-merge-diff v4.4, Updater.Apply in merge/update.go; k8s.io/apimachinery/pkg/util/managedfields, release
 1.30; KEP-555.
@@ -47,14 +47,14 @@ from simkit.meta.objects import Draft, Object, metadata
 from simkit.schema.structural import Schema
 
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
-"""The manager of what stood in an untracked object before somebody applied to it."""
+"""The manager of the existing fields of an object without managed fields, at the first apply."""
 
 Conflict = tuple[Owner, tuple[str, ...]]
-"""Another owner and the path of elements that it owns."""
+"""Another owner, and the path of a field that it owns."""
 
 
 class ApplyConflict(StatusError):
-    """409: the intent changes fields of others. ``conflicts`` tells which, by owner and then by path."""
+    """409: the applied configuration changes fields of others. ``conflicts`` lists them by owner and then by path."""
 
     def __init__(self, conflicts: Sequence[Conflict]) -> None:
         self.conflicts = tuple(conflicts)
@@ -78,7 +78,7 @@ def _summary(conflicts: Sequence[Conflict]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Application:
-    """One apply: what stays the same while it is tried, perhaps twice."""
+    """One apply: the values that stay the same over its one or two attempts."""
 
     live: Object
     applied: Object
@@ -104,7 +104,7 @@ def apply(
     convert: Converter | None = None,
     reset_fields: Fields = EMPTY,
 ) -> Draft:
-    """The object that results from an intent, with its managedFields; it is yet to be defaulted and validated.
+    """The object that results from an applied configuration, with its managedFields, before defaulting and validation.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def _check_intent(applied: Object, shape: Shape, gvk_text: str) -> None:
 
 
 def _claims(application: _Application) -> ManagedFields:
-    """The managed on the live object; what stands in an untracked one gets an owner of its own."""
+    """The managed fields of the live object; the fields of an object without them get an owner of their own."""
     live = application.live
     try:
         managed = read(records_of(live), stored=True)
@@ -191,7 +191,7 @@ def _claims(application: _Application) -> ManagedFields:
 
 
 def _attempt(application: _Application, managed: ManagedFields, *, force: bool) -> Draft:
-    """Merge, prune, settle ownership. Raises ApplyConflict."""
+    """Merge, prune and update ownership. Raises ApplyConflict."""
     live, shape, owner, version = application.live, application.shape, application.owner, application.api_version
     managed = dict(reconciled(managed, live, shape, version, application.convert))
     last = managed.get(owner)
@@ -219,7 +219,7 @@ def _merged(application: _Application) -> Object:
 
 
 def _settled(application: _Application, wanted: Object, managed: ManagedFields, *, force: bool) -> ManagedFields:
-    """What the intent leaves to the others."""
+    """The managed fields of the others after the apply."""
     ignored, convert = application.ignored, application.convert
     versions = Versions(application.live, wanted, application.shape, application.api_version, convert, ignored)
     others = {owner: claim for owner, claim in managed.items() if owner != application.owner}
@@ -251,7 +251,8 @@ def _with_claims(obj: Object, managed: ManagedFields, shape: Shape) -> Draft:
 
 
 def _without_nulls(value: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
-    """A built-in object without the nulls that its structures do not know; a null entry of a map is its empty value."""
+    """A built-in object without nulls that its Go structs do not have; a null entry of a map becomes its empty
+    value."""
     out: dict[str, Any] = {}
     for name, item in value.items():
         entry = shape.fields.get(name)
@@ -273,7 +274,7 @@ def _cleaned(value: Any, shape: Shape | None) -> Any:
 
 
 def _check_upgrade(application: _Application, conflict: ApplyConflict) -> None:
-    """Let a client that used to apply by itself take over what it had applied; raises the conflicts that are left."""
+    """Allow conflicts with fields of the manager's own client-side apply; raise the others."""
     if application.owner.manager != lastapplied.CLIENT:
         raise conflict
     allowed = lastapplied.owned_fields(application.live, application.shape, application.api_version)

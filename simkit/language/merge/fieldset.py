@@ -1,4 +1,4 @@
-"""Sets of fields: paths of an object that somebody owns, or that changed.
+"""Field sets: paths of an object that a manager owns, or that changed.
 
 A set has the shape of its JSON form (FieldsV1): nested mappings whose keys are path elements. An empty mapping is a
 member; a mapping with ``"."`` is a member that has members below it; any other mapping only leads to members. So
@@ -28,16 +28,16 @@ Node = dict[str, Any]
 
 SELF: Final = "."
 MEMBER: Final[Node] = {}
-"""What stands under the path element of a member that has no members below it."""
+"""The value under the path element of a member without members below it."""
 EMPTY: Final[Node] = {}
 
 
 class BadFields(ValueError):
-    """A JSON value that is no field set."""
+    """A JSON value that is not a field set."""
 
 
 def is_member(node: Fields) -> bool:
-    """True if the path that leads to this node is itself in the set."""
+    """True if the path to this node is itself in the set."""
     return not node or SELF in node
 
 
@@ -66,7 +66,7 @@ def has(fields: Fields, *path: str) -> bool:
 
 
 def of_paths(*paths: tuple[str, ...]) -> Fields:
-    """The set of some paths.
+    """The field set of some paths.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def of_paths(*paths: tuple[str, ...]) -> Fields:
 
 
 def _node(member: bool, children: Node) -> Node | None:
-    """A node, or None where nothing is left of it."""
+    """A node, or None if it is empty."""
     if not children:
         return MEMBER if member else None
     return {SELF: MEMBER, **children} if member else children
@@ -142,7 +142,7 @@ def recursive_difference(one: Fields, other: Fields) -> Fields:
 
 
 def _difference(one: Fields, other: Fields, *, whole: bool) -> Fields:
-    """Without the second's fields; ``whole``: nor what is below them."""
+    """The first set without the second's fields; ``whole``: also without the fields below them."""
     if not other or not one:
         return one
     out: Node = {}
@@ -163,12 +163,12 @@ def _difference(one: Fields, other: Fields, *, whole: bool) -> Fields:
 
 
 def leaves(fields: Fields) -> Fields:
-    """The fields that have no fields of the set below them."""
+    """The fields with no fields of the set below them."""
     return {key: leaves(child) for key, child in fields.items() if key != SELF}
 
 
 def paths(fields: Fields) -> Iterator[tuple[str, ...]]:
-    """Every path in the set: at each level its own members first, in order, then those below them, in order.
+    """Every path in the set: at each level its own members first, in order, then those below them.
 
     This is the order in which conflicts are told.
     """
@@ -181,7 +181,7 @@ def paths(fields: Fields) -> Iterator[tuple[str, ...]]:
 
 
 def path_text(path: tuple[str, ...]) -> str:
-    """A path as messages show it.
+    """A path in the form of messages.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def path_text(path: tuple[str, ...]) -> str:
 
 
 def element_text(element: str) -> str:
-    """One path element as messages show it: ``.name``, ``[key="value"]``, ``[="value"]`` or ``[0]``."""
+    """One path element in the form of messages: ``.name``, ``[key="value"]``, ``[="value"]`` or ``[0]``."""
     kind, text = element[0], element[2:]
     if kind == "f":
         return f".{text}"
@@ -210,12 +210,12 @@ _HTML: Final = re.compile("[<>&\u2028\u2029]")
 
 
 def escaped_json(text: str) -> str:
-    """JSON text with the characters escaped that Go's encoding/json escapes."""
+    """JSON text with the escapes of Go's encoding/json."""
     return _HTML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def key_element(keys: Mapping[str, Any]) -> str:
-    """The path element of a list element that is told from others by these keys, which must come sorted."""
+    """The path element of a list element that these keys, given in order, identify."""
     return escaped_json(f"k:{orjson.dumps(keys).decode()}")
 
 
@@ -225,7 +225,7 @@ def value_element(value: Any) -> str:
 
 
 def _in_order(fields: Fields) -> list[str]:
-    """The keys of a node in their fixed order, without its own membership."""
+    """The keys of a node in canonical order, without its own membership."""
     keys = [key for key in fields if key != SELF]
     if len(keys) > 1:
         keys.sort(key=None if keys[0][0] == "f" and all(key[0] == "f" for key in keys) else _rank)
@@ -234,7 +234,7 @@ def _in_order(fields: Fields) -> list[str]:
 
 @cached_when_short(4096)
 def _rank(element: str) -> tuple[Any, ...]:
-    """What a path element sorts by: fields, keyed elements, set elements, positions; numbers by size."""
+    """The sort key of a path element: fields, keyed elements, set elements, positions; numbers by size."""
     kind, text = element[0], element[2:]
     if kind == "f":
         return (0, text)
@@ -254,7 +254,7 @@ def _value_rank(value: Any) -> tuple[int, Any]:
 
 
 def encoded(fields: Fields) -> Node:
-    """The JSON form with all keys in their fixed order: membership, fields, keyed elements, set elements.
+    """The JSON form with all keys in canonical order: membership, fields, keyed elements, set elements.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def encoded(fields: Fields) -> Node:
 
 
 def shared(fields: Fields) -> Node:
-    """The JSON form as ``encoded`` gives it; equal sets get the very same one, since many objects have equal owners.
+    """The JSON form of ``encoded``; equal sets share one, since many objects have equal owners.
 
     It must not be changed.
     """
@@ -283,7 +283,7 @@ def _of_text(text: bytes) -> Node:
 
 
 def decoded(value: Any) -> Fields:
-    """The set that a JSON form stands for, its path elements brought into their canonical spelling.
+    """The set of a JSON form, with path elements in canonical spelling.
 
     Raises
     ------

@@ -23,11 +23,11 @@ from simkit.meta.objects import copied
 
 MAX_OPERATIONS: Final = 10_000
 MAX_COPIED: Final = 3 * 1024 * 1024
-"""Bytes, as JSON, that the ``copy`` operations of one patch may copy together."""
+"""The most bytes, as JSON, that the ``copy`` operations of one patch may copy."""
 
 Operation = Mapping[str, Any]
 Root = dict[str, Any]
-"""What holds the document, under ``_ROOT``: an operation may replace it."""
+"""The holder of the document, under ``_ROOT``: an operation may replace it."""
 _ROOT: Final = ""
 
 _FIELDS: Final = frozenset({"op", "path", "from", "value"})
@@ -54,7 +54,7 @@ def checked_json_patch(patch: Any) -> Sequence[Operation]:
 
 
 def loosely_checked(patch: Any) -> Sequence[Operation]:
-    """The same where nobody wants to know of fields that operations do not have; the words are others."""
+    """The checked patch if unknown fields are ignored; its error texts differ."""
     if patch is not None and not isinstance(patch, list):
         raise malformed(f"json: cannot unmarshal {go_kind(patch)} into Go value of type jsonpatch.Patch")
     operations = [operation if operation is not None else {} for operation in patch or ()]
@@ -66,12 +66,12 @@ def loosely_checked(patch: Any) -> Sequence[Operation]:
 
 
 def _text(name: str, value: Any) -> Any:
-    """A field of an operation, none where it is not the text that it must be."""
+    """The string in a field of an operation; an error if it is no string."""
     return value if name == "value" or isinstance(value, str) else None
 
 
 def unknown_fields(patch: Sequence[Operation]) -> list[str]:
-    """The paths of fields that operations do not have: ``[0].values``."""
+    """The paths of unknown fields of operations: ``[0].values``."""
     return [f"[{index}].{name}" for index, given in enumerate(patch) for name in given if name not in _FIELDS]
 
 
@@ -151,7 +151,7 @@ def _path(operation: Operation, name: str = "path") -> str:
 
 
 def _place(root: Root, path: str, operation: Operation) -> tuple[Any, str]:
-    """The container that a path leads into, and the key in it."""
+    """The container of a path, and the key in it."""
     parts = [_ESCAPE.sub(lambda found: "/" if found[0] == "~1" else "~", part) for part in path.split("/")]
     if len(parts) < 2:
         raise _missing(operation, path)
@@ -171,7 +171,7 @@ def _missing(operation: Operation, path: str) -> PatchError:
 
 
 def _index(text: str, length: int) -> int:
-    """A position in a list of some length; negative ones count from its end."""
+    """A position in a list of some length; negative ones count from the end."""
     index = parse_int(text)
     if index is None:
         fault = "invalid syntax" if saturating_int(text) is None else "value out of range"
@@ -182,7 +182,7 @@ def _index(text: str, length: int) -> int:
 
 
 def _get(container: Any, key: str) -> Any:
-    """What stands at a key; None for nothing in an object."""
+    """The value at a key; None if an object lacks it."""
     return container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
 
 
@@ -251,7 +251,7 @@ def _test(root: Root, operation: Operation) -> None:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Equality as written: 1 is not 1.0."""
+    """True if two values are equal as written: 1 is not 1.0."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

@@ -1,4 +1,4 @@
-"""The annotation in which client-side apply keeps its last intent, on the way to server-side apply.
+"""The last-applied annotation of client-side apply, in the transition to server-side apply.
 
 The client of that name may take over what it had applied by itself without conflicts, and finds the annotation kept up
 to date as long as it is there.
@@ -24,7 +24,7 @@ MAX_ANNOTATIONS_BYTES: Final = 256 * 1024
 
 
 def owned_fields(live: Object, shape: Shape, api_version: str) -> Fields | None:
-    """The fields of the last client-side intent that the live object still has as it had them.
+    """The fields of the last client-side configuration that still have its values in the live object.
 
     None where there is no such intent, or none in this version.
     """
@@ -44,7 +44,7 @@ def owned_fields(live: Object, shape: Shape, api_version: str) -> Fields | None:
 
 
 def renewed(result: Draft, applied: Object) -> Draft:
-    """The result of an apply with the annotation telling this intent, where there is one to tell it."""
+    """The result of an apply with the annotation set to this configuration, if the object has one."""
     annotations = dict(annotations_of(result))
     if not annotations.get(ANNOTATION):
         return result

@@ -1,4 +1,4 @@
-"""``metadata.managedFields`` as values: which manager owns which fields, in order and with a cap.
+"""``metadata.managedFields`` as values: managers and the fields they own, in order and with a limit.
 
 k8s.io/apimachinery/pkg/util/managedfields/internal, managedfields.go and capmanagers.go, release 1.30.
 """
@@ -16,7 +16,7 @@ APPLY: Final = "Apply"
 UPDATE: Final = "Update"
 FIELDS_TYPE: Final = "FieldsV1"
 ANCIENT: Final = "ancient-changes"
-"""The manager that the oldest entries are merged into when there are too many."""
+"""The manager that the oldest entries are merged into if there are too many."""
 MAX_UPDATERS: Final = 10
 
 Record = Mapping[str, Any]
@@ -29,7 +29,7 @@ class BadManagedFields(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A manager, as managed fields tell them apart. Updates in several versions are several owners; applies are one."""
+    """A manager as managed fields distinguish them: each version of an update is a manager of its own, apply is one."""
 
     manager: str
     operation: str
@@ -37,7 +37,7 @@ class Owner:
     subresource: str = ""
 
     def __str__(self) -> str:
-        """The owner as conflict messages name it: ``"ann" with subresource "status" using v1``."""
+        """The manager as conflict messages name it: ``"ann" with subresource "status" using v1``."""
         quoted = _quoted(self.manager)
         if self.subresource:
             quoted += f" with subresource {_quoted(self.subresource)}"
@@ -45,7 +45,7 @@ class Owner:
 
     @property
     def rank(self) -> str:
-        """The sort key of an owner, in place of kube-apiserver's own identifiers of managers."""
+        """The sort key of a manager, in place of kube-apiserver's identifiers."""
         parts = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
         parts["subresource"] = self.subresource
         return "{" + ",".join(f"{_quoted(name)}:{_quoted(value)}" for name, value in parts.items() if value) + "}"
@@ -58,7 +58,7 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VersionedSet:
-    """The fields of one owner, in the version in which it named them.
+    """The fields of one manager, and the version of their names.
 
     ``record`` is the entry that the claim was read from, as long as nothing about it has changed.
     """
@@ -77,7 +77,7 @@ ManagedFields = dict[Owner, VersionedSet]
 
 
 def read(records: Iterable[Record], *, stored: bool = False) -> ManagedFields:
-    """The managed fields that records hold. Stored records are taken to be as this package writes them.
+    """The managed fields in records. Stored records are assumed to be in this package's form.
 
     Raises
     ------
@@ -120,12 +120,12 @@ def _read_one(record: Record, version: str, *, stored: bool) -> VersionedSet:
 
 
 def records_of(obj: Object | None) -> Sequence[Record]:
-    """The managedFields of an object, empty where it has none."""
+    """The managedFields of an object; empty if it has none."""
     return (metadata(obj).get("managedFields") or ()) if obj else ()
 
 
 def managed_fields_of(obj: Object | None) -> ManagedFields:
-    """The managed fields of a stored object; none where they cannot be decoded."""
+    """The managed fields of a stored object; empty if they cannot be decoded."""
     try:
         return read(records_of(obj), stored=True)
     except BadManagedFields:
@@ -158,7 +158,7 @@ def _record(owner: Owner, claim: VersionedSet) -> Record:
 
 
 def capped(managed: ManagedFields, limit: int = MAX_UPDATERS) -> ManagedFields:
-    """The managed fields with the oldest updaters of each version merged into one, as long as there are too many."""
+    """The managed fields with the oldest updaters of each version merged into one, if there are too many."""
     updaters = [owner for owner in managed if owner.operation == UPDATE]
     if len(updaters) <= limit:
         return managed
@@ -176,7 +176,7 @@ def capped(managed: ManagedFields, limit: int = MAX_UPDATERS) -> ManagedFields:
 
 
 def _merge_into_bucket(managed: ManagedFields, bucket: Owner, first: Owner, owner: Owner) -> None:
-    """Merge an owner into the bucket of its version, which begins with the oldest owner of that version."""
+    """Merge a manager into the bucket of its version, which begins with the oldest manager of that version."""
     latest = managed[owner]
     merged: Fields = EMPTY
     for member in (owner, bucket) if bucket in managed and bucket != owner else (owner, first):

@@ -1,4 +1,4 @@
-"""An applied intent merged into a live value, by the rules of the schema.
+"""The merge of an applied configuration into a live value, by the rules of the schema.
 
 structured-merge-diff v4.4, typed/merge.go.
 """
@@ -12,7 +12,7 @@ from simkit.language.merge.shape import ABSENT, ANY, LEAF, MAP, Shape
 
 
 def merged(live: Any, applied: Any, shape: Shape) -> Any:
-    """The live value with the applied one merged into it; neither is changed.
+    """The live value with the applied one merged into it; neither argument is changed.
 
     What the intent leaves out stays. Elements of keyed lists and sets take the order of the intent as far as it has
     them; the others stand where they stood. Doubled elements of a live list stay while the intent does not name them.
@@ -58,7 +58,7 @@ def _merged_lists(live: Sequence[Any], applied: Sequence[Any], shape: Shape) -> 
 
 
 def _unless_doubled(elements: Sequence[str], items: Sequence[Any]) -> Mapping[str, Any]:
-    """The items under their path elements; doubled ones are nothing that could be merged with."""
+    """The items by path element; elements with duplicate keys are left out, since they cannot be merged."""
     out: dict[str, Any] = {}
     for element, item in zip(elements, items, strict=True):
         out[element] = ABSENT if element in out else item
@@ -66,7 +66,7 @@ def _unless_doubled(elements: Sequence[str], items: Sequence[Any]) -> Mapping[st
 
 
 def _order(live: Sequence[str], applied: Sequence[str]) -> Sequence[tuple[str, int]]:
-    """The elements of a merged list, each with its place in the live one (-1 for new ones).
+    """The elements of a merged list, each with its position in the live one (-1 for new ones).
 
     The applied elements come in their order. An element that only the live list has comes before the first shared one
     that it stood before, as far as that one has not come yet::

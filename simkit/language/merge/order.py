@@ -61,7 +61,7 @@ def _woven(kept: Sequence[Any], patched: Sequence[Any], before: Mapping[Hashable
 
 
 def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
-    """Where each key stands first."""
+    """The first position of each key."""
     for place, item in enumerate(items):
         if key and not isinstance(item, dict):
             raise failed(f"value for key {place} is not a map")

@@ -1,4 +1,4 @@
-"""Removal of fields that an intent no longer names, unless somebody else owns them.
+"""Removal of fields that an applied configuration no longer has, unless another manager owns them.
 
 structured-merge-diff v4.4, Updater.prune in merge/update.go.
 """
@@ -37,7 +37,7 @@ class _Versioned:
 
 @dataclass(frozen=True, slots=True)
 class Pruner:
-    """Takes fields away that their only owner has let go of."""
+    """Removes fields whose only manager has given them up."""
 
     shape: Shape
     api_version: str
@@ -46,7 +46,7 @@ class Pruner:
     def prune(
         self, wanted: Object, managed: Mapping[Owner, VersionedSet], last: VersionedSet | None, mine: Fields
     ) -> Object:
-        """The wanted object without what the applier owned before, does not own now, and nobody else owns.
+        """The wanted object without the fields that only the applier owned before and no longer owns.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Pruner:
         return back.object if back is not None else wanted
 
     def _with_owned(self, whole: _Versioned, left: _Versioned, managed: Mapping[Owner, VersionedSet]) -> _Versioned:
-        """What is left, with all that somebody owns put back: first in its own version, which others may need."""
+        """The remaining object with all owned fields put back, beginning with those in its own version."""
         owned: dict[str, Fields] = {whole.api_version: EMPTY}
         for claim in managed.values():
             owned[claim.api_version] = union(owned.get(claim.api_version, EMPTY), claim.fields)
@@ -87,7 +87,7 @@ class Pruner:
         return left
 
     def _in_version(self, versioned: _Versioned, api_version: str) -> _Versioned | None:
-        """The object in another version; None where that is not served."""
+        """The object in another version; None if it is not served."""
         if versioned.api_version == api_version:
             return versioned
         if self.convert is None:

@@ -1,4 +1,4 @@
-"""Field ownership after a schema made a part atomic: the part belongs as a whole to whoever owned something in it.
+"""Field ownership after a schema made a part atomic: the whole part belongs to the managers of its fields.
 
 The other way round nothing can be told: who owned a part that has become granular owns its path, and nothing in it.
 
@@ -32,7 +32,7 @@ def reconciled(
 
 
 def under_schema(fields: Fields, shape: Shape) -> Fields:
-    """A set of fields as it reads under a schema; the same object where nothing differs."""
+    """A field set under a schema; the same object if nothing differs."""
     changed: Node = {}
     for element, node in fields.items():
         if not node or element == SELF:

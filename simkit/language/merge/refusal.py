@@ -8,11 +8,11 @@ from typing import Any, Final
 from simkit.meta.errors import StatusError
 
 GENERIC: Final = "the server rejected our request due to an error in our request"
-"""All that clients are told of a patch that does not fit the object."""
+"""The only text that clients get for a patch that does not fit the object."""
 
 
 class PatchError(StatusError):
-    """A patch that cannot be applied. ``detail`` says what was wrong, also where the Status does not."""
+    """A patch that cannot be applied. ``detail`` is the reason, even if the Status does not say it."""
 
     def __init__(
         self, code: int, reason: str, message: str, detail: str = "", *, details: Mapping[str, Any] | None = None
@@ -22,15 +22,15 @@ class PatchError(StatusError):
 
 
 def malformed(message: str) -> PatchError:
-    """400: the patch itself is not of the right form."""
+    """The 400 error of a patch with a wrong form."""
     return PatchError(400, "BadRequest", message)
 
 
 def unfitting(detail: str) -> PatchError:
-    """422: the patch does not fit the object. The Status keeps the detail to itself."""
+    """The 422 error of a patch that does not fit the object. The Status does not contain the detail."""
     return PatchError(422, "Invalid", GENERIC, detail, details={})
 
 
 def failed(message: str) -> PatchError:
-    """The 500 without a reason of an error that kube-apiserver passes on as it is."""
+    """The 500 error without a reason that kube-apiserver passes on unchanged."""
     return PatchError(500, "", message)

@@ -13,7 +13,7 @@ from simkit.language.merge.shape import ANY, LEAF, LIST, MAP, SET, BadElement, S
 
 
 def remove_items(value: Any, fields: Fields, shape: Shape) -> Any:
-    """The value without the fields of a set and all that is below them.
+    """The value without the fields of a set and everything below them.
 
     Notes
     -----
@@ -60,7 +60,7 @@ def _element(shape: Shape, item: Any) -> str:
 
 
 def extract_items(value: Any, fields: Fields, shape: Shape) -> Any:
-    """The value with the fields of a set alone: what their owner would have to apply to own them again."""
+    """The value with the fields of a set only: the configuration that would own them."""
     form = shape.form
     if isinstance(value, dict) and (form is MAP or form is ANY):
         return _map_of(value, fields, shape)
@@ -82,14 +82,14 @@ def _map_of(value: Mapping[str, Any], fields: Fields, shape: Shape) -> dict[str,
 
 
 def _with_keys(part: Any, item: Any, shape: Shape) -> Any:
-    """The part of a keyed element with its keys, without which it would be no element."""
+    """The part of a keyed element with its keys, which identify it."""
     if shape.form is not LIST:
         return part
     return {**{key: item[key] for key in shape.keys if key in item}, **part}
 
 
 def ensure_named_fields_are_members(fields: Fields, shape: Shape) -> Fields:
-    """The set with every declared field in it that leads to other members: owning a part is owning its path."""
+    """The set with every declared field added that contains other members."""
     out: Node = {}
     for element, node in fields.items():
         if not node or element == SELF:

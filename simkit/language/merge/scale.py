@@ -30,7 +30,7 @@ SCALE_VERSION: Final = "autoscaling/v1"
 REPLICAS: Final = ("f:spec", "f:replicas")
 
 Paths = Mapping[str, tuple[str, ...] | None]
-"""By the object's apiVersion: the path of its replicas, None where a version has no scale."""
+"""The path of the replicas by apiVersion; None for a version without a scale."""
 
 
 def scale_records(parent: Sequence[Record], replicas: Paths) -> list[Record]:
@@ -85,7 +85,7 @@ def _gained(scale: ManagedFields, fields: Fields, api_version: str) -> ManagedFi
 
 
 def _in_version(owner: Owner, api_version: str) -> Owner:
-    """The owner as it is known in another version: only updaters are told apart by theirs."""
+    """The manager in another version: only updaters are distinguished by version."""
     version = api_version if owner.operation == UPDATE else ""
     return Owner(owner.manager, owner.operation, version, owner.subresource)
 

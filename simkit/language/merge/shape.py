@@ -1,4 +1,4 @@
-"""The merge rules of a schema: nodes compiled into the few facts that merging and comparing need.
+"""The merge rules of a schema: nodes compiled into the facts that merging and comparing need.
 
 Four forms cover everything: a LEAF is replaced as a whole (scalars, atomic lists and maps), a MAP has entries with
 owners of their own, a LIST has elements told apart by key fields, a SET has elements told apart by their value.
@@ -34,7 +34,7 @@ LEAF, MAP, LIST, SET, ANY = Form.LEAF, Form.MAP, Form.LIST, Form.SET, Form.ANY
 
 
 class _Absent:
-    """Stands for a value that is not there, apart from null."""
+    """An absent value, as opposed to null."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -47,11 +47,11 @@ ABSENT: Final = _Absent()
 
 
 class BadElement(ValueError):
-    """A list element that has no path element: null, of the wrong type, or without its keys."""
+    """A list element without a path element: null, of the wrong type, or without its keys."""
 
 
 class Entry(NamedTuple):
-    """A declared field: its path element, its shape, and the value that stands for its absence."""
+    """A declared field: its path element, its shape, and the value that counts as absent."""
 
     element: str
     shape: Shape
@@ -59,7 +59,7 @@ class Entry(NamedTuple):
 
 
 class Shape:
-    """What merging needs to know of a schema node. Children are compiled when they are first asked for.
+    """The facts of a schema node that merging needs. Children are compiled on demand.
 
     ``structured`` says that the objects have the form of the built-in kinds: fields that are always written (nested
     structures, required scalars and lists) count as present with their empty value, and null counts as absent.
@@ -71,7 +71,7 @@ class Shape:
         self._open_ended = open_ended or bool(schema and schema.preserve_unknown)
         """True if fields that the schema does not name are kept, here and below."""
         self.type = _type_of(schema) if schema else ""
-        """string, number, boolean, list, map, or empty for any: what validation expects."""
+        """The type that validation expects: string, number, boolean, list, map, or empty for any."""
         self.form = self._form()
 
     def _form(self) -> Form:
@@ -103,7 +103,7 @@ class Shape:
 
     @cached_property
     def values(self) -> Shape | None:
-        """The shape of entries that are not declared; None where there may be none."""
+        """The shape of undeclared entries; None if there may be none."""
         if self.form is ANY:
             return self
         if self._schema is None or self.type != "map":
@@ -121,18 +121,18 @@ class Shape:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """The fields that tell elements of a LIST apart, sorted."""
+        """The fields that identify elements of a LIST, sorted."""
         assert self._schema is not None
         return tuple(sorted(self._schema.list_map_keys or (self._schema.patch_merge_key,)))
 
     @cached_property
     def _key_defaults(self) -> Mapping[str, Any]:
-        """What a key counts as where an element leaves it out."""
+        """The default values of keys that an element leaves out."""
         nodes = self._schema.items.fields if self._schema and self._schema.items else {}
         return {key: nodes[key].default for key in self.keys if key in nodes and nodes[key].default is not NO_DEFAULT}
 
     def child(self, name: str) -> Shape | None:
-        """The shape under a field's name or a map's key; None where there may be no such field."""
+        """The shape under a field's name or a map's key; None if there may be no such field."""
         entry = self.fields.get(name)
         return entry.shape if entry else self.values
 
@@ -194,7 +194,7 @@ def _type_of(schema: Schema) -> str:
 
 
 DEDUCED: Final = Shape(None, structured=False)
-"""The shape of what no schema describes."""
+"""The shape of values without a schema."""
 
 
 @lru_cache(maxsize=2048)

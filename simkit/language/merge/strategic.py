@@ -1,4 +1,4 @@
-"""Strategic merge patch: lists with a merge key merge by it, and directives say what a plain merge cannot.
+"""Strategic merge patch: lists merge by their merge key, and directives change the merge.
 
 Directives: ``$patch`` (replace, delete) in an object or list element, ``$retainKeys`` in an object,
 ``$deleteFromPrimitiveList/<field>`` and ``$setElementOrder/<field>`` beside a list.
@@ -96,7 +96,7 @@ def _unknown_directive(directive: Any, patch: Mapping[str, Any]) -> PatchError:
 
 
 def _retained(draft: Item, patch: Item) -> Item:
-    """The draft with only the fields that ``$retainKeys`` names; the directive leaves the patch."""
+    """The draft with only the fields that ``$retainKeys`` names; the directive is removed from the patch."""
     if RETAIN_KEYS not in patch:
         return draft
     names = patch.pop(RETAIN_KEYS)
@@ -109,7 +109,7 @@ def _retained(draft: Item, patch: Item) -> Item:
 
 
 def _field_beside(name: str, prefix: str, wrong: str) -> str:
-    """The field that a directive like ``$setElementOrder/finalizers`` stands beside."""
+    """The field of a directive such as ``$setElementOrder/finalizers``."""
     head, slash, field = name.partition("/")
     if head != prefix or not slash:
         raise malformed(wrong)
@@ -146,7 +146,7 @@ def _is_directive(value: Any) -> bool:
 
 
 def _without_directives(value: Any) -> Any:
-    """The value without elements and fields that only carry a directive."""
+    """The value without elements and fields that only contain a directive."""
     if isinstance(value, dict):
         return {name: _without_directives(item) for name, item in value.items() if not _is_directive(item)}
     if isinstance(value, list):
@@ -155,7 +155,7 @@ def _without_directives(value: Any) -> Any:
 
 
 def _field(schema: Schema | None, name: str) -> Schema:
-    """The schema under a field, found as the decoder finds it: by its name, or by its name in other case."""
+    """The schema of a field, found as the decoder finds it: by exact name, or by its name in other case."""
     if schema is None or not schema.fields:
         kind = "map" if schema is not None and schema.values is not None else "struct"
         if kind == "map":
@@ -208,7 +208,7 @@ def _merge_scalars(original: list[Any], patch: list[Any], *, deletes: bool) -> l
 
 
 def _distinct(items: list[Any]) -> list[Any]:
-    """The scalars without doubles; the last one takes the place of a double, which shows in the order of the rest."""
+    """The distinct scalars; the last duplicate counts, which affects the order."""
     out, marks = list(items), list(map(identity, items))
     places: dict[Hashable, list[int]] = {}
     for place, mark in enumerate(marks):
@@ -229,7 +229,7 @@ def _distinct(items: list[Any]) -> list[Any]:
 
 
 def _special_elements(original: list[Item], patch: list[Item], key: str) -> tuple[list[Item], list[Item]]:
-    """What is left of the list after elements with ``$patch`` have had their effect, and the other elements."""
+    """The list after elements with ``$patch`` have had their effect, and the other elements."""
     additions: list[Item] = []
     replaces, gone = False, set[Hashable]()
     for element in patch:
@@ -274,7 +274,7 @@ def key_of(element: Mapping[str, Any], key: str) -> Any:
 
 
 def _merge_ordered_lists(draft: Item, patch: Item, schema: Schema | None) -> None:
-    """Merge the lists that ``$setElementOrder`` orders, and take them and the directives out of the patch."""
+    """Merge the lists that ``$setElementOrder`` orders, and remove them and the directives from the patch."""
     for directive in [name for name in patch if name.startswith(SET_ORDER)]:
         order = _list(patch.pop(directive))
         name = _field_beside(directive, SET_ORDER, "invalid patch format of setElementOrder list")
@@ -305,7 +305,7 @@ _NIL: Final = "%!s(<nil>)"
 
 
 def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
-    """All elements of the patch must be in the wanted order, and in the same sequence."""
+    """Check that the wanted order contains all elements of the patch in their sequence."""
     wanted = [item for item in patch if not _is_directive(item)]
     if not order or not wanted:
         return

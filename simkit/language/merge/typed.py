@@ -15,7 +15,7 @@ from simkit.language.merge.shape import ABSENT, ANY, LEAF, LIST, MAP, SET, BadEl
 
 
 class Comparison(NamedTuple):
-    """The fields that only the second value has, those whose value differs, those that only the first has."""
+    """The fields that were added, modified and removed between two values."""
 
     added: Fields
     modified: Fields
@@ -23,11 +23,11 @@ class Comparison(NamedTuple):
 
     @property
     def changed(self) -> Fields:
-        """What was added or modified."""
+        """The added and modified fields."""
         return union(self.added, self.modified)
 
     def without(self, ignored: Fields) -> Comparison:
-        """The comparison as if some fields, and all below them, did not exist."""
+        """The comparison without some fields and everything below them."""
         return Comparison(*(recursive_difference(fields, ignored) for fields in self)) if ignored else self
 
 
@@ -35,19 +35,19 @@ NO_DIFFERENCE: Final = Comparison(EMPTY, EMPTY, EMPTY)
 
 
 def field_set(value: Any, shape: Shape) -> Fields:
-    """The fields of a value, which an applier owns who applies it."""
+    """The fields of a value that its applier owns."""
     node = _fields(value, shape)
     return {key: child for key, child in node.items() if key != SELF}
 
 
 def owned_node(value: Any, shape: Shape) -> Node:
-    """The node of a path whose owner owns the path itself and the fields of its value."""
+    """The node of a path whose manager owns the path itself and the fields of its value."""
     node = _fields(value, shape)
     return {SELF: MEMBER, **node} if node else MEMBER
 
 
 def _fields(value: Any, shape: Shape) -> Node:
-    """What the value has below it; the caller decides about the membership of its own path."""
+    """The node below a value; the caller decides about the membership of its own path."""
     form = shape.form
     if isinstance(value, dict) and form in (MAP, ANY):
         return _fields_of_map(value, shape)
@@ -57,7 +57,7 @@ def _fields(value: Any, shape: Shape) -> Node:
 
 
 def _owned_whole(value: Any, shape: Shape) -> bool:
-    """True if a path with this value is a member for itself: leaves, null and empty maps."""
+    """True if a path with this value is a member by itself: leaves, null and empty maps."""
     if value is None or value == {} or shape.form is LEAF:
         return True
     return shape.form is ANY and not isinstance(value, dict)
@@ -86,7 +86,7 @@ def _fields_of_list(value: Sequence[Any], shape: Shape) -> Node:
 
 
 def grouped(items: Sequence[Any] | None, shape: Shape) -> dict[str, list[Any]]:
-    """The elements of a LIST or SET under their path elements; several where a key is doubled."""
+    """The elements of a LIST or SET by path element; several if a key is duplicated."""
     out: dict[str, list[Any]] = {}
     for item in items or ():
         try:
@@ -97,7 +97,7 @@ def grouped(items: Sequence[Any] | None, shape: Shape) -> dict[str, list[Any]]:
 
 
 def identity(value: Any) -> Hashable:
-    """What two JSON values have in common exactly where they are the ``same``, to find one among many.
+    """A hashable form of a JSON value, equal for two values exactly if they are the ``same``.
 
     Examples
     --------
@@ -127,14 +127,15 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _surely_same(one: Any, other: Any, shape: Shape) -> bool:
-    """A quick look that spares the walk; objects of the built-in kinds hold no number where a boolean may stand."""
+    """True if two values are surely the same, by a quick comparison; objects of built-in kinds hold no number for a
+    bool."""
     if one is other:
         return True
     return bool(one == other) and (shape.structured or orjson.dumps(one) == orjson.dumps(other))
 
 
 def compare(old: Any, new: Any, shape: Shape) -> Comparison:
-    """What changed from one object to another.
+    """The changes from one object to another.
 
     ``old`` may be None for an object that is about to be created: then everything is added, except that the empty
     parts that every object of a built-in kind has are there before.
@@ -155,7 +156,7 @@ _MODIFIED: Final[_Triple] = (None, MEMBER, None)
 
 
 def _compare(old: Any, new: Any, shape: Shape) -> _Triple:
-    """The nodes of what was added, modified and removed at one path and below; None for nothing."""
+    """The nodes of the fields added, modified and removed at one path and below; None if none."""
     if old is ABSENT:
         return (every(new, shape), None, None)
     if new is ABSENT:
@@ -172,7 +173,7 @@ def _compare(old: Any, new: Any, shape: Shape) -> _Triple:
 
 
 def _compare_mixed(old: Any, new: Any, shape: Shape) -> _Triple:
-    """Values of which one at most is a map, where the schema allows both: entries come or go, the path is modified."""
+    """The changes between a map and another value: entries are added or removed, the path is modified."""
     if same(old, new):
         return _SAME
     added = _fields_of_map(new, shape) if isinstance(new, dict) else None
@@ -189,7 +190,7 @@ def _lists(*values: Any) -> bool:
 
 
 class _Gathered:
-    """The three nodes under construction."""
+    """The three nodes of a comparison under construction."""
 
     __slots__ = ("added", "modified", "removed")
 
@@ -235,7 +236,7 @@ def _compare_maps(old: Mapping[str, Any], new: Mapping[str, Any], shape: Shape) 
 
 
 def _both_nothing(before: Any, after: Any, absent: Any) -> bool:
-    """True if one is null and the other not there, which is the same in a built-in structure."""
+    """True if one value is null and the other absent, which is the same in a Go struct."""
     other = after if before is None else before
     return other is ABSENT or bool(other == absent)
 
@@ -249,7 +250,7 @@ def _compare_lists(old: Sequence[Any], new: Sequence[Any], shape: Shape) -> _Tri
 
 
 def _compare_elements(old: list[Any], new: list[Any], element: str, shape: Shape, out: _Gathered) -> None:
-    """One path element of a list. Doubled elements are one leaf: what is below them has no owner of its own."""
+    """Compare one path element of a list. Duplicates are one leaf: fields below them have no manager of their own."""
     if len(old) < 2 and len(new) < 2:
         out.take(element, _compare(old[0] if old else ABSENT, new[0] if new else ABSENT, shape))
     elif len(old) > 1 and len(new) > 1:
@@ -266,7 +267,7 @@ def _compare_elements(old: list[Any], new: list[Any], element: str, shape: Shape
 
 
 def every(value: Any, shape: Shape) -> Node:
-    """The node of a value that came or went as a whole: all that is below it, and its own path."""
+    """The node of a value that was added or removed as a whole: its path and everything below."""
     form = shape.form
     if not value or form is LEAF:
         return MEMBER

@@ -1,4 +1,4 @@
-"""Field ownership after writes that are no applies: whoever changes a field becomes its owner.
+"""Field ownership after writes other than applies: a manager owns the fields that it changes.
 
 structured-merge-diff v4.4, Updater.Update in merge/update.go.
 """
@@ -116,7 +116,7 @@ def updated(
     ignored: Fields = EMPTY,
     convert: Converter | None = None,
 ) -> ManagedFields:
-    """The managed fields after an update: the writer gains what changed, all others lose it."""
+    """The managed fields after an update: the writer gains the changed fields, all others lose them."""
     version = owner.api_version
     versions = Versions(live, wanted, shape, version, convert, ignored)
     after = {
@@ -132,7 +132,7 @@ def updated(
 
 
 def reduced(claim: VersionedSet, comparison: Comparison | None) -> VersionedSet | None:
-    """The fields that are left to another owner; None for nothing, or where its version is gone."""
+    """The fields that remain to another manager; None if there are none, or its version is not served."""
     if comparison is None:
         return None
     lost = union(comparison.changed, comparison.removed)
@@ -141,7 +141,7 @@ def reduced(claim: VersionedSet, comparison: Comparison | None) -> VersionedSet 
 
 
 def managed_fields_before(live: Object | None, wanted: Object, subresource: str) -> ManagedFields:
-    """The managed fields that a write starts from: those in the object that it brings, else those of the live one."""
+    """The managed fields at the start of a write: those of the written object, else those of the live one."""
     brought = None if subresource else metadata(wanted).get("managedFields")
     if brought is None or (live and brought == records_of(live)):
         return managed_fields_of(live)
@@ -154,12 +154,12 @@ def managed_fields_before(live: Object | None, wanted: Object, subresource: str)
 
 
 def is_reset(records: Sequence[Mapping[str, Any]]) -> bool:
-    """True if these managedFields ask to take all owners away: no entry, or a single empty one."""
+    """True if these managedFields ask to remove all managers: an empty list, or a single empty entry."""
     return not records or (len(records) == 1 and all(value in (None, "") for value in records[0].values()))
 
 
 def with_old_times(live: Object | None, wanted: Object) -> Object:
-    """The wanted object with the live managedFields where nothing but the times in them differs: a write of nothing."""
+    """The wanted object with the live managedFields if only their times differ, so that nothing is written."""
     if live is None or not records_of(live):
         return wanted
     old, new = records_of(live), records_of(wanted)
@@ -178,7 +178,7 @@ def _same_but_time(one: Record, other: Record) -> bool:
 
 @cached_when_short(1024)
 def manager_from_user_agent(agent: str) -> str:
-    """The manager's name of a client that gives none: what its User-Agent says before the first slash.
+    """The default manager of a client: its User-Agent up to the first slash.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Validation of an applied intent against its schema: types, known fields, no doubled elements.
+"""Validation of an applied configuration against its schema: types, known fields, no duplicate elements.
 
 structured-merge-diff v4.4, typed/validate.go.
 """
@@ -13,11 +13,11 @@ from simkit.language.merge.shape import LIST, SET, BadElement, Shape
 from simkit.meta.gotext import format_float, format_value, type_name
 
 Complaint = tuple[str, str]
-"""A path and what is wrong there."""
+"""A path and the error there."""
 
 
 def validation_errors(value: Any, shape: Shape) -> str:
-    """All errors of an intent, in the words of structured-merge-diff; empty where there are none.
+    """All errors of an applied configuration, in the words of structured-merge-diff; empty if there are none.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def _wrong_scalar(value: Any, wanted: str) -> str:
 
 
 def _detailed(value: Any) -> str:
-    """A value with its types, as the server prints what is no string."""
+    """A value with its types, as the server prints anything but a string."""
     if isinstance(value, dict):
         inside = ", ".join(f'"{name}":{_detailed(value[name])}' for name in sorted(value))
         return f"map[string]interface {{}}{{{inside}}}"
@@ -115,17 +115,17 @@ def _check_elements(value: Sequence[Any], shape: Shape, path: str) -> Iterator[C
 
 
 def metadata_of(applied: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The metadata of an intent that may be of any shape; empty where it is none."""
+    """The metadata of a configuration of any shape; empty if it has none."""
     given = applied.get("metadata")
     return given if isinstance(given, dict) else {}
 
 
 def text_of(value: Any) -> str:
-    """A text, or the empty one where the value is something else."""
+    """A string, or the empty string for another value."""
     return value if isinstance(value, str) else ""
 
 
 def reference_text(applied: Mapping[str, Any], gvk_text: str) -> str:
-    """The text by which messages name an intent: ``namespace/name; group/version, Kind=kind``."""
+    """The text by which messages name a configuration: ``namespace/name; group/version, Kind=kind``."""
     named = metadata_of(applied)
     return f"{text_of(named.get('namespace'))}/{text_of(named.get('name'))}; {gvk_text}"

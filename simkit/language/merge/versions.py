@@ -1,4 +1,4 @@
-"""Two states of an object, compared in every version in which its owners have named their fields.
+"""Two states of an object, compared in every version in which its managers named their fields.
 
 structured-merge-diff v4.4, merge/update.go, where the Converter brings objects into an owner's version.
 """
@@ -14,11 +14,11 @@ from simkit.meta.objects import Object
 from simkit.schema.structural import Schema
 
 Converter = Callable[[Object, str], tuple[Object, Schema | None] | None]
-"""The object in another apiVersion, with the schema of that version; None where the version is not served."""
+"""The object in another apiVersion, with the schema of that version; None if the version is not served."""
 
 
 class Versions:
-    """Two states of an object, compared in whatever versions its owners have used."""
+    """Two states of an object, compared in the versions that its managers used."""
 
     def __init__(
         self, old: Object, new: Object, shape: Shape, api_version: str, convert: Converter | None, ignored: Fields
@@ -29,7 +29,7 @@ class Versions:
         self.own = self._known[api_version] or Comparison(EMPTY, EMPTY, EMPTY)
 
     def comparison(self, api_version: str) -> Comparison | None:
-        """What changed, in the words of a version; None where it is not served."""
+        """The changes in the field names of a version; None if it is not served."""
         if api_version not in self._known:
             self._known[api_version] = self._compared(api_version)
         return self._known[api_version]

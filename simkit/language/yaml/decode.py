@@ -1,4 +1,4 @@
-"""The reader of YAML: only JSON's types come out, and plain words are text unless every reader agrees otherwise.
+"""The reader of YAML: it gives JSON types only, and plain words are text unless every reader agrees otherwise.
 
 Bodies of requests are read as sigs.k8s.io/yaml does (YAML 1.1 to JSON), whose limit on aliases is that of go-yaml v2.
 """
@@ -22,13 +22,13 @@ except ImportError:  # PyYAML was built without libyaml: the same, slower
 from simkit.meta.go_json import ROOM_OF_BODIES
 
 MOST_VALUES: Final = 5_000_000
-"""How many values one document may have after its aliases are written out."""
+"""The most values of one document after its aliases are expanded."""
 MOST_DEPTH: Final = 1000
 DEEPEST: Final = 254 - ROOM_OF_BODIES
-"""Collections inside each other that a document may have, whatever the interpreter's own limit is."""
+"""The deepest nesting of a document, whatever the interpreter's own limit is."""
 _TOO_DEEP: Final = "nested too deeply"
 _SUSPICIOUS: Final = 10_000
-"""Openings from which on the depth is looked at first: the reader in C does not guard its stack."""
+"""The number of openings from which the depth is checked first: the reader in C does not guard its stack."""
 
 _LIST: Final = "tag:yaml.org,2002:seq"
 _MAP: Final = "tag:yaml.org,2002:map"
@@ -54,7 +54,7 @@ _DECIMAL: Final = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[
 
 
 class BrokenText(ValueError):
-    """Text that is not what it should be: ``line`` counts from 1, ``told`` is kube-apiserver's words for it."""
+    """Invalid text: ``line`` counts from 1, ``told`` is kube-apiserver's message."""
 
     def __init__(self, line: int, what: str, told: str = "") -> None:
         super().__init__(f"line {line}: {what}")
@@ -62,7 +62,7 @@ class BrokenText(ValueError):
 
 
 class _Reader(_Loader):
-    """Composes nodes; a plain word is something else than text only where every reader of YAML 1.1 agrees.
+    """Composes nodes; a plain word is not text only if every reader of YAML 1.1 agrees.
 
     So dates stay text, ``1:30`` is no number to the base 60, ``y`` is a letter, and ``=`` does not end the document.
     """
@@ -84,7 +84,7 @@ class _Reader(_Loader):
 
 
 class _WireReader(_Reader):
-    """As a server reads bodies: single letters are booleans too."""
+    """The reader of request bodies: single letters are booleans too."""
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
         if kind is yaml.ScalarNode and implicit[0] and value in _LETTERS:
@@ -93,14 +93,14 @@ class _WireReader(_Reader):
 
 
 class Repeat(NamedTuple):
-    """A key that stands twice in one mapping, and the line of its second place."""
+    """A duplicate key of a mapping, and the line of its second place."""
 
     line: int
     key: str
 
 
 def decode_body(text: str, repeats: list[Repeat]) -> Any:
-    """The value of the first document of a request's body, None for an empty one.
+    """The value of the first document of a request's body; None for an empty one.
 
     Keys of mappings come sorted, as a server has them that makes JSON out of YAML first; of repeated keys the last
     counts, and all are put into ``repeats``. Raises BrokenText.
@@ -110,7 +110,7 @@ def decode_body(text: str, repeats: list[Repeat]) -> Any:
 
 
 def decode(text: str, *, first_line: int = 1) -> Any:
-    """The value of one YAML document, None for an empty one.
+    """The value of one YAML document; None for an empty one.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _decoded(reader: Any, text: str, first_line: int, compose: Callable[[], Any]
 
 
 def _told(error: yaml.MarkedYAMLError) -> str:
-    """The same complaint as Go's yaml package words it, which has no name for the first line."""
+    """The error in the words of Go's yaml package, which does not name the first line."""
     after = 1 if isinstance(error, yaml.scanner.ScannerError) else 0
     lines = (mark.line for mark in (error.context_mark, error.problem_mark) if mark is not None)
     line = next((line + after for line in lines if line), 0)
@@ -160,7 +160,7 @@ def _told(error: yaml.MarkedYAMLError) -> str:
 
 
 def _check_depth(text: str) -> None:
-    """BrokenText for a document so deep that composing it would overrun the stack."""
+    """Raise BrokenText for a document so deep that composing it would overrun the stack."""
     if sum(map(text.count, ("[", "{", "- -", "? "))) < _SUSPICIOUS:
         return
     depth = 0
@@ -174,7 +174,7 @@ def _check_depth(text: str) -> None:
 
 
 class _Construction:
-    """Turns nodes into values. Faster than the library's own, because it knows the few types."""
+    """Turns nodes into values, faster than the library's own constructor because it knows the few types."""
 
     def __init__(self, aliases: bool, repeats: list[Repeat] | None = None) -> None:
         self._aliases, self._repeats = aliases, repeats
@@ -220,7 +220,7 @@ class _Construction:
             seen.add(key.value)
 
     def _guarded(self, node: yaml.Node) -> Any:
-        """Aliases can make a document contain itself, or a few lines stand for billions."""
+        """The value of a node, unless aliases make a document contain itself or stand for billions of values."""
         if id(node) in self._open:
             raise _marked(node, "an alias stands inside what it refers to")
         again = id(node) in self._seen
@@ -235,7 +235,8 @@ class _Construction:
             self._open.discard(id(node))
 
     def _count(self, node: yaml.Node) -> None:
-        """Bodies may say less by aliases the larger they become, as in kube-apiserver; files only so much at all."""
+        """Count a value: the share of aliases in a body is limited as in kube-apiserver, the values of a file by a
+        number."""
         self._made += len(node.value)
         self._copied += len(node.value) if self._inside else 0
         if self._repeats is not None:
@@ -247,7 +248,7 @@ class _Construction:
 
 
 def _copies_allowed(values: int) -> float:
-    """The part of so many values that may come from aliases."""
+    """The share of values that may come from aliases."""
     much, most = 400_000, 4_000_000
     return 0.99 if values <= much else 0.1 if values >= most else 0.99 - 0.89 * (values - much) / (most - much)
 
@@ -257,7 +258,7 @@ def _marked(node: yaml.Node, what: str) -> yaml.MarkedYAMLError:
 
 
 def _with_merged(made: dict[str, Any], merged: list[Any], node: yaml.Node) -> dict[str, Any]:
-    """``<<``: what other mappings bring along, under what stands here itself."""
+    """The mapping with ``<<`` merged: its own entries override those of other mappings."""
     below: dict[str, Any] = {}
     for item in merged:
         for each in item if isinstance(item, list) else [item]:
@@ -296,7 +297,7 @@ def _integer(text: str) -> int | float:
 
 
 def _wide(number: int) -> float:
-    """An integer of more than 64 bits; ValueError for one that no float comes near."""
+    """The float of an integer of more than 64 bits; ValueError if it is out of range."""
     try:
         return float(number)
     except OverflowError:
@@ -304,13 +305,13 @@ def _wide(number: int) -> float:
 
 
 def _decimal(text: str) -> int | float:
-    """JSON knows one kind of number: a whole one is an integer."""
+    """The number in a text: an integer if it is whole, as JSON has one kind of number."""
     number = _finite(text.replace("_", ""))
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def _finite(text: str) -> float:
-    """A float; ValueError for one that only infinity could stand for."""
+    """A float; ValueError for one that is not finite."""
     number = float(text)
     if math.isinf(number):
         raise ValueError("value out of range")

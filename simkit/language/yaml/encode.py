@@ -1,4 +1,4 @@
-"""The writer of YAML: keys sorted, and every text quoted that some reader would take for something else."""
+"""The writer of YAML: keys sorted, and every text quoted that some reader would not read as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ except ImportError:  # PyYAML was built without libyaml: the same, slower
 
 
 class _Writer(Dumper):
-    """Quotes every text that some reader would take for something else, and writes no aliases."""
+    """Quotes every text that some reader would not read as text, and writes no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -27,7 +27,7 @@ _Writer.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER_LIKE, list("-+.
 
 
 def encode(value: Any) -> str:
-    """One YAML document, keys sorted, that every reader of YAML understands alike.
+    """One YAML document, keys sorted, that every reader of YAML reads alike.
 
     Examples
     --------

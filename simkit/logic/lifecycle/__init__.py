@@ -1,4 +1,4 @@
-"""The deprecation policy as code: what a history breaks, and the earliest schedule that breaks nothing.
+"""The deprecation policy as code: violations of a history, and the earliest compliant schedule.
 
 The policy is Kubernetes' own: https://kubernetes.io/docs/reference/using-api/deprecation-policy/, rules 1 to 11b.
 """

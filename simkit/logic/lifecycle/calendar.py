@@ -1,4 +1,4 @@
-"""Releases in order with their days, those that are still to come guessed from the pace so far."""
+"""Releases in order with their days; those of future releases are extrapolated."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from simkit.meta.errors import SimkitError
 from simkit.schema.releases import dated
 
 _MAJOR: Final = re.compile(r"v?(\d{1,3})\.\d+")
-"""Names whose first number is that of a major version; years are none."""
+"""Names whose first number is a major version; years are not."""
 _NUMBERED: Final = re.compile(r"(.*?)(\d+)")
 CADENCE: Final = 4
-"""Months between releases where a history does not say: three releases a year."""
+"""Months between releases if a history does not say: three releases a year."""
 
 
 class Release(NamedTuple):
-    """A release with its day; ``expected`` when it has not come yet."""
+    """A release with its day; ``expected`` if it is in the future."""
 
     name: str
     day: date
@@ -30,7 +30,7 @@ class Release(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A time in releases and in months: both must have passed, whichever is longer."""
+    """A period in releases and in months: both must have passed."""
 
     releases: int
     months: int
@@ -69,7 +69,7 @@ class Calendar:
         return self.releases[-1]
 
     def position(self, name: str) -> int:
-        """The position of a release, also of one that is still to come. SimkitError for what is no release."""
+        """The position of a release, also of a future one. Raises SimkitError for anything else."""
         known = self._places.get(name)
         if known is not None:
             return known
@@ -90,7 +90,7 @@ class Calendar:
         return self.at(self.position(name))
 
     def major(self, name: str) -> int | None:
-        """The major version that a release belongs to; None where names do not tell.
+        """The major version of a release; None if names do not say.
 
         Examples
         --------
@@ -102,7 +102,7 @@ class Calendar:
         return int(match.group(1)) if match else None
 
     def after(self, name: str, span: Span) -> Release:
-        """The earliest release by which both parts of a span have passed since a release."""
+        """The earliest release by which both parts of a period have passed since a release."""
         start = self.position(name)
         place, day = start + span.releases, add_months(self.at(start).day, span.months)
         while self.at(place).day < day:
@@ -110,16 +110,16 @@ class Calendar:
         return self.at(place)
 
     def passed(self, start: str, end: str, span: Span) -> bool:
-        """True if both parts of a span lie between two releases."""
+        """True if both parts of a period lie between two releases."""
         return self.position(end) >= self.position(self.after(start, span).name)
 
     def within(self, start: str, end: str, span: Span) -> bool:
-        """True if no more than the longer part of a span lies between two releases."""
+        """True if at most the longer part of a period lies between two releases."""
         by_releases = self.position(end) - self.position(start) <= span.releases
         return by_releases or self.release(end).day <= add_months(self.release(start).day, span.months)
 
     def describe(self, start: str, end: str) -> str:
-        """How long it is between two releases, in words."""
+        """The time between two releases, in words."""
         count = self.position(end) - self.position(start)
         days = (self.release(end).day - self.release(start).day).days
         return f"{count} release{'' if count == 1 else 's'}, {days / 30.44:.1f} months"
@@ -133,7 +133,7 @@ def _later_name(name: str, ahead: int) -> str:
 
 
 def add_months(day: date, months: int) -> date:
-    """The same day some months later, or the last day of a month that is too short.
+    """The same day some months later, or the last day of a shorter month.
 
     Examples
     --------

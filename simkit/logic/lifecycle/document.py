@@ -1,6 +1,4 @@
-"""The life of a project's APIs, flags, features and metrics: the document that a team writes, or that other sources
-become.
-"""
+"""The history of a project's APIs, flags, features and metrics: the model of the document."""
 
 from __future__ import annotations
 
@@ -20,14 +18,14 @@ class _Part(BaseModel):
 
 
 def _release(value: Any) -> Any:
-    """Release names may be written as numbers, unless that hides a nought: 1.30 in YAML is 1.3."""
+    """The name of a release, which may be a number unless it would lose a zero: 1.30 in YAML is 1.3."""
     if isinstance(value, float) and len(str(value).partition(".")[2]) < 2:
         raise ValueError(f'{value} may have been written as {value}0: write releases as text, like "{value}0"')
     return str(value) if isinstance(value, int | float) else value
 
 
 class _Lived(_Part):
-    """An element that comes, may be deprecated, and may go. All three are names of releases."""
+    """An element that is introduced, and may be deprecated and removed; all in names of releases."""
 
     introduced: str = ""
     deprecated: str = ""
@@ -41,11 +39,11 @@ class Version(_Lived):
 
     name: str
     kinds: tuple[str, ...] = ()
-    """Kinds that it is about; none: all of the group."""
+    """The kinds of the version; empty for all of the group."""
     replacement: str = ""
-    """The version to use instead, with its group where that is another one: ``apps/v1``."""
+    """The version to use instead, with its group if it differs: ``apps/v1``."""
     decodable_until: str = ""
-    """The first release that cannot read stored objects of it any more; empty: always readable."""
+    """The first release that can no longer read stored objects of it; empty if all can."""
 
     @property
     def track(self) -> Track:
@@ -53,7 +51,7 @@ class Version(_Lived):
 
 
 class Group(_Part):
-    """A group with its versions, and which of them is preferred and stored from which release on."""
+    """A group with its versions, and the preferred and the stored version from each release on."""
 
     name: str
     versions: tuple[Version, ...] = ()
@@ -62,7 +60,7 @@ class Group(_Part):
 
 
 class Change(_Part):
-    """A change within a version from a release on, in words; ``narrows`` when something that was fine no longer is."""
+    """A change within a version from a release on, in words; ``narrows`` if valid objects become invalid."""
 
     release: str
     what: str
@@ -90,7 +88,7 @@ class ProtobufField(_Lived):
 
 
 class RoundTrip(_Part):
-    """What a way to another version and back loses, in one release."""
+    """The data that a conversion to another version and back loses, in one release."""
 
     release: str
     kind: str
@@ -99,28 +97,28 @@ class RoundTrip(_Part):
 
 
 class Replacement(_Part):
-    """What is to be used instead; ``ours`` when the project itself controls it."""
+    """The element to use instead; ``ours`` if the project itself controls it."""
 
     name: str
     stability: Stability = "ga"
     ours: bool = True
     transition: str = ""
-    """The way there, for a replacement that the project does not control."""
+    """The transition, for a replacement that the project does not control."""
 
 
 class Flag(_Lived):
-    """A flag, command or argument. Unmarked ones are stable."""
+    """A flag, command or argument; stable unless marked."""
 
     name: str
     audience: Literal["user", "admin"] = "user"
     stability: Stability = "ga"
     replacement: Replacement | None = None
     warns: bool = True
-    """True if each use of it warns once it is deprecated."""
+    """True if each use of the deprecated element warns."""
 
 
 class Behavior(_Lived):
-    """A feature or way of working that is neither an API nor a flag; ``deprecated`` is when its end was announced."""
+    """A feature that is neither an API nor a flag; ``deprecated`` is when its end was announced."""
 
     name: str
     stability: Stability = "ga"
@@ -141,7 +139,7 @@ class Stage(_Part):
 
 
 class Gate(_Part):
-    """A feature gate. The three last say whether its deprecation is told as it must be."""
+    """A feature gate. The last three fields say whether its deprecation is documented as required."""
 
     name: str
     stages: tuple[Stage, ...]
@@ -154,14 +152,14 @@ class Gate(_Part):
 
 
 class Metric(_Lived):
-    """A metric. ``hidden`` is the first release that shows it on demand alone."""
+    """A metric. ``hidden`` is the first release that shows it only on demand."""
 
     name: str
     stability: Stability = "alpha"
     hidden: str = ""
     help: str = ""
     warns: bool = True
-    """True if its registration is logged as a warning once it is deprecated."""
+    """True if its registration logs a warning once it is deprecated."""
 
     _text = field_validator("hidden", mode="before")(_release)
 
@@ -174,7 +172,7 @@ class DatedRelease(_Part):
 
 
 class History(_Part):
-    """Everything that the policy speaks about, for one project.
+    """All elements that the policy covers, for one project.
 
     ``releases`` may stay empty: then the names are those of Kubernetes releases.
     """

@@ -1,4 +1,4 @@
-"""The editions of Kubernetes' deprecation policy, and the times that they demand."""
+"""The editions of Kubernetes' deprecation policy, and the periods that they demand."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from simkit.logic.lifecycle.calendar import Span
 from simkit.logic.lifecycle.stability import Track
 
 BETA: Final = Span(3, 9)
-"""How long a beta is served after its deprecation, and by when after its introduction it must be deprecated."""
+"""The period for which a beta is served after its deprecation, and by which it must be deprecated."""
 STABLE_ONCE: Final = Span(3, 12)
-"""How long the first edition wanted a stable version to be served after its deprecation."""
+"""The period for which the first edition served a stable version after its deprecation."""
 COMMANDS: Final = {
     ("user", Track.GA): Span(2, 12),
     ("user", Track.BETA): Span(1, 3),
     ("admin", Track.GA): Span(1, 6),
     ("admin", Track.BETA): Span(1, 3),
 }
-"""How long elements of the command line work after their deprecation; alpha ones need not."""
+"""The periods for which deprecated elements of the command line work, by stability; alpha has none."""
 GATE_TO_STABLE: Final = Span(2, 6)
 GATE_TO_END: Final = Span(1, 3)
 METRIC_LIFE: Final = {Track.GA: Span(4, 12), Track.BETA: Span(2, 8)}
@@ -33,8 +33,8 @@ class Edition:
 
     name: str
     stable_stays: bool
-    """True if a stable version may never go within the major version of the project."""
+    """True if a stable version may never be removed within the major version of the project."""
     beta_must_end: bool
-    """True if betas must be deprecated in time, and go in time."""
+    """True if betas must be deprecated and removed in time."""
     replaced_as_stable: bool
-    """True if flags and features may only give way to something as stable, as versions always did."""
+    """True if flags and features may only be replaced by something as stable, as versions always were."""

@@ -1,4 +1,4 @@
-"""Changes of fields within a version while it was served, found by comparing the schemas of the releases."""
+"""Changes of fields within a served version, found by comparing the schemas of releases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 
 def changes(groups: Collection[str]) -> Iterator[Element]:
-    """Fields of stable and beta versions that went, changed type or became required in a later release.
+    """Fields of stable and beta versions that were removed, changed type or became required in a later release.
 
     Types that several kinds share are told once, under the first kind that has them.
     """
@@ -56,7 +56,7 @@ def _element(owner: GroupVersionKind, name: str, field: str, **more: Any) -> Ele
 
 
 def _type(row: Row) -> tuple[Any, ...]:
-    """What a field takes; definitions may be renamed as long as they hold the same."""
+    """The type of a field; renamed definitions with the same content are equal."""
     inner = tuple(_type(row[part]) for part in ("items", "values") if part in row)
     return ("object" if "ref" in row else row.get("type"), *inner)
 

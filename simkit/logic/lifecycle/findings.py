@@ -1,4 +1,4 @@
-"""The findings about a history: the rule, the element that breaks it, and when it would have been fine."""
+"""Findings about a history: the rule, the element that breaks it, and the earliest compliant release."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Finding:
     evidence: str
     weight: Weight = "breach"
     earliest: Release | None = None
-    """The earliest release that would comply; None where none ever would, or where time has nothing to do with it."""
+    """The earliest compliant release; None if there is none, or if time does not matter."""
 
     def __str__(self) -> str:
         when = f"; complies from {self.earliest}" if self.earliest else ""

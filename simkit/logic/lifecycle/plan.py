@@ -14,21 +14,21 @@ from simkit.meta.errors import SimkitError
 
 
 class Step(NamedTuple):
-    """One thing to do in a release."""
+    """One action in a release."""
 
     release: Release
     action: str
-    """introduce, deprecate, prefer and store, remove, keep."""
+    """The action: introduce, deprecate, prefer and store, remove, keep."""
     element: str
     rule: str
-    """The rule that does not allow it earlier, or at all."""
+    """The rule that forbids it earlier, or at all."""
 
     def __str__(self) -> str:
         return f"{self.release}: {self.action} {self.element} (rule {self.rule})"
 
 
 class Plan(NamedTuple):
-    """A schedule, and the history as it will be when it was kept."""
+    """A schedule, and the history after it."""
 
     steps: tuple[Step, ...]
     history: History
@@ -38,7 +38,7 @@ class Plan(NamedTuple):
 
 
 def plan(history: History, group: str, target: str, *, start: str = "") -> Plan:
-    """The earliest legal schedule that ends with ``target`` as the only version beside stable ones.
+    """The earliest compliant schedule that ends with ``target`` as the only version besides stable ones.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def _retire(version: Version, target: str, ready: int, moves: int, calendar: Cal
 
 
 def _kept(group: Group, target: str, steps: tuple[Step, ...]) -> Group:
-    """The group as it is when the steps were taken."""
+    """The group after the steps."""
     versions = {version.name: version for version in group.versions}
     preferred, storage = dict(group.preferred), dict(group.storage)
     for step in steps:

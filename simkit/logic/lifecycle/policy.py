@@ -1,4 +1,4 @@
-"""The rules in order, and the editions of the policy that they come from."""
+"""The rules in order, and the editions of the policy."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ RULES: Final[tuple[Rule, ...]] = (
 
 
 def check(history: History, *, edition: str = "C") -> list[Finding]:
-    """What a history breaks, in the order of the rules; empty when it complies.
+    """The violations of a history, in the order of the rules; empty if it complies.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The reader of histories that people write: errors come with the line, the fault and what to try."""
+"""The reader of histories: errors have the line, the fault and a suggestion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from simkit.schema.versions import is_version
 
 Location = tuple[str | int, ...]
 _LIFE: Final = ("introduced", "deprecated", "hidden", "removed")
-"""Names of releases in the order in which they must come."""
+"""The fields of an element in the order in which their releases must come."""
 _RELEASES: Final = (*_LIFE, "release", "decodable_until")
 
 
@@ -61,7 +61,7 @@ def read_history(source: str | Path) -> History:
 
 
 def _line(node: yaml.Node | None, place: Location) -> str:
-    """The line of a place, or of the nearest thing above it that is there."""
+    """The line of a field, or of the nearest existing parent."""
     for step in place:
         inner = _step(node, step)
         if inner is None:
@@ -80,7 +80,7 @@ def _step(node: yaml.Node | None, step: str | int) -> yaml.Node | None:
 
 
 def _explained(error: Mapping[str, Any], document: Any) -> str:
-    """What pydantic says, with what to write instead where that is known."""
+    """The message of a pydantic error, with a suggestion if one is known."""
     place, kind = tuple(error["loc"]), error["type"]
     if kind == "extra_forbidden":
         known = sorted(_known_keys(place[:-1]))
@@ -115,7 +115,7 @@ def _part(annotation: Any) -> Any:
 
 
 def _faults(history: History) -> Iterator[tuple[Location, str]]:
-    """Releases that are not there or come in the wrong order, and names that are no versions."""
+    """Unknown releases, releases in a wrong order, and invalid version names."""
     try:
         calendar = history.calendar
     except SimkitError as error:

@@ -1,4 +1,4 @@
-"""Rules 1 and 2 of the deprecation policy: nothing goes within a version, and nothing is lost between versions."""
+"""Rules 1 and 2 of the deprecation policy: no removal within a version, and no loss between versions."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def _is_alpha_annotation(element: Element) -> bool:
 
 
 def _version_went(groups: Mapping[str, Group], element: Element, calendar: Calendar) -> bool:
-    """True if the element went with its version or after it."""
+    """True if the element was removed with its version or later."""
     versions = groups[element.group].versions if element.group in groups else ()
     ends = [version.removed for version in _about(versions, element)]
     return bool(ends) and all(end and calendar.position(end) <= calendar.position(element.removed) for end in ends)
 
 
 def _about(versions: Sequence[Version], element: Element) -> list[Version]:
-    """The versions that an element is part of: those of its kind, where its name begins with one."""
+    """The versions of an element: those of its kind, if its name begins with one."""
     named = [version for version in versions if version.name == element.version]
     kind = element.name.partition(".")[0]
     of_kind = [version for version in named if kind in version.kinds]
@@ -61,7 +61,7 @@ def numbers_are_not_reused(history: History, calendar: Calendar, edition: Editio
 
 
 def round_trips(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 2: objects come through other versions of a release and back without loss."""
+    """Rule 2: objects are converted to other versions of a release and back without loss."""
     for trip in history.round_trips:
         if trip.lost:
             there, back = trip.between

@@ -14,7 +14,7 @@ _YEAR = 12
 
 
 def flags_work_long_enough(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rules 5a and 5b: for users longer than for administrators, alpha ones not at all."""
+    """Rules 5a and 5b: deprecated flags work for a period, longer for users than for administrators."""
     for flag in history.flags:
         span = COMMANDS.get((flag.audience, Track.named(flag.stability)))
         if not flag.removed or span is None:
@@ -30,7 +30,7 @@ def flags_work_long_enough(history: History, calendar: Calendar, edition: Editio
 
 
 def flags_have_stable_replacements(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 5c: not deprecated in favour of something less stable."""
+    """Rule 5c: flags are not deprecated in favour of something less stable."""
     weight: Weight = "breach" if edition.replaced_as_stable else "notice"
     for flag in history.flags:
         instead = flag.replacement
@@ -47,7 +47,7 @@ def flags_warn(history: History, calendar: Calendar, edition: Edition) -> Iterat
 
 
 def behaviors_work_for_a_year(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 7: a significant behaviour works for a year after its end was announced, however many releases that is."""
+    """Rule 7: a significant behaviour works for a year after its deprecation, in any number of releases."""
     for behavior in history.behaviors:
         if not behavior.removed or not behavior.significant:
             continue
@@ -64,7 +64,7 @@ def behaviors_work_for_a_year(history: History, calendar: Calendar, edition: Edi
 
 
 def features_have_stable_replacements(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 8: not deprecated in favour of something less stable that is ours; what is not ours needs a way there."""
+    """Rule 8: features are not deprecated in favour of something less stable of ours; others need a transition."""
     weight: Weight = "breach" if edition.replaced_as_stable else "notice"
     for behavior in history.behaviors:
         instead, name = behavior.replacement, f"behaviour {behavior.name}"

@@ -15,7 +15,7 @@ def _first(gate: Gate, *stages: str) -> Stage | None:
 
 
 def gates_work_long_enough(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 9: a gate is accepted for some time after its feature became stable or was given up."""
+    """Rule 9: a gate is accepted for a period after its feature became stable or was abandoned."""
     for gate in history.gates:
         if not gate.removed:
             continue
@@ -36,7 +36,8 @@ def gates_work_long_enough(history: History, calendar: Calendar, edition: Editio
 
 
 def gates_have_the_right_states(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 9: alpha off; beta on and free; stable on, without effect, refusing to be switched off."""
+    """Rule 9: alpha gates are off; beta gates on and free; stable gates on, without effect, and cannot be switched
+    off."""
     wanted = {"alpha": (False, False), "beta": (True, False), "ga": (True, True)}
     for gate in history.gates:
         for stage in gate.stages:
@@ -52,7 +53,7 @@ def gates_have_the_right_states(history: History, calendar: Calendar, edition: E
 
 
 def deprecated_gates_are_told(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 10: using one warns, and release notes and help tell of it, and whether it still does something."""
+    """Rule 10: use of a deprecated gate warns, and release notes and help document it and its remaining effect."""
     for gate in history.gates:
         if _first(gate, "ga", "deprecated") is None:
             continue

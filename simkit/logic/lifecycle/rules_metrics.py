@@ -1,4 +1,4 @@
-"""Rules 11a and 11b of the deprecation policy: metrics; and how a server treats a deprecated one."""
+"""Rules 11a and 11b of the deprecation policy: metrics, and their visibility after deprecation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Visibility = Literal["shown", "deprecated", "hidden", "gone"]
 
 
 def metrics_live_long_enough(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 11a: counted from the introduction, until the metric is hidden or gone, whichever is first."""
+    """Rule 11a: the period counts from the introduction until the metric is hidden or removed."""
     for metric in history.metrics:
         span, end = METRIC_LIFE.get(Track.named(metric.stability)), metric.hidden or metric.removed
         if end and metric.introduced and span and not calendar.passed(metric.introduced, end, span):
@@ -26,7 +26,7 @@ def metrics_live_long_enough(history: History, calendar: Calendar, edition: Edit
 
 
 def deprecated_metrics_stay_long_enough(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 11b: counted from the deprecation, until the metric is hidden or gone, whichever is first."""
+    """Rule 11b: the period counts from the deprecation until the metric is hidden or removed."""
     for metric in history.metrics:
         span, end = METRIC_END.get(Track.named(metric.stability)), metric.hidden or metric.removed
         name = f"metric {metric.name}"
@@ -44,7 +44,7 @@ def deprecated_metrics_stay_long_enough(history: History, calendar: Calendar, ed
 
 
 def deprecated_metrics_are_told(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 11b: the description says since when, and the registration warns."""
+    """Rule 11b: the description names the release of the deprecation, and the registration warns."""
     for metric in history.metrics:
         if not metric.deprecated:
             continue
@@ -67,7 +67,7 @@ def description_of(text: str, deprecated: str) -> str:
 
 
 def visibility(deprecated: str, current: str, *, show_hidden_for: str = "") -> Visibility:
-    """How a server of a release treats a metric that is deprecated since another one.
+    """The visibility of a metric on a server of a release, for the release of its deprecation.
 
     ``show_hidden_for`` is the value of ``--show-hidden-metrics-for-version``: only the release before the current one
     can be asked for.

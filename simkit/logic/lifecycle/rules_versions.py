@@ -1,4 +1,4 @@
-"""Rules 3 and 4 of the deprecation policy: when versions may be deprecated, be removed, and hand over."""
+"""Rules 3 and 4 of the deprecation policy: deprecation, removal and replacement of versions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def serves(version: Version, place: int, calendar: Calendar) -> bool:
 
 
 def replacements_are_as_stable(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 3: deprecated in favour of something at least as stable, which is there when that is said."""
+    """Rule 3: a version is deprecated in favour of one at least as stable, which is served by then."""
     for group, version in _each(history):
         if not version.deprecated or not version.replacement:
             continue
@@ -45,7 +45,7 @@ def replacements_are_as_stable(history: History, calendar: Calendar, edition: Ed
 
 
 def _not_there(history: History, group: Group, version: Version, found: list[Version], calendar: Calendar) -> Finding:
-    """A replacement that was not served yet: a notice where another one was, at least as stable."""
+    """A replacement that was not served yet: a notice if another one at least as stable was."""
     place = calendar.position(version.deprecated)
     others = [
         f"{home.name}/{each.name}"
@@ -61,13 +61,13 @@ def _not_there(history: History, group: Group, version: Version, found: list[Ver
 
 
 def _versions(history: History, group: str, name: str, of: Version) -> list[Version]:
-    """The versions of a name that serve the kinds which another one serves."""
+    """The versions of a name that serve the kinds of another version."""
     found = [each for home, each in _each(history) if home.name == group and each.name == name]
     return [each for each in found if not of.kinds or not each.kinds or set(of.kinds) & set(each.kinds)]
 
 
 def stable_versions_stay(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 4a, stable: may be deprecated, never removed within a major version of the project.
+    """Rule 4a, stable: a version may be deprecated, but not removed within a major version of the project.
 
     The first edition wanted a year and three releases instead.
     """
@@ -85,20 +85,20 @@ def stable_versions_stay(history: History, calendar: Calendar, edition: Edition)
 
 
 def _outlived_its_major(version: Version, calendar: Calendar) -> bool:
-    """True if a version was removed in a later major version than the one that brought it."""
+    """True if a version was removed in a later major version than that of its introduction."""
     start = calendar.major(version.introduced or calendar.releases[0].name)
     end = calendar.major(version.removed)
     return start is not None and end is not None and start < end
 
 
 def _without_warning(name: str, version: Version, calendar: Calendar, span: Span) -> Finding:
-    """A removal that nothing announced: it would have had to be deprecated in that release, to go later."""
+    """A removal without announcement: a deprecation in that release would have delayed it."""
     text = f"removed in {version.removed} without being deprecated before"
     return Finding("4a", name, text, earliest=calendar.after(version.removed, span))
 
 
 def betas_are_deprecated_in_time(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 4a, beta, upwards: deprecated at most nine months or three releases after its introduction."""
+    """Rule 4a, beta, first limit: deprecated at most nine months or three releases after its introduction."""
     weight: Weight = "breach" if edition.beta_must_end else "notice"
     for group, version in _each(history):
         if version.track is not Track.BETA or not version.introduced:
@@ -113,7 +113,7 @@ def betas_are_deprecated_in_time(history: History, calendar: Calendar, edition: 
 
 
 def betas_are_served_long_enough(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 4a, beta, downwards: served for nine months and three releases after its deprecation, then no longer."""
+    """Rule 4a, beta, second limit: served for nine months and three releases after its deprecation, then removed."""
     for group, version in _each(history):
         if version.track is not Track.BETA:
             continue
@@ -143,7 +143,7 @@ def _too_early(rule: str, name: str, version: Version, calendar: Calendar) -> Fi
 
 
 def stored_versions_stay_readable(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 4a's note: what was ever stored can be read for ever."""
+    """Rule 4a's note: every stored version can be read forever."""
     for group, version in _each(history):
         if version.decodable_until and version.name in group.storage.values():
             text = f"was stored, and cannot be read from {version.decodable_until} on"
@@ -151,7 +151,7 @@ def stored_versions_stay_readable(history: History, calendar: Calendar, edition:
 
 
 def preferred_and_stored_versions_overlap(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
-    """Rule 4b: they move on only after a release that serves the old and the new one, so that a rollback works.
+    """Rule 4b: they change only after a release that serves the old and the new one, so that a rollback works.
 
     Moves away from an alpha are exempt, as in the policy's own table.
     """
@@ -179,7 +179,7 @@ def _moves(group: Group, what: str, moves: Mapping[str, str], calendar: Calendar
 
 
 def _overlap(group: Group, old: str, new: str, calendar: Calendar) -> Release | None:
-    """The first release whose predecessor serves both versions, as it does itself.
+    """The first release that serves both versions and whose predecessor does.
 
     Where there is none, it would be the one after the introduction of the new version, had the old one been kept.
     """

@@ -1,4 +1,4 @@
-"""Histories made of known data: of Kubernetes' releases, and of custom resource definitions."""
+"""Histories of known data: Kubernetes' releases, and custom resource definitions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def of_releases(groups: Iterable[str] | None = None, *, fields: bool = False, ga
 
 
 def _gate(name: str) -> Gate:
-    """The life of a feature gate. When a gate is stable, its lock counts from the release that has it."""
+    """The history of a feature gate. A stable gate's lock counts from the release that introduced it."""
     stages, removed = [], ""
     for release, gate in feature_gates.history_of(name):
         if gate is None:
@@ -73,13 +73,13 @@ def _version(life: lifecycle.Lifecycle) -> Version:
 
 
 def _dated(release: str) -> str:
-    """The release, or the oldest one with a date: what is older is long enough ago for every rule."""
+    """The release, or the oldest one with a date, since older ones are old enough for every rule."""
     oldest = dated()[0]
     return oldest.name if release and minor_of(release) < oldest.minor else release
 
 
 def _group(name: str, versions: Sequence[Version]) -> Group:
-    """A group with the moves of its preferred version. What was stored is not recorded in any package."""
+    """A group with the changes of its preferred version. Stored versions are not recorded in any package."""
     moves: dict[str, str] = {}
     latest = ""
     for release in RELEASES:
@@ -94,7 +94,7 @@ def _group(name: str, versions: Sequence[Version]) -> Group:
 
 
 def of_definitions(states: Sequence[tuple[DatedRelease, Iterable[Object]]], *, name: str = "") -> History:
-    """The history that a series of custom resource definitions tells, one set of them a release.
+    """The history of a series of custom resource definitions, one set per release.
 
     A version is introduced where it first appears and removed where it is no longer served; ``deprecated`` of a
     version says since when. Fields that go while their version stays are elements that were removed.
@@ -165,7 +165,7 @@ def _first_without(name: str, column: Sequence[Object | None], start: int) -> in
 
 
 def _lost_fields(column: Sequence[Object | None], names: Sequence[str], group: str) -> Iterator[Element]:
-    """Fields that a version had in one release and has no longer in the next, while it is served."""
+    """Fields of a served version that are missing in the next release."""
     for place in range(1, len(column)):
         before, after = column[place - 1], column[place]
         if before is None or after is None:
@@ -183,7 +183,7 @@ def _lost_fields(column: Sequence[Object | None], names: Sequence[str], group: s
 
 
 def _paths(schema: Any, prefix: str = "") -> set[str]:
-    """All property paths of a schema; those inside a list are under its own name."""
+    """All property paths of a schema; those inside a list have its name in front."""
     found: set[str] = set()
     if not isinstance(schema, Mapping):
         return found

@@ -9,7 +9,7 @@ from simkit.schema.versions import VersionRank, version_rank
 
 
 class Track(IntEnum):
-    """How stable something is said to be; more stable ones are greater."""
+    """Levels of stability, the more stable the greater."""
 
     ALPHA = 0
     BETA = 1
@@ -17,7 +17,7 @@ class Track(IntEnum):
 
     @classmethod
     def named(cls, text: str) -> Track:
-        """The level that a word means; ``stable`` is GA.
+        """The level of a word; ``stable`` is GA.
 
         Examples
         --------
@@ -28,7 +28,7 @@ class Track(IntEnum):
 
 
 def track_of(version: str) -> Track:
-    """The level that a version's name promises.
+    """The level of a version's name.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def track_of(version: str) -> Track:
 
 
 def major_of(version: str) -> int:
-    """The number in front: 2 for ``v2beta1``; 0 for a name of another form."""
+    """The leading number: 2 for ``v2beta1``; 0 for a name of another form."""
     digits = version[1:].partition("alpha")[0].partition("beta")[0]
     return saturating_int(digits) or 0 if version.startswith("v") and is_digits(digits) else 0
 

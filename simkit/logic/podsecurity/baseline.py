@@ -55,7 +55,8 @@ def apparmor(metadata: Object, spec: Object) -> Violation | None:
 
 
 def _bad_profiles(spec: Object, field: str) -> tuple[bool, list[str], set[str]]:
-    """Whether the pod sets a forbidden profile in a field, the containers that do, and which types these are."""
+    """Three facts about AppArmor or seccomp: the pod sets a forbidden profile, the containers that do, and the
+    profile types."""
     chosen = at(spec, "securityContext", field)
     pod = chosen is not None and chosen.get("type") not in PROFILES
     values = {chosen.get("type", "")} if pod else set()

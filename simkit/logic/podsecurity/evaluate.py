@@ -16,7 +16,7 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
 
 Versions = Mapping[int, Check]
-"""A check by the first minor release that has it so."""
+"""A check by the first minor release with that form of it."""
 
 _linux = restricted.linux_only
 
@@ -33,7 +33,7 @@ BASELINE: Final[Mapping[str, Versions]] = {
     "sysctls": {0: baseline.sysctls_at_first, 27: baseline.sysctls_27, 29: baseline.sysctls_29},
     "windowsHostProcess": {0: baseline.windows_host_process},
 }
-"""By name, in the order in which violations are told."""
+"""The checks by name, in the order of violations in messages."""
 
 RESTRICTED: Final[Mapping[str, Versions]] = {
     "allowPrivilegeEscalation": {8: restricted.privilege_escalation, 25: _linux(restricted.privilege_escalation)},
@@ -43,7 +43,7 @@ RESTRICTED: Final[Mapping[str, Versions]] = {
     "runAsUser": {23: restricted.non_root_user},
     "seccompProfile_restricted": {19: restricted.seccomp, 25: _linux(restricted.seccomp)},
 }
-"""What comes on top of baseline."""
+"""The checks besides those of baseline."""
 
 _REPLACES: Final = {
     "capabilities_restricted": "capabilities_baseline",
@@ -61,7 +61,7 @@ def _at(table: Mapping[str, Versions], minor: int) -> dict[str, Check]:
 
 @cache
 def checks_of(wanted: LevelVersion) -> Sequence[Check]:
-    """The checks of a level as a release had it."""
+    """The checks of a level in a release."""
     if wanted.level == "privileged":
         return ()
     minor = _NEWEST if wanted.minor is None else min(wanted.minor, _NEWEST)
@@ -95,11 +95,11 @@ POD_TEMPLATES: Final[Mapping[GroupResource, tuple[str, ...]]] = {
     GroupResource("batch", "jobs"): ("spec", "template"),
     GroupResource("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template"),
 }
-"""Where resources that make pods keep the template of them."""
+"""The path to the pod template in each resource that creates pods."""
 
 
 def template_of(resource: GroupResource, obj: Object) -> Object | None:
-    """The pod template in an object, None where the object or its kind has none."""
+    """The pod template in an object; None if the object or its kind has none."""
     path = POD_TEMPLATES.get(resource)
     template: Object | None = at(obj, *path) if path else None
     return template

@@ -1,4 +1,4 @@
-"""The policy of a namespace by its labels: a level and a version for each of the modes enforce, audit and warn.
+"""The pod security policy of a namespace from its labels: a level and a version for enforce, audit and warn.
 
 k8s.io/pod-security-admission/api/helpers.go, release 1.30.
 """
@@ -15,9 +15,9 @@ from simkit.meta.fielderror import FieldError, invalid_value
 
 Level = Literal["privileged", "baseline", "restricted"]
 LEVELS: Final[tuple[Level, ...]] = ("privileged", "baseline", "restricted")
-"""From the most to the least permissive."""
+"""The levels from the most to the least permissive."""
 PREFIX: Final = label("", "pod-security")
-"""What every label and audit annotation begins with."""
+"""The prefix of every label and audit annotation."""
 
 _VERSION: Final = re.compile(r"v1\.(0|[1-9][0-9]*)")
 _MODES: Final = ("enforce", "audit", "warn")
@@ -39,7 +39,7 @@ class LevelVersion(NamedTuple):
 
 
 ANYTHING: Final = LevelVersion()
-"""Nothing is demanded."""
+"""The policy that demands nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class Policy:
 
     @property
     def privileged(self) -> bool:
-        """True if it demands nothing."""
+        """True if the policy demands nothing."""
         return all(mode.level == "privileged" for mode in (self.enforce, self.audit, self.warn))
 
 
 def parse_level(text: str) -> Level | None:
-    """The level that a text names, None for none."""
+    """The level in a text; None if it is none."""
     return next((level for level in LEVELS if level == text), None)
 
 

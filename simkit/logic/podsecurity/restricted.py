@@ -17,7 +17,7 @@ _VOLUMES: Final = frozenset(
 
 
 def linux_only(check: Check) -> Check:
-    """The check for pods that do not say that they run on Windows, which newer releases leave alone."""
+    """The check applied only to pods that do not specify Windows, as newer releases do."""
 
     def checked(metadata: Object, spec: Object) -> Violation | None:
         return None if at(spec, "os", "name") == "windows" else check(metadata, spec)

@@ -13,7 +13,7 @@ from simkit.meta.podspec import CONTAINER_LISTS
 
 
 class Violation(NamedTuple):
-    """One thing that a pod may not do: its name, and where the pod does it."""
+    """One violation by a pod: its name, and its place in the pod."""
 
     reason: str
     detail: str = ""
@@ -23,7 +23,7 @@ class Violation(NamedTuple):
 
 
 Check = Callable[[Object, Object], Violation | None]
-"""Takes a pod's metadata and its spec."""
+"""A function of a pod's metadata and spec."""
 
 
 def forbidden_detail(violations: Iterable[Violation]) -> str:
@@ -43,7 +43,7 @@ def containers(spec: Object) -> Iterator[Mapping[str, Any]]:
 
 
 def security(container: Object, *path: str) -> Any:
-    """A value in a container's security context, None where it ends early."""
+    """A value in a container's security context; None if a part is missing."""
     return at(container, "securityContext", *path)
 
 
@@ -53,15 +53,15 @@ def quoted(names: Iterable[str]) -> str:
 
 
 def plural(count: int, word: str, more: str = "") -> str:
-    """The word for so many."""
+    """The singular or plural of a word for a number."""
     return word if count == 1 else more or f"{word}s"
 
 
 def who(names: Sequence[str]) -> str:
-    """The names of containers as a message lists them."""
+    """The names of containers as messages list them."""
     return f"{plural(len(names), 'container')} {quoted(names)}"
 
 
 def setters(pod: bool, names: Sequence[str]) -> str:
-    """The text that names who set a field: the pod, some containers, or both; empty for nobody."""
+    """The text for the fields' owners: the pod, some containers, or both; empty if none."""
     return " and ".join([*(["pod"] if pod else []), *([who(names)] if names else [])])

@@ -1,4 +1,4 @@
-"""The attributes of a write as policies and webhooks see them, and what they may read of the cluster.
+"""The attributes of a write for policies and webhooks, and the protocol for reading the cluster.
 
 k8s.io/apiserver/pkg/admission/attributes.go and pkg/admission/plugin/webhook/request, release 1.30.
 """
@@ -34,7 +34,7 @@ class AdmissionAttributes:
     kind: GroupVersionKind
     subresource: str = ""
     namespace: str = ""
-    """Of a namespace: its own name."""
+    """The namespace; for a namespace itself, its own name."""
     name: str = ""
     object: Object | None = None
     old: Object | None = None
@@ -47,7 +47,7 @@ class AdmissionAttributes:
         return self.resource.group_resource == NAMESPACES
 
     def asks(self) -> Attributes:
-        """The question to the authorizer behind ``authorizer.requestResource``, still without a verb."""
+        """The attributes for the authorizer behind ``authorizer.requestResource``, still without a verb."""
         resource = self.resource
         return Attributes(
             self.identity,
@@ -61,7 +61,7 @@ class AdmissionAttributes:
         )
 
     def request(self, matched: Resource | None = None, *, uid: str = "") -> dict[str, Any]:
-        """The fields of an AdmissionRequest except the objects; empty ones are left out, as kube-apiserver does.
+        """The fields of an AdmissionRequest except the objects; empty ones are left out, as in kube-apiserver.
 
         ``matched`` is the resource that somebody asked to see the write as; the one of the request unless given.
         """
@@ -108,14 +108,14 @@ def _user(identity: Identity) -> dict[str, Any]:
 
 
 class ClusterReader(Protocol):
-    """What policies and webhooks may read of the cluster besides the write.
+    """The parts of the cluster that policies and webhooks may read besides the write.
 
     Implementations must answer from what is stored now, without waiting.
     """
 
     @property
     def catalogue(self) -> Catalogue:
-        """What is served now."""
+        """The resources that are served now."""
         ...
 
     def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
@@ -131,7 +131,7 @@ class ClusterReader(Protocol):
         ...
 
     def ask(self, question: Attributes) -> Decision:
-        """The authorizer's answer."""
+        """The authorizer's decision."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The decision of all policies about a write.
+"""The decision of all policies on a write.
 
 k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go, release 1.30.
 """
@@ -26,7 +26,7 @@ _LONGEST_NOTE: Final = 10 * 1024
 
 
 class Binding:
-    """A ValidatingAdmissionPolicyBinding, read once: where it applies and what follows from a failed validation."""
+    """A ValidatingAdmissionPolicyBinding, parsed once: its match resources and validation actions."""
 
     def __init__(self, obj: Object) -> None:
         self.object, self.name = obj, name_of(obj)
@@ -38,7 +38,7 @@ class Binding:
         self.constraints = Constraints(given) if given is not None else None
 
     def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> bool:
-        """True if it applies to the write, which its policy sees."""
+        """True if the binding applies to a write that its policy matches."""
         return self.constraints is None or self.constraints.match(attributes, reader) is not None
 
     def __repr__(self) -> str:
@@ -47,7 +47,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class BoundPolicy:
-    """A policy with its bindings, of which there is at least one."""
+    """A policy with its bindings, at least one."""
 
     policy: Policy
     bindings: Sequence[Binding]
@@ -64,7 +64,7 @@ class Denial:
 
     @property
     def text(self) -> str:
-        """The message as the client gets it."""
+        """The message for the client."""
         via = f" with binding '{self.binding}'" if self.binding else ""
         return f"ValidatingAdmissionPolicy '{self.policy}'{via} denied request: {self.message}"
 
@@ -79,7 +79,7 @@ class Outcome:
 
 
 def bind_policies(policies: Iterable[Policy], bindings: Iterable[Binding]) -> list[BoundPolicy]:
-    """The policies that have bindings, by name; bindings of no policy count for nothing."""
+    """The policies with bindings, by name; bindings without a policy are ignored."""
     by_policy: dict[str, list[Binding]] = {}
     for binding in sorted(bindings, key=lambda each: each.name):
         by_policy.setdefault(binding.policy, []).append(binding)
@@ -104,7 +104,7 @@ def decide(attributes: AdmissionAttributes, hooks: Iterable[BoundPolicy], reader
 
 
 class _Versions:
-    """One write in the versions in which policies see it, each made when it is first needed."""
+    """One write in the versions of the policies, each converted on demand."""
 
     def __init__(self, attributes: AdmissionAttributes, reader: ClusterReader) -> None:
         self._attributes, self.reader = attributes, reader

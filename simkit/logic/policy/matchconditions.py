@@ -1,4 +1,4 @@
-"""Match conditions: expressions that all have to be true before a policy or a webhook sees a write.
+"""Match conditions: expressions that must all be true before a policy or a webhook is called.
 
 k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions/matcher.go, release 1.30; KEP-3716.
 """
@@ -13,7 +13,7 @@ from simkit.logic.policy.variables import BudgetSpent, Expression, evaluate
 
 
 class MatchConditionsFailed(Exception):
-    """Match conditions that could not be evaluated, none of which was false; the text is kube-apiserver's."""
+    """Match conditions that could not be evaluated while none was false; the text is kube-apiserver's."""
 
 
 def conditions_hold(

@@ -24,7 +24,7 @@ def _listed(items: Sequence[str] | None, wanted: str) -> bool:
 
 
 def names(rule: Rule, operation: str, resource: GroupVersionResource, subresource: str) -> bool:
-    """True if a rule names the resource and the operation; scopes and names of objects are not looked at.
+    """True if a rule names the resource and the operation; scopes and object names are not compared.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Constraints:
     def may_match(
         self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
     ) -> bool:
-        """True if any write of this kind could match, whatever its object."""
+        """True if a write of this kind could match for some object."""
         if not self._rules:
             return True
         places = [resource]
@@ -84,7 +84,7 @@ class Constraints:
         return any(names(rule, operation, place, subresource) for place in places for rule in self._rules)
 
     def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> Resource | None:
-        """The resource as which the write matches; None where it does not.
+        """The resource under which the write matches; None if it does not.
 
         Raises the 404 StatusError of a namespace that is missing.
         """
@@ -127,7 +127,7 @@ class Selectors:
         self._objects = labels.of_object(spec.get("objectSelector") or {})
 
     def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> bool:
-        """True if both select. Raises the 404 StatusError of a namespace that is missing."""
+        """True if both select it. Raises the 404 StatusError of a missing namespace."""
         if self._objects and not self._selects_object(attributes):
             return False
         return self._selects_namespace(attributes, reader)
@@ -143,7 +143,7 @@ class Selectors:
 
 
 def namespace_labels(attributes: AdmissionAttributes, reader: ClusterReader) -> Mapping[str, str]:
-    """The labels of a write's namespace; those that it is about to have where the namespace itself is written."""
+    """The labels of a write's namespace; for a write of the namespace itself, the new labels."""
     if attributes.is_namespace and not attributes.subresource and attributes.operation in ("CREATE", "UPDATE"):
         return labels_of(attributes.object or {})
     found = reader.get(NAMESPACES, attributes.namespace)
@@ -153,5 +153,5 @@ def namespace_labels(attributes: AdmissionAttributes, reader: ClusterReader) -> 
 
 
 def missing_namespace(name: str) -> StatusError:
-    """The 404 of a namespace that a selector asks for and that is not there."""
+    """The 404 of a missing namespace that a selector needs."""
     return not_found(NAMESPACES, name)

@@ -18,11 +18,11 @@ _NONE_FOUND: Final = "no params found for policy binding with `Deny` parameterNo
 
 
 class Misconfigured(Exception):
-    """A policy or binding that cannot be evaluated as it is configured; the text is kube-apiserver's."""
+    """A policy or binding that cannot be evaluated as configured; the text is kube-apiserver's."""
 
 
 def param_resource(policy: Policy, reader: ClusterReader) -> Resource | None:
-    """The resource of a policy's parameters; None where it has none. Raises Misconfigured for an unknown kind."""
+    """The resource of a policy's parameters; None if it has none. Raises Misconfigured for an unknown kind."""
     wanted = policy.param_kind
     if wanted is None:
         return None
@@ -34,7 +34,7 @@ def param_resource(policy: Policy, reader: ClusterReader) -> Resource | None:
 
 
 def params_of(policy: Policy, ref: Object | None, namespace: str, reader: ClusterReader) -> Sequence[Object | None]:
-    """The parameters that a binding refers to: one None where it needs none. Raises Misconfigured."""
+    """The parameters of a binding: a single None if it needs none. Raises Misconfigured."""
     resource = param_resource(policy, reader)
     if resource is None or ref is None:
         return (None,)
@@ -47,7 +47,7 @@ def params_of(policy: Policy, ref: Object | None, namespace: str, reader: Cluste
 
 
 def _place(resource: Resource, ref: Object, namespace: str) -> str:
-    """The namespace in which parameters are looked for."""
+    """The namespace of the parameters."""
     given: str = ref.get("namespace") or ""
     if not resource.namespaced:
         if given:

@@ -29,7 +29,7 @@ _SHOWN_METADATA: Final = tuple(name for name in METADATA_FIELDS if name not in _
 
 @dataclass(frozen=True, slots=True)
 class PolicyDecision:
-    """The decision of one validation; ``reason`` is empty where it could not be evaluated."""
+    """The decision of one validation; ``reason`` is empty if it could not be evaluated."""
 
     index: int
     admits: bool
@@ -55,7 +55,7 @@ class ValidateResult:
 
 
 class VersionedAttributes:
-    """A write as expressions see it, converted to the resource that it matched; policies share it.
+    """A write as expressions see it, in the version that matched; policies share it.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ class VersionedAttributes:
             "authorizer": AuthorizerValue(attributes.identity, reader.ask),
             "authorizer.requestResource": ResourceCheck(attributes.asks(), reader.ask),
         }
-        """Everything but parameters."""
+        """All variables but parameters."""
 
 
 class Policy:
-    """A policy, its expressions compiled when they are first needed. Never changes; may be shared by forks.
+    """A policy, with its expressions compiled on demand. It never changes, and forks may share it.
 
     Parameters
     ----------
@@ -91,14 +91,14 @@ class Policy:
         self.spec: Object = obj.get("spec") or {}
         self.constraints = Constraints(self.spec.get("matchConstraints"))
         self.fails = (self.spec.get("failurePolicy") or "Fail") != "Ignore"
-        """Whether what cannot be evaluated refuses the write."""
+        """True if an expression that cannot be evaluated refuses the write."""
 
     def __repr__(self) -> str:
         return f"<Policy {self.name}>"
 
     @property
     def param_kind(self) -> GroupVersionKind | None:
-        """The kind of the parameters, where there are any."""
+        """The kind of the parameters, if there are any."""
         given = self.spec.get("paramKind")
         if given is None:
             return None
@@ -129,7 +129,7 @@ class Policy:
         return ValidateResult(findings, notes)
 
     def costs(self, versioned: VersionedAttributes, param: Object | None) -> list[tuple[str, int]]:
-        """The cost of evaluating each expression for a write, by the path of its field."""
+        """The cost of each expression for a write, by the path of its field."""
         parts = self._parts
         bindings = {**versioned.bindings, "params": param}
         found: list[tuple[str, int]] = []
@@ -230,7 +230,7 @@ def _unasked(bindings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _shown_namespace(namespace: Object | None) -> Object | None:
-    """The namespace as expressions see it: without owners and managers."""
+    """The namespace for expressions: without owner references and managed fields."""
     if namespace is None:
         return None
     given = metadata(namespace)

@@ -24,12 +24,12 @@ _MOST_TYPES: Final = 10
 
 
 def expression_warnings(policy: Object, catalogue: Catalogue) -> list[dict[str, str]]:
-    """The entries of ``status.typeChecking.expressionWarnings``: a field's path and what is wrong for which kinds."""
+    """The entries of ``status.typeChecking.expressionWarnings``: a field's path and its errors by kind."""
     return list(_Check(policy, catalogue).warnings())
 
 
 def kinds_to_check(policy: Object, catalogue: Catalogue) -> list[GroupVersionKind]:
-    """The kinds that the rules name without wildcards, by group, version and kind; a rule's tenth is the last."""
+    """The kinds that the rules name without wildcards, by group, version and kind; at most ten per rule."""
     found: set[GroupVersionKind] = set()
     for rule in at(policy, "spec", "matchConstraints", "resourceRules") or ():
         groups, versions = _exact(rule.get("apiGroups")), _exact(rule.get("apiVersions"))

@@ -21,7 +21,7 @@ SPENT: Final = "validation failed due to running out of cost budget, no further 
 
 
 class BudgetSpent(Exception):
-    """The error of a policy whose expressions cost more together than they may; the text is kube-apiserver's."""
+    """The error of a policy whose expressions exceed their budget together; the text is kube-apiserver's."""
 
     def __init__(self) -> None:
         super().__init__(SPENT)
@@ -29,7 +29,7 @@ class BudgetSpent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression with its program, or with the reason for which it has none."""
+    """An expression with its program, or with the reason why it has none."""
 
     source: str
     program: Program | None
@@ -37,7 +37,7 @@ class Expression:
 
 
 def compiled(source: str, reader: Environment, expected: Type | Sequence[Type] | None = None) -> Expression:
-    """An expression; one that does not compile keeps why."""
+    """An expression; one that does not compile keeps the reason."""
     try:
         return Expression(source, reader.compile(source, expected=expected))
     except CompileError as error:
@@ -57,7 +57,7 @@ def compiled_variables(rows: Sequence[Object], *, params: bool) -> tuple[dict[st
 
 
 class Variables(Mapping[str, Any]):
-    """The values of a policy's variables, each worked out when something first asks for it.
+    """The values of a policy's variables, each computed on demand.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Value:
 def evaluate(
     expressions: Sequence[Expression | None], variables: Mapping[str, Expression], bindings: Bindings, budget: int
 ) -> tuple[list[Value | None], int]:
-    """The values of expressions, and what is left of the budget. Raises BudgetSpent.
+    """The values of expressions, and the rest of the budget. Raises BudgetSpent.
 
     A place without an expression has no value.
     """

@@ -15,7 +15,7 @@ Amounts = Mapping[str, Quantity]
 
 
 def amounts_of(values: Mapping[str, Any] | None) -> dict[str, Quantity]:
-    """The amounts in a list of resources; what is no amount is left out."""
+    """The amounts in a resource list; invalid ones are left out."""
     found: dict[str, Quantity] = {}
     for name, value in (values or {}).items():
         try:
@@ -26,17 +26,17 @@ def amounts_of(values: Mapping[str, Any] | None) -> dict[str, Quantity]:
 
 
 def texts(amounts: Amounts) -> dict[str, str]:
-    """The amounts as quantities are written."""
+    """The amounts as quantities in text."""
     return {name: str(amount) for name, amount in amounts.items()}
 
 
 def count(number: int) -> Quantity:
-    """A number of things."""
+    """A number of objects."""
     return Quantity(number * NANO)
 
 
 def plus(left: Amounts, right: Amounts) -> dict[str, Quantity]:
-    """The sum, name by name. The suffixes are the left one's where it has the name."""
+    """The sum, name by name, with the left one's suffixes for its names."""
     added = dict(left)
     for name, amount in right.items():
         present = added.get(name)
@@ -45,7 +45,7 @@ def plus(left: Amounts, right: Amounts) -> dict[str, Quantity]:
 
 
 def minus(left: Amounts, right: Amounts) -> dict[str, Quantity]:
-    """The difference, name by name, below zero where the right one is larger."""
+    """The difference, name by name, negative if the right one is larger."""
     taken = dict(left)
     for name, amount in right.items():
         present = taken.get(name)
@@ -58,7 +58,7 @@ def _sum(left: Quantity, right: Quantity, sign: int) -> Quantity:
 
 
 def greatest(left: Amounts, right: Amounts) -> dict[str, Quantity]:
-    """The greater one, name by name."""
+    """The greater amount, name by name."""
     found = dict(left)
     for name, amount in right.items():
         if name not in found or amount.nano > found[name].nano:

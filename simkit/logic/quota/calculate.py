@@ -19,7 +19,7 @@ _PLAIN = ("configmaps", "resourcequotas", "replicationcontrollers", "secrets")
 
 
 def counted(names: Iterable[str]) -> list[GroupResource]:
-    """The resources whose objects a quota that limits these names has to look at.
+    """The resources whose objects count for a quota with these names.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def counted(names: Iterable[str]) -> list[GroupResource]:
 def used(
     quota: Object, names: Sequence[str], objects: Callable[[GroupResource], Iterable[Object]], now: float
 ) -> Amounts:
-    """The usage of each of a quota's names, zero where there is none. Names that nothing can count are left out."""
+    """The usage of each of a quota's names, zero if there is none. Names without a counter are left out."""
     scopes = scopes_of(quota)
     total: dict[str, Quantity] = {}
     for resource in counted(names):

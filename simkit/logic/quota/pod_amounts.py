@@ -1,4 +1,4 @@
-"""The requests and limits of a whole pod: the sum of its containers, or what its initialization needs where that is
+"""The requests and limits of a whole pod: the sum of its containers, or the need of its init containers if that is
 more.
 
 k8s.io/kubernetes/pkg/api/v1/resource/helpers.go, release 1.30.

@@ -1,4 +1,4 @@
-"""The scopes of quotas: an object counts that fits all of them.
+"""The scopes of quotas: an object counts if it matches all of them.
 
 pkg/quota/v1/evaluator/core/pods.go, release 1.30.
 """
@@ -75,7 +75,7 @@ def _has_priority(scope: Scope, pod: Object) -> bool:
 
 
 def _looks_across(pod: Object) -> bool:
-    """True if the pod's affinity to other pods looks into other namespaces."""
+    """True if the pod's affinity to other pods concerns other namespaces."""
     for kind in ("podAffinity", "podAntiAffinity"):
         affinity = at(pod, "spec", "affinity", kind) or {}
         hard = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()

@@ -55,7 +55,7 @@ def is_extended(name: str) -> bool:
 
 
 def matching(resource: GroupResource, names: Iterable[str]) -> list[str]:
-    """Those of a quota's names that objects of a resource use."""
+    """The names of a quota that objects of a resource use."""
     if resource == PODS:
         return [name for name in names if name in _POD_NAMES or _of_pods(name)]
     if resource == SERVICES:
@@ -105,7 +105,7 @@ def _pod(pod: Object, now: float) -> Amounts:
 
 
 def compute(requests: Amounts, limits: Amounts) -> dict[str, Quantity]:
-    """Requests and limits under the names that quotas have for them."""
+    """Requests and limits by quota name."""
     found = {"pods": count(1)}
     for name in _COMPUTE:
         if name in requests:
@@ -124,7 +124,7 @@ _MUST_SAY: Final = frozenset({"cpu", "memory", "requests.cpu", "requests.memory"
 
 
 def unsaid(pod: Object, names: Collection[str]) -> str:
-    """The fields that containers must set because a quota limits them, and do not: empty when all are set."""
+    """The fields that containers must set because of a quota and do not set; empty if all are set."""
     missing: dict[str, set[str]] = {}
     for field in ("containers", "initContainers"):
         for container in at(pod, "spec", field) or ():

@@ -1,4 +1,4 @@
-"""Aggregated cluster roles: their rules are gathered from other cluster roles by label selectors.
+"""Aggregated cluster roles: label selectors collect their rules from other cluster roles.
 
 pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go, release 1.30.
 """
@@ -14,12 +14,12 @@ from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 
 
 def is_aggregated(role: Object) -> bool:
-    """True if the role gathers rules."""
+    """True if the role is aggregated."""
     return role.get("aggregationRule") is not None
 
 
 def gathered(role: Object, roles: Iterable[Object]) -> list[dict[str, Any]]:
-    """The rules that the selectors of an aggregated role find, each once; empty where they find none.
+    """The distinct rules that the selectors of an aggregated role collect.
 
     Selectors are taken in order, the roles that one selects by name, and a role never selects itself.
 
@@ -42,7 +42,7 @@ def gathered(role: Object, roles: Iterable[Object]) -> list[dict[str, Any]]:
 
 
 def settled(roles: Iterable[Object]) -> list[Object]:
-    """Cluster roles as they are once nothing is left to gather, those which gather from gathering ones included.
+    """Cluster roles after aggregation, including roles that aggregate aggregated ones.
 
     For objects that no controller has seen, such as manifests. A role whose selectors find nothing keeps its rules.
 

@@ -1,4 +1,4 @@
-"""Bindings of subjects to roles, and the texts in which the RBAC authorizer names them.
+"""Bindings of subjects to roles, and the texts by which the RBAC authorizer names them.
 
 plugin/pkg/auth/authorizer/rbac/rbac.go, release 1.30.
 """
@@ -27,7 +27,7 @@ RESOURCES_OF_KINDS: Final = {
     "RoleBinding": ROLE_BINDINGS,
     "ClusterRoleBinding": CLUSTER_ROLE_BINDINGS,
 }
-"""The resource of each kind that decides about access."""
+"""The RBAC resource of each kind."""
 _KIND_NAMES: Final = {resource: kind for kind, resource in _ROLE_KINDS.items()}
 
 
@@ -40,7 +40,7 @@ class Subject(NamedTuple):
 
     @property
     def principal(self) -> tuple[str, str]:
-        """The kind of name (User or Group) and the name by which a request shows the subject.
+        """The kind (User or Group) and the name that identify the subject in a request.
 
         A service account is seen as the user that its token authenticates, so that a User subject of that name is
         the same principal.
@@ -50,13 +50,13 @@ class Subject(NamedTuple):
         return (self.kind, self.name)
 
     def __str__(self) -> str:
-        """The subject as reasons name it: ``ServiceAccount "robot/prod"``."""
+        """The subject as in reasons: ``ServiceAccount "robot/prod"``."""
         name = f"{self.name}/{self.namespace}" if self.kind == SERVICE_ACCOUNT else self.name
         return f"{self.kind} {quoted(name)}"
 
 
 class Binding:
-    """A RoleBinding or ClusterRoleBinding, reduced to what decisions need."""
+    """A RoleBinding or ClusterRoleBinding, reduced to the fields for decisions."""
 
     __slots__ = ("key", "role", "subjects")
 
@@ -65,13 +65,13 @@ class Binding:
 
     @classmethod
     def of(cls, key: Key, obj: Object) -> Binding:
-        """The binding that an object states. A service account without a namespace is of the binding's own."""
+        """The binding in an object. A service account without a namespace gets the binding's own."""
         subjects = (_subject(entry, key.namespace) for entry in obj.get("subjects") or ())
         return cls(key, role_key(obj.get("roleRef") or {}, key.namespace), tuple(dict.fromkeys(subjects)))
 
     @property
     def namespace(self) -> str:
-        """Where it grants; empty for everywhere."""
+        """The namespace of its grants; empty for the whole cluster."""
         return self.key.namespace
 
     def names(self, user: str, groups: tuple[str, ...]) -> Subject | None:
@@ -83,7 +83,7 @@ class Binding:
         return None
 
     def reason(self, subject: Subject) -> str:
-        """The reason that the RBAC authorizer gives for a request which the binding allows."""
+        """The reason of the RBAC authorizer for a request that the binding allows."""
         cluster_wide = self.key.resource == CLUSTER_ROLE_BINDINGS
         kind = "ClusterRoleBinding" if cluster_wide else "RoleBinding"
         name = self.key.name if cluster_wide else f"{self.key.name}/{self.key.namespace}"
@@ -100,11 +100,11 @@ class Grant(NamedTuple):
     binding: Key
     role: Key
     namespace: str
-    """Where the rules hold; empty for the whole cluster."""
+    """The namespace in which the rules hold; empty for the whole cluster."""
     subject: Subject
     rules: tuple[Rule, ...]
     missing: bool = False
-    """True if the role does not exist: then there are no rules."""
+    """True if the role does not exist, so that there are no rules."""
 
 
 def role_key(reference: Object, namespace: str) -> Key:
@@ -131,7 +131,7 @@ def missing_text(role: Key) -> str:
 
 
 def key_of(obj: Object, resource: GroupResource) -> Key:
-    """Where an object of a resource is stored."""
+    """The key of an object of a resource."""
     return Key(resource, namespace_of(obj), name_of(obj))
 
 

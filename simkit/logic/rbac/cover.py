@@ -20,7 +20,7 @@ EVERYTHING: Final = (
 
 
 def covers(owned: Sequence[Rule], wanted: Iterable[Rule]) -> bool:
-    """True if whoever has the owned rules may do all that the wanted ones allow.
+    """True if the owned rules allow everything that the wanted ones allow.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
 
 
 def breakdown(rule: Rule) -> Iterator[Rule]:
-    """The rule, broken down to one verb on one resource of one group (and of one name), or on one path."""
+    """The rule split into rules of one verb on one resource of one group (and of one name), or on one path."""
     names: tuple[tuple[str, ...], ...] = tuple((name,) for name in rule.resource_names) or ((),)
     for group in rule.api_groups:
         for resource in rule.resources:
@@ -55,7 +55,7 @@ def breakdown(rule: Rule) -> Iterator[Rule]:
 
 
 def compact_rules(rules: Iterable[Rule]) -> list[Rule]:
-    """The rules, with those which differ only in their verbs put together.
+    """The rules merged if they differ only in their verbs.
 
     Only rules about one resource of one group, and at most one name, take part, as in kube-apiserver.
     """
@@ -72,7 +72,7 @@ def compact_rules(rules: Iterable[Rule]) -> list[Rule]:
 
 
 def missing_rules_text(missing: Iterable[Rule]) -> str:
-    """The missing rules as the 403 lists them: compacted, one a line, sorted, each once."""
+    """The missing rules as in the 403: compacted, one per line, sorted, distinct."""
     return "\n".join(sorted({str(rule) for rule in compact_rules(missing)}))
 
 

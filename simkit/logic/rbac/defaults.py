@@ -1,4 +1,4 @@
-"""The default roles and bindings, and how a starting server reconciles them.
+"""The default roles and bindings, and their reconciliation by a starting server.
 
 plugin/pkg/auth/authorizer/rbac/bootstrappolicy and k8s.io/component-helpers/auth/rbac/reconciliation, release 1.30.
 """
@@ -20,11 +20,11 @@ from simkit.schema.releases import BASE
 from simkit.snapshot.protocol import Snapshot
 
 AUTOUPDATE: Final = label("autoupdate", "rbac.authorization")
-"""The annotation that, with the value ``false``, keeps an object from being reconciled."""
+"""The annotation that disables reconciliation of an object with the value ``false``."""
 
 
 def default_objects(release: str, gates: Mapping[str, bool] | None = None) -> list[Object]:
-    """The default roles and bindings of a release, in the order in which a server makes them.
+    """The default roles and bindings of a release, in the order of their creation.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def default_objects(release: str, gates: Mapping[str, bool] | None = None) -> li
 
 
 def reconcile(snapshot: Snapshot, gates: Mapping[str, bool] | None = None) -> Iterator[tuple[Object, bool]]:
-    """The writes of a starting server: objects to create (False) or to replace what exists (True), in order.
+    """The writes of a starting server in order: objects to create (False) or to replace (True).
 
     Permissions, subjects, labels and annotations that are missing come back; what was added stays. A binding in
     ``outdated_bindings`` has to be deleted first: here it is one to create.
@@ -56,7 +56,7 @@ def reconcile(snapshot: Snapshot, gates: Mapping[str, bool] | None = None) -> It
 
 
 def outdated_bindings(snapshot: Snapshot) -> Iterator[Key]:
-    """Default bindings that refer to another role than they should. They cannot be changed, only made anew."""
+    """Default bindings with a wrong role reference. They cannot be updated, only recreated."""
     for wanted in default_objects(snapshot.release):
         existing = _existing(snapshot, wanted)
         if existing is None or annotations_of(existing).get(AUTOUPDATE) == "false":

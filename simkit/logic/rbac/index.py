@@ -1,4 +1,4 @@
-"""The index of all roles and bindings of a cluster, which answers who may do what.
+"""The index of all roles and bindings of a cluster for access questions.
 
 Decisions and reasons are those of plugin/pkg/auth/authorizer/rbac/rbac.go, release 1.30.
 """
@@ -33,7 +33,7 @@ from simkit.meta.objects import Object
 from simkit.snapshot.protocol import Snapshot
 
 RESOURCES: Final = (CLUSTER_ROLES, ROLES, CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS)
-"""The resources that decide about access; an index must be told of every change of theirs."""
+"""The RBAC resources; an index must be told of every change of their objects."""
 NOTHING: Final = Decision(NO_OPINION)
 
 Principal = tuple[str, str]
@@ -58,7 +58,7 @@ class AllowingGrant(NamedTuple):
 
 
 class AccessIndex:
-    """Roles and bindings, arranged for questions. It follows a store by ``put`` and ``remove``, and forks.
+    """Roles and bindings, indexed for questions. ``put`` and ``remove`` keep it up to date, and it forks.
 
     Reading needs no lock beside one writer. ``fork`` must not run at the same time as a write.
 
@@ -75,17 +75,17 @@ class AccessIndex:
         self._roles: Layered[Key, RuleSet] = Layered()
         self._bindings: Layered[Key, Binding] = Layered()
         self._bound: ScopedGroups[Principal, Key, Binding] = ScopedGroups()
-        """Bindings by whom they name, and where they grant."""
+        """Bindings by subject, and by the scope of their grants."""
         self._uses: ScopedGroups[Key, Key, Binding] = ScopedGroups()
-        """Bindings by the role that they name, and where they grant."""
+        """Bindings by role, and by the scope of their grants."""
         self._sharing: ScopedGroups[RuleSet, Key, Key] = ScopedGroups()
-        """Roles by their rules, and where they are."""
+        """Roles by their rules, and by namespace."""
         self._mentioned: ScopedGroups[str, RuleSet, RuleSet] = ScopedGroups()
-        """Rules by the resources that they name, and where there is a role that has them."""
+        """Rules by the resources that they name, and by the namespaces of their roles."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> AccessIndex:
-        """The index of a snapshot. Raises IncompleteSnapshot where it does not hold all roles and bindings."""
+        """The index of a snapshot. Raises IncompleteSnapshot if roles or bindings were not captured."""
         index = cls()
         for resource in RESOURCES:
             for obj in snapshot.scan(resource):
@@ -100,21 +100,21 @@ class AccessIndex:
         return copy
 
     def put(self, key: Key, obj: Object) -> None:
-        """Take note that a role or binding was created or changed; other resources are ignored."""
+        """Update the index for a role or binding that was created or changed; other resources are ignored."""
         if key.resource in (ROLES, CLUSTER_ROLES):
             self._put_role(key, RuleSet.of(rules_of(obj)))
         elif key.resource in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
             self._put_binding(Binding.of(key, obj))
 
     def remove(self, key: Key) -> None:
-        """Take note that a role or binding is gone; other resources are ignored."""
+        """Update the index for a role or binding that was deleted; other resources are ignored."""
         if key.resource in (ROLES, CLUSTER_ROLES):
             self._forget_role(key)
         elif key.resource in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
             self._forget_binding(key)
 
     def authorize(self, ask: Attributes) -> Decision:
-        """ALLOW with the binding, role and rule that speak for it, or NO_OPINION.
+        """ALLOW with the binding, role and rule as evidence, or NO_OPINION.
 
         The reason is worded as kube-apiserver does it; bindings without a role show in the reason of a refusal.
         """
@@ -146,27 +146,27 @@ class AccessIndex:
         return ResolvedRules(tuple(rules), tuple(dict.fromkeys(missing)))
 
     def bindings_for(self, user: str, groups: Iterable[str]) -> Iterator[Grant]:
-        """Every grant that a user with these groups has, anywhere: one per binding and subject that is met."""
+        """Every grant of a user with these groups in any namespace: one per binding and matching subject."""
         yield from self._grants_of((USER, user))
         for group in dict.fromkeys(groups):
             yield from self._grants_of((GROUP, group))
 
     def grants(self, identity: Identity) -> Iterator[Grant]:
-        """Every grant that an identity has, anywhere."""
+        """Every grant of an identity in any namespace."""
         return self.bindings_for(identity.user, identity.groups)
 
     def grants_of_subject(self, subject: Subject) -> Iterator[Grant]:
-        """Every grant made to a subject itself, without those to the groups that it belongs to."""
+        """Every grant to a subject itself, without those to its groups."""
         return self._grants_of(subject.principal)
 
     def all_grants(self) -> Iterator[Grant]:
-        """Every grant there is: one per binding and subject."""
+        """Every grant: one per binding and subject."""
         for binding in self._bindings.values():
             for subject in binding.subjects:
                 yield self._grant(binding, subject)
 
     def bindings(self) -> Iterator[Binding]:
-        """Every binding, also those without subjects or without a role."""
+        """Every binding, including those without subjects or without an existing role."""
         return iter(self._bindings.values())
 
     def bindings_of(self, role: Key) -> list[Binding]:
@@ -174,7 +174,7 @@ class AccessIndex:
         return self._uses.everywhere(role)
 
     def rules(self, role: Key) -> tuple[Rule, ...] | None:
-        """The rules of a role, None where there is no such role."""
+        """The rules of a role; None if it does not exist."""
         found = self._roles.get(role)
         return None if found is None else found.rules
 
@@ -183,7 +183,7 @@ class AccessIndex:
         return sorted({subject for binding in self._bindings.values() for subject in binding.subjects})
 
     def who(self, question: Question) -> Iterator[AllowingGrant]:
-        """Every grant that allows what is asked, with its first rule that does.
+        """Every grant that allows the question, with its first rule that does.
 
         Members of ``system:masters`` are not among them: they need no grant.
 
@@ -200,7 +200,8 @@ class AccessIndex:
                             yield AllowingGrant(grant, index)
 
     def allowing(self, question: Question) -> dict[RuleSet, int]:
-        """The rule sets that allow a question where they are bound, each with the index of the first rule that does."""
+        """The rule sets that allow a question in the scope of their binding, each with the index of the first such
+        rule."""
         found: dict[RuleSet, int] = {}
         for mention in question.mentions:
             for rules in _within(self._mentioned, mention, question.namespace):
@@ -210,7 +211,7 @@ class AccessIndex:
         return found
 
     def _bound_to(self, identity: Identity, namespace: str) -> list[Binding]:
-        """Bindings that name the identity and grant in just this scope, by name."""
+        """Bindings that name the identity and grant in exactly this scope, by name."""
         found = self._bound.members((USER, identity.user), namespace)
         for group in identity.groups:
             found += self._bound.members((GROUP, group), namespace)
@@ -278,7 +279,7 @@ class AccessIndex:
 
 
 def is_access_resource(resource: GroupResource) -> bool:
-    """True if changes of a resource change who may do what."""
+    """True if a resource is one of RBAC."""
     return resource in RESOURCES
 
 
@@ -295,7 +296,7 @@ def _principals(binding: Binding) -> set[Principal]:
 
 
 def _within(groups: ScopedGroups[K, M, V], group: K, namespace: str | None) -> list[V]:
-    """The members of a group that count in a namespace: its own and the cluster-wide ones; for None all of them."""
+    """The members of a group that apply in a namespace: its own and the cluster-wide ones; for None all of them."""
     if namespace is None:
         return groups.everywhere(group)
     found = groups.members(group, "")
@@ -309,6 +310,6 @@ def _allowed(binding: Binding, identity: Identity, rule: int) -> Decision:
 
 
 def aggregate_errors(texts: Iterable[str]) -> str:
-    """Several errors in one text, each once, as k8s.io/apimachinery/pkg/util/errors joins them; empty for none."""
+    """Several errors as one text, distinct, as k8s.io/apimachinery/pkg/util/errors joins them; empty for none."""
     listed = list(dict.fromkeys(texts))
     return f"[{', '.join(listed)}]" if len(listed) > 1 else "".join(listed)

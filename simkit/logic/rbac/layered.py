@@ -1,4 +1,4 @@
-"""Mappings that fork in constant time: a writable layer over layers that are shared and no longer change."""
+"""Mappings that fork in constant time: a writable layer over shared, immutable layers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ V = TypeVar("V")
 
 
 SMALL: Final = 4096
-"""Layers up to this size are merged in passing: that takes a fraction of a millisecond."""
+"""The size up to which layers are always merged: that takes a fraction of a millisecond."""
 FEW: Final = 8
-"""With more layers than this, larger ones are merged too."""
+"""The number of layers above which larger ones are merged too."""
 
 
 class _Gone:
-    """Stands in a layer for what the layers below it still have."""
+    """The marker in a layer for a key that was removed from the layers below."""
 
 
 _GONE: Final = _Gone()
@@ -46,7 +46,7 @@ class Layered(Generic[K, V]):
         """Shared layers, newest first."""
 
     def get(self, key: K) -> V | None:
-        """The value of a key, None where there is none."""
+        """The value of a key, or None."""
         value = self._own.get(key)
         if value is None:
             for layer in self._below:
@@ -60,7 +60,7 @@ class Layered(Generic[K, V]):
         self._own[key] = value
 
     def remove(self, key: K) -> None:
-        """Forget a key, if it is known."""
+        """Remove a key, if it exists."""
         if self._below:
             self._own[key] = _GONE
         else:
@@ -72,7 +72,7 @@ class Layered(Generic[K, V]):
         return [value for value in _flattened(contents, _newer).values() if not isinstance(value, _Gone)]
 
     def fork(self) -> Layered[K, V]:
-        """An independent mapping that starts with the same content."""
+        """An independent mapping with the same content."""
         if self._own:
             self._below = _settled((_Layer(self._own, len(self._own)), *self._below), _newer)
             self._own = {}
@@ -80,7 +80,7 @@ class Layered(Generic[K, V]):
 
 
 class LayeredGroups(Generic[K, M, V]):
-    """Named groups of named members, forking in constant time. No write costs more for the size of a group.
+    """Groups of named members that fork in constant time. The cost of a write does not depend on the size of a group.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class LayeredGroups(Generic[K, M, V]):
         self._below = below
 
     def members(self, group: K) -> list[V]:
-        """The members of a group, in the order in which they came."""
+        """The members of a group, in the order of their addition."""
         own = self._own.get(group)
         if not self._below:
             return list(own.values()) if own else []  # type: ignore[arg-type]  # nothing is gone from nothing
@@ -127,7 +127,7 @@ class LayeredGroups(Generic[K, M, V]):
         return False
 
     def put(self, group: K, name: M, member: V) -> None:
-        """Put a member into a group."""
+        """Add a member to a group."""
         self._writes += 1
         own = self._own.get(group)
         if own is None:
@@ -136,7 +136,7 @@ class LayeredGroups(Generic[K, M, V]):
             own[name] = member
 
     def remove(self, group: K, name: M) -> None:
-        """Take a member out of a group, if it is there."""
+        """Remove a member from a group, if it is there."""
         if any(group in layer.content for layer in self._below):
             self._writes += 1
             self._own.setdefault(group, {})[name] = _GONE
@@ -148,7 +148,7 @@ class LayeredGroups(Generic[K, M, V]):
                 del self._own[group]
 
     def fork(self) -> LayeredGroups[K, M, V]:
-        """Independent groups that start with the same members."""
+        """Independent groups with the same members."""
         if self._own:
             self._below = _settled((_Layer(self._own, self._writes), *self._below), _both)
             self._own, self._writes = {}, 0
@@ -156,7 +156,7 @@ class LayeredGroups(Generic[K, M, V]):
 
 
 class ScopedGroups(Generic[K, M, V]):
-    """Groups whose members belong to a scope each (a namespace), found by group and scope or by group alone.
+    """Groups whose members have a scope each (a namespace), found by group and scope or by group alone.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class ScopedGroups(Generic[K, M, V]):
         self._scopes: LayeredGroups[K, str, str] = LayeredGroups()
 
     def members(self, group: K, scope: str) -> list[V]:
-        """The members of a group in one scope, in the order in which they came."""
+        """The members of a group in one scope, in the order of their addition."""
         return self._members.members((group, scope))
 
     def everywhere(self, group: K) -> list[V]:
@@ -187,25 +187,25 @@ class ScopedGroups(Generic[K, M, V]):
         return self._members.has((group, scope))
 
     def put(self, group: K, scope: str, name: M, member: V) -> None:
-        """Put a member into a group."""
+        """Add a member to a group."""
         self._members.put((group, scope), name, member)
         self._scopes.put(group, scope, scope)
 
     def remove(self, group: K, scope: str, name: M) -> None:
-        """Take a member out of a group, if it is there."""
+        """Remove a member from a group, if it is there."""
         self._members.remove((group, scope), name)
         if not self._members.has((group, scope)):
             self._scopes.remove(group, scope)
 
     def fork(self) -> ScopedGroups[K, M, V]:
-        """Independent groups that start with the same members."""
+        """Independent groups with the same members."""
         copy = ScopedGroups[K, M, V].__new__(ScopedGroups)
         copy._members, copy._scopes = self._members.fork(), self._scopes.fork()
         return copy
 
 
 class _Layer(Generic[K, V]):
-    """What was written between two forks; it does not change any more."""
+    """The writes between two forks, which do not change any more."""
 
     __slots__ = ("content", "size")
 
@@ -222,7 +222,7 @@ def _both(newer: dict[K, V], older: dict[K, V]) -> dict[K, V]:
 
 
 def _flattened(contents: tuple[dict[K, V], ...], join: Callable[[V, V], V]) -> dict[K, V]:
-    """One mapping out of several, given newest first."""
+    """One mapping of several, given newest first."""
     merged = dict(contents[-1])
     for content in reversed(contents[:-1]):
         for key, value in list(content.items()):
@@ -232,7 +232,7 @@ def _flattened(contents: tuple[dict[K, V], ...], join: Callable[[V, V], V]) -> d
 
 
 def _settled(layers: tuple[_Layer[K, V], ...], join: Callable[[V, V], V]) -> tuple[_Layer[K, V], ...]:
-    """The layers, newest first, with neighbours of similar size merged, so that there are few.
+    """The layers, newest first, with neighbours of similar size merged.
 
     Worked example: with sizes 1, 1, 100,000 the first two become one layer of 2. A layer that is much smaller than
     the one below it waits until it has grown, so that what a merge copies was mostly written since the last one.

@@ -11,7 +11,7 @@ from simkit.meta.attributes import Attributes
 
 
 def rule_allows(rule: Rule, ask: Attributes) -> bool:
-    """True if the rule allows what is asked, wherever it is bound.
+    """True if the rule allows the request in the scope of its binding.
 
     Examples
     --------

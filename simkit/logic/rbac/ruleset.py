@@ -1,4 +1,4 @@
-"""The rules of a role, arranged by the resources that they name."""
+"""The rules of a role, indexed by the resources that they name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.attributes import Attributes
 
 PATHS = "/"
-"""The mention under which rules about non-resource URLs are found; no resource is called so."""
+"""The key of rules about non-resource URLs; no resource has this name."""
 
 _known: WeakValueDictionary[tuple[Rule, ...], RuleSet] = WeakValueDictionary()
 _knowing = threading.Lock()
@@ -28,7 +28,7 @@ class RuleSet:
 
     @classmethod
     def of(cls, rules: tuple[Rule, ...]) -> RuleSet:
-        """The one RuleSet of these rules."""
+        """The shared RuleSet of these rules."""
         with _knowing:
             known = _known.get(rules)
             if known is None:
@@ -36,19 +36,19 @@ class RuleSet:
             return known
 
     def mentions(self) -> Iterator[str]:
-        """The resources that the rules name, as they name them, and ``PATHS`` where they name paths."""
+        """The resources in the rules, as written, and ``PATHS`` if they name paths."""
         return iter(self._arranged())
 
     def naming(self, mention: str) -> Sequence[tuple[int, Rule]]:
-        """The rules that name a resource in just this form, with their indexes."""
+        """The rules that name a resource in exactly this form, with their indexes."""
         return self._arranged().get(mention, ())
 
     def first(self, ask: Attributes) -> int:
-        """The index of the first rule that allows what is asked, -1 for none."""
+        """The index of the first rule that allows the request; -1 if none does."""
         return self.first_mentioned(ask, mentions_of(ask))
 
     def first_mentioned(self, ask: Attributes, mentions: tuple[str, ...]) -> int:
-        """As ``first``, with ``mentions_of(ask)`` at hand."""
+        """The result of ``first``, given ``mentions_of(ask)``."""
         arranged = self._by_mention or self._arranged()
         found = -1
         for mention in mentions:
@@ -74,7 +74,7 @@ class RuleSet:
 
 
 def mentions_of(ask: Attributes) -> tuple[str, ...]:
-    """How rules may name what is asked for."""
+    """The forms in which rules may name the requested resource."""
     if not ask.is_resource:
         return (PATHS,)
     if ask.subresource:
@@ -83,7 +83,7 @@ def mentions_of(ask: Attributes) -> tuple[str, ...]:
 
 
 def _allows_mentioned(rule: Rule, ask: Attributes) -> bool:
-    """``rule_allows`` for a rule that is known to name the resource."""
+    """The result of ``rule_allows`` for a rule that is known to name the resource."""
     if not verb_matches(rule, ask.verb):
         return False
     if not ask.is_resource:

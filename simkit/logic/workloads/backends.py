@@ -24,12 +24,12 @@ ZONE: Final = label("zone", "topology")
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """One pod at one address, with the ports that the service leads to."""
+    """One pod at one address, with the service's ports on it."""
 
     pod: Object
     address: str
     ports: tuple[tuple[tuple[str, Any], ...], ...]
-    """Name, protocol, number and application protocol of each port, as items."""
+    """Name, protocol, number and application protocol of each port, as dictionary items."""
     serving: bool
     going: bool
     publish_early: bool
@@ -40,7 +40,7 @@ class Backend:
 
     @property
     def target(self) -> dict[str, Any]:
-        """How the pod is named in what refers to it."""
+        """The reference to the pod in endpoints."""
         uid = metadata(self.pod).get("uid", "")
         return {"kind": "Pod", "namespace": namespace_of(self.pod), "name": name_of(self.pod), "uid": uid}
 
@@ -57,7 +57,7 @@ def selects(service: Object, pod: Object) -> bool:
 
 
 def families(service: Object) -> list[str]:
-    """The address families of a service, the first one first."""
+    """The address families of a service, the primary one first."""
     return list(at(service, "spec", "ipFamilies") or ["IPv4"])
 
 
@@ -81,7 +81,7 @@ def _address(pod: Object, family: str) -> str:
 
 
 def family_of(address: str) -> str:
-    """``IPv4`` or ``IPv6``; empty for what is no address."""
+    """``IPv4`` or ``IPv6``; empty for anything but an address."""
     try:
         return f"IPv{ipaddress.ip_address(address).version}"
     except ValueError:
@@ -89,7 +89,7 @@ def family_of(address: str) -> str:
 
 
 def _ports(service: Object, pod: Object) -> list[dict[str, Any]]:
-    """The ports of a service as this pod has them. A name that the pod does not know is left out."""
+    """The ports of a service on this pod. A port name that the pod does not have is left out."""
     found: list[dict[str, Any]] = []
     for port in at(service, "spec", "ports") or ():
         number = _number(pod, port)
@@ -116,13 +116,13 @@ def _number(pod: Object, port: Mapping[str, Any]) -> int | None:
 
 
 def hostname(service: Object, pod: Object) -> str:
-    """The host name of a pod behind a service, if the pod asks for one."""
+    """The host name of a pod in a service, if the pod sets one."""
     same = at(pod, "spec", "subdomain") == name_of(service) and namespace_of(pod) == namespace_of(service)
     return (at(pod, "spec", "hostname") or "") if same else ""
 
 
 def triggered(service: Object, pods: Sequence[Object]) -> str:
-    """The time of the last change behind a service, as far as its objects tell."""
+    """The time of the last change behind a service, as far as its objects show."""
     times = [metadata(service).get("creationTimestamp") or ""]
     for pod in pods:
         times += [
@@ -134,6 +134,6 @@ def triggered(service: Object, pods: Sequence[Object]) -> str:
 
 
 def inherited(service: Object) -> dict[str, str]:
-    """The labels that a service passes on to objects made for it."""
+    """The labels that a service passes on to its endpoints."""
     labels = {name: value for name, value in labels_of(service).items() if name != HEADLESS}
     return {**labels, HEADLESS: ""} if is_headless(service) else labels

@@ -23,12 +23,12 @@ def guarding(budgets: Iterable[Object], pod: Object) -> list[Object]:
 
 
 def pod_ready(pod: Object) -> bool:
-    """True if a pod says that it is ready."""
+    """True if the pod's condition Ready is true."""
     return is_true(at(pod, "status", "conditions"), "Ready")
 
 
 def with_allowed(conditions: Sequence[Condition] | None, allowed: int, generation: int, now: str) -> list[Condition]:
-    """The conditions of a budget that allows so many disruptions."""
+    """The conditions of a budget with this number of allowed disruptions."""
     enough = allowed > 0
     wanted = {
         "type": "DisruptionAllowed",
@@ -41,7 +41,7 @@ def with_allowed(conditions: Sequence[Condition] | None, allowed: int, generatio
 
 
 def with_failure(conditions: Sequence[Condition] | None, why: str, generation: int, now: str) -> list[Condition]:
-    """The conditions of a budget that nobody can calculate."""
+    """The conditions of a budget whose numbers cannot be computed."""
     seen = {"observedGeneration": generation} if generation else {}
     wanted = {"type": "DisruptionAllowed", "status": "False", **seen, "reason": "SyncFailed", "message": why}
     return with_condition(conditions, wanted, now)

@@ -21,7 +21,7 @@ _LATE: Final = "ProgressDeadlineExceeded"
 def status_of(
     deployment: Object, sets: Sequence[Object], new: Object | None, now: float, *, rolling: bool
 ) -> dict[str, Any]:
-    """The status of a deployment whose sets are these; whether it gets on is judged only while it is ``rolling``."""
+    """The status of a deployment with these replica sets; progress is judged only while it is ``rolling``."""
     counts = _counts(deployment, sets, new)
     conditions = [dict(each) for each in at(deployment, "status", "conditions") or ()]
     enough = counts["availableReplicas"] >= wanted_replicas(deployment) - may_lack(deployment)
@@ -64,7 +64,7 @@ def set_condition(
     *,
     renew: bool = False,
 ) -> list[dict[str, Any]]:
-    """The conditions with one set, at the end unless it says the same as before (``renew``: even then).
+    """The conditions with one set; unless it is unchanged, it moves to the end (``renew``: always).
 
     ``true`` is None for what is not known.
     """
@@ -86,13 +86,13 @@ def set_condition(
 
 
 def has_deadline(deployment: Object) -> bool:
-    """True if a rollout has to make progress within a time."""
+    """True if the deployment has a progress deadline."""
     seconds = at(deployment, "spec", "progressDeadlineSeconds")
     return seconds is not None and seconds != _ENDLESS
 
 
 def pause_conditions(deployment: Object, now: float) -> list[dict[str, Any]] | None:
-    """The conditions of a deployment that was halted or goes on; None where that has been told already."""
+    """The conditions of a deployment that was paused or resumed; None if they say so already."""
     present = at(deployment, "status", "conditions") or ()
     reason, paused = (find(present, "Progressing") or {}).get("reason"), bool(at(deployment, "spec", "paused"))
     if not has_deadline(deployment) or reason == _LATE or paused == (reason == _PAUSED):
@@ -102,7 +102,7 @@ def pause_conditions(deployment: Object, now: float) -> list[dict[str, Any]] | N
 
 
 def is_complete(deployment: Object, counts: Mapping[str, int]) -> bool:
-    """True if all pods are new, there and available."""
+    """True if all pods are updated, existing and available."""
     wanted = wanted_replicas(deployment)
     same = all(counts.get(name, 0) == wanted for name in ("updatedReplicas", "replicas", "availableReplicas"))
     return same and counts.get("observedGeneration", 0) >= (metadata(deployment).get("generation") or 0)
@@ -137,7 +137,7 @@ def _progress(
 
 
 def deadline_of(deployment: Object, conditions: Sequence[Condition]) -> float | None:
-    """The moment at which a rollout without progress is said to have failed, None where no rollout is under way."""
+    """The time at which a rollout without progress counts as failed; None if no rollout is in progress."""
     present = find(conditions, "Progressing")
     if present is None or not has_deadline(deployment):
         return None

@@ -14,11 +14,11 @@ from itertools import chain
 from simkit.meta.integers import is_digits, saturating_int
 
 _Span = tuple[int, int]
-"""The first index, and the one behind the last."""
+"""The first index, and the one after the last."""
 
 
 class Indexes(Set[int]):
-    """A set of indexes, in spans that rise and do not touch."""
+    """A set of indexes, as ascending spans that do not touch."""
 
     def __init__(self, spans: Iterable[_Span] = ()) -> None:
         self._spans: list[_Span] = []
@@ -38,12 +38,12 @@ class Indexes(Set[int]):
         return sum(end - first for first, end in self._spans)
 
     def end_of_span(self, index: int) -> int:
-        """The first index from the given one on that is not in the set."""
+        """The first index, from a given one on, that is not in the set."""
         place = bisect_right(self._spans, index, key=lambda span: span[0]) - 1
         return max(index, self._spans[place][1]) if place >= 0 else index
 
     def with_all(self, indexes: Iterable[int]) -> Indexes:
-        """This set and some more indexes."""
+        """This set with further indexes."""
         return Indexes([*self._spans, *((index, index + 1) for index in indexes)])
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Indexes(Set[int]):
 
 
 def parse(text: str, *, below: int) -> Indexes:
-    """The indexes below a bound that a text names.
+    """The indexes in a text, below a bound.
 
     Examples
     --------

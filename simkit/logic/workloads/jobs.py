@@ -21,19 +21,19 @@ TRACKING: Final = label("job-tracking", "batch")
 INDEX: Final = label("job-completion-index", "batch")
 INDEX_FAILURES: Final = label("job-index-failure-count", "batch")
 POLICY_FAILURE: Final = "PodFailurePolicy"
-"""Why a job has failed where a rule about its pods says so."""
+"""The reason of a job's failure by its pod failure policy."""
 _ENDED: Final = ("Succeeded", "Failed")
 _FIRST_PAUSE: Final = 10.0
 _LONGEST_PAUSE: Final = 600.0
 
 
 def is_finished(job: Object) -> bool:
-    """True if a job has come to an end."""
+    """True if a job has finished."""
     return finished_at(job) is not None
 
 
 def finished_at(job: Object) -> float | None:
-    """When a job came to its end, None where it has not."""
+    """The time at which a job finished; None if it has not."""
     for condition in at(job, "status", "conditions") or ():
         if condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True":
             return moment(condition["lastTransitionTime"]) if condition.get("lastTransitionTime") else 0.0
@@ -46,13 +46,13 @@ def is_indexed(job: Object) -> bool:
 
 
 def index_of(pod: Object) -> int:
-    """The completion index of a pod, -1 for none."""
+    """The completion index of a pod; -1 if it has none."""
     number = parse_int(annotations_of(pod).get(INDEX, ""))
     return -1 if number is None else max(-1, number)
 
 
 def index_failures(pod: Object) -> int:
-    """How often the index of a pod had failed before the pod was made."""
+    """The number of failures of the pod's index before the pod was created."""
     return max(0, parse_int(annotations_of(pod).get(INDEX_FAILURES, "0"), bits=32) or 0)
 
 
@@ -67,7 +67,7 @@ def is_tracked(pod: Object) -> bool:
 
 @dataclass(slots=True)
 class Progress:
-    """Where a job stands, its pods counted in."""
+    """The progress of a job, with its pods counted."""
 
     job: Object
     pods: Sequence[Object]
@@ -76,10 +76,10 @@ class Progress:
     done: Indexes = field(default_factory=Indexes)
     """Indexes that have succeeded."""
     lost: Indexes = field(default_factory=Indexes)
-    """Indexes that have failed for good."""
+    """Indexes that have failed finally."""
     uncounted: Mapping[str, Sequence[str]] = field(default_factory=dict)
     tracked: bool = True
-    """True if pods are kept until they are counted; else all that there are are counted each time."""
+    """True if finished pods are kept until they are counted; else all existing pods are counted each time."""
 
     @property
     def active(self) -> list[Object]:
@@ -96,7 +96,7 @@ class Progress:
 
 
 def progress_of(job: Object, pods: Sequence[Object], *, tracked: bool = True) -> Progress:
-    """Where a job stands: what its status has counted, and the pods that ended since; untracked, the pods alone."""
+    """The progress of a job: the counts in its status, and pods that finished since; untracked, only the pods."""
     status = (job.get("status") or {}) if tracked else {}
     uncounted = status.get("uncountedTerminatedPods") or {}
     known = {uid for name in ("succeeded", "failed") for uid in uncounted.get(name) or ()}
@@ -125,7 +125,7 @@ def _completions(job: Object) -> int:
 
 
 def _has_ended(job: Object, pod: Object) -> bool:
-    """True if a pod is to be counted: it ended, or goes away before it could."""
+    """True if a pod can be counted: it finished, or is deleted before it could."""
     if at(pod, "status", "phase") in _ENDED:
         return True
     replaced = at(job, "spec", "podReplacementPolicy") != "Failed"
@@ -133,7 +133,7 @@ def _has_ended(job: Object, pod: Object) -> bool:
 
 
 def failure_rule(job: Object, pod: Object) -> tuple[str, str]:
-    """The rule of the job's pod failure policy for a failed pod: its action and why, empty where no rule applies."""
+    """The rule of the job's pod failure policy for a failed pod: its action and message, empty if no rule applies."""
     if at(pod, "status", "phase") != "Failed":
         return "", ""
     for number, rule in enumerate(at(job, "spec", "podFailurePolicy", "rules") or ()):
@@ -171,7 +171,7 @@ def _is_ignored(job: Object, pod: Object) -> bool:
 
 
 def _gives_up(job: Object, pod: Object) -> bool:
-    """True if the index of a failed pod is not tried again."""
+    """True if the index of a failed pod is not retried."""
     limit = at(job, "spec", "backoffLimitPerIndex")
     if limit is None:
         return False
@@ -206,7 +206,7 @@ def verdict(progress: Progress, now: float) -> tuple[str, str, str] | None:
 
 
 def _starts_again_too_often(progress: Progress, limit: int) -> bool:
-    """True if containers that are started again in their pods have used up the tries that a job has."""
+    """True if container restarts have used up the retries of a job."""
     if at(progress.job, "spec", "template", "spec", "restartPolicy") != "OnFailure":
         return False
     alive = [pod for pod in progress.pods if at(pod, "status", "phase") in ("Running", "Pending")]
@@ -216,7 +216,7 @@ def _starts_again_too_often(progress: Progress, limit: int) -> bool:
 
 
 def deadline_of(job: Object) -> float | None:
-    """The moment at which a job has taken too long."""
+    """The time of a job's active deadline; None if it has none."""
     seconds, start = at(job, "spec", "activeDeadlineSeconds"), at(job, "status", "startTime")
     if seconds is None or not start or at(job, "spec", "suspend"):
         return None
@@ -235,7 +235,7 @@ def wanted_pods(progress: Progress) -> int:
 
 
 def surplus_pods(progress: Progress) -> list[Object]:
-    """The active pods that are too many, first those of an index that another pod has or that is not asked for."""
+    """The active pods to delete, first those with a duplicate index or an index out of range."""
     left = sorted(progress.active, key=removal_rank)
     count = max(0, len(left) - wanted_pods(progress))
     surplus: list[Object] = []
@@ -248,7 +248,7 @@ def surplus_pods(progress: Progress) -> list[Object]:
 
 
 def free_indexes(progress: Progress, count: int) -> list[int]:
-    """The first indexes that nobody works on or has worked through."""
+    """The first indexes without an active or successful pod."""
     active, free, index = {index_of(pod) for pod in progress.active}, list[int](), 0
     while index < _completions(progress.job) and len(free) < count:
         end = max(progress.done.end_of_span(index), progress.lost.end_of_span(index))
@@ -259,7 +259,7 @@ def free_indexes(progress: Progress, count: int) -> list[int]:
 
 
 def pause_until(progress: Progress) -> float:
-    """The moment from which a pod may be made after failures: each failure doubles the pause."""
+    """The time from which a pod may be created after failures: each failure doubles the delay."""
     ends = [_ended_at(pod) for pod in progress.pods if at(pod, "status", "phase") == "Failed"]
     last_success = max(
         (_ended_at(pod) for pod in progress.pods if at(pod, "status", "phase") == "Succeeded"), default=0

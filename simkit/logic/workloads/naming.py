@@ -1,4 +1,4 @@
-"""Names that follow from contents: the hashes in names of replica sets and controller revisions.
+"""Names that depend on contents: the hashes in names of replica sets and controller revisions.
 
 pkg/controller/controller_utils.go (ComputeHash) and pkg/controller/history, release 1.30.
 """

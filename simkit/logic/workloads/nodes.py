@@ -25,9 +25,9 @@ _TROUBLES: Final[Mapping[tuple[str, str], str]] = {
     ("NetworkUnavailable", "True"): label("network-unavailable", "node"),
     ("PIDPressure", "True"): label("pid-pressure", "node"),
 }
-"""The taints that conditions bring, by type and status."""
+"""The taints of node conditions, by type and status."""
 _REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
-"""The conditions that a kubelet reports; the network's is not its own."""
+"""The conditions that a kubelet reports, without that of the network."""
 _NEVER_UPDATED: Final[Condition] = {
     "status": "Unknown",
     "reason": "NodeStatusNeverUpdated",
@@ -81,7 +81,7 @@ def tolerates(tolerations: Sequence[Mapping[str, Any]], node: Object, *effects: 
 
 
 def tolerated(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
-    """True if a toleration is one of this taint."""
+    """True if a toleration matches this taint."""
     if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
         return False
     if toleration.get("key") and toleration["key"] != taint.get("key"):
@@ -93,7 +93,7 @@ def tolerated(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
 
 
 def conditional_taints(node: Object) -> set[tuple[str, str]]:
-    """Key and effect of each taint that a node must have for its conditions, and because it takes no new pods."""
+    """Key and effect of each taint for a node's conditions and for ``unschedulable``."""
     found = {(each.get("type"), each.get("status")) for each in at(node, "status", "conditions") or ()}
     keys = {key for condition, key in _TROUBLES.items() if condition in found}
     if at(node, "spec", "unschedulable"):
@@ -103,7 +103,7 @@ def conditional_taints(node: Object) -> set[tuple[str, str]]:
 
 
 def unknown_conditions(conditions: Sequence[Condition], created: str | None, now: str) -> list[Condition]:
-    """The conditions of a node of which nothing is heard: those that its kubelet reports are Unknown."""
+    """The conditions of a node without recent reports: those of its kubelet are Unknown."""
     told = list(conditions)
     for kind in _REPORTED:
         present = find(conditions, kind)
@@ -115,7 +115,7 @@ def unknown_conditions(conditions: Sequence[Condition], created: str | None, now
 
 
 def is_conditional(taint: Mapping[str, Any]) -> bool:
-    """True if a taint comes and goes with a node's conditions, whoever set it."""
+    """True if a taint follows a node's conditions, whoever set it."""
     key, effect = taint.get("key"), taint.get("effect")
     if effect == "NoExecute":
         return key in (NOT_READY, UNREACHABLE)

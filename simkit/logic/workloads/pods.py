@@ -1,4 +1,4 @@
-"""Pods as their controllers see them.
+"""Facts about pods that controllers use.
 
 pkg/controller/controller_utils.go and pkg/api/v1/pod/util.go, release 1.30.
 """
@@ -19,23 +19,23 @@ _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 def has_ended(pod: Object) -> bool:
-    """True if a pod has come to its end, well or not."""
+    """True if a pod has succeeded or failed."""
     return at(pod, "status", "phase") in ("Succeeded", "Failed")
 
 
 def is_active(pod: Object) -> bool:
-    """True if a pod still does something, or will: it has not ended and is not going."""
+    """True if a pod has neither finished nor begun its deletion."""
     return not has_ended(pod) and not metadata(pod).get("deletionTimestamp")
 
 
 def is_ready(pod: Object) -> bool:
-    """True if a pod says that it is ready."""
+    """True if the pod's condition Ready is true."""
     found = find(at(pod, "status", "conditions"), "Ready")
     return found is not None and found.get("status") == "True"
 
 
 def ready_since(pod: Object) -> float | None:
-    """The moment since which a pod has been ready, None where it is not or does not say."""
+    """The time since which a pod has been ready; None if it is not ready or has no time."""
     found = find(at(pod, "status", "conditions"), "Ready")
     if found is None or found.get("status") != "True" or not found.get("lastTransitionTime"):
         return None
@@ -43,8 +43,7 @@ def ready_since(pod: Object) -> float | None:
 
 
 def available_from(pod: Object, seconds: int) -> float | None:
-    """The moment from which a pod is available: it has been ready for so many seconds. None: not before something
-    happens.
+    """The time from which a pod is available, after it was ready for some seconds. None: it is not ready.
 
     Examples
     --------
@@ -60,13 +59,13 @@ def available_from(pod: Object, seconds: int) -> float | None:
 
 
 def is_available(pod: Object, seconds: int, now: float) -> bool:
-    """True if a pod has been ready for so many seconds."""
+    """True if a pod has been ready for some seconds."""
     start = available_from(pod, seconds)
     return start is not None and start <= now
 
 
 def removal_rank(pod: Object, neighbours: int = 0) -> tuple[Any, ...]:
-    """The order in which pods are removed that are too many: the least useful and the newest first.
+    """The sort key for deleting superfluous pods: the least useful and the newest first.
 
     ``neighbours``: how many pods of the same workload are on the pod's node.
     """
@@ -90,7 +89,7 @@ def _newest_first(timestamp: str) -> float:
 
 
 def owner_reference(api_version: str, kind: str, owner: Object) -> dict[str, Any]:
-    """The reference to a controller in what it makes."""
+    """The owner reference to a controller."""
     meta = metadata(owner)
     return {
         "apiVersion": api_version,
@@ -103,7 +102,7 @@ def owner_reference(api_version: str, kind: str, owner: Object) -> dict[str, Any
 
 
 def pod_of(template: Mapping[str, Any], owner: Mapping[str, Any], **given: Any) -> dict[str, Any]:
-    """A pod from a template, owned and named as given: fields of metadata as keywords."""
+    """A pod of a template with a name and an owner; keyword arguments are fields of metadata."""
     meta = template.get("metadata") or {}
     kept = {name: meta[name] for name in ("labels", "annotations", "finalizers") if meta.get(name)}
     own = {**kept, **given, "ownerReferences": [dict(owner)]}
@@ -111,7 +110,7 @@ def pod_of(template: Mapping[str, Any], owner: Mapping[str, Any], **given: Any) 
 
 
 def integer_or_percent(value: Any, total: int, *, up: bool) -> int:
-    """A number, or a share of a total rounded up or down.
+    """A number, or a percentage of a total, rounded up or down.
 
     Examples
     --------
@@ -125,5 +124,5 @@ def integer_or_percent(value: Any, total: int, *, up: bool) -> int:
 
 
 def by_age(objects: Sequence[Object]) -> list[Object]:
-    """Objects from the oldest to the newest, those of the same moment by name."""
+    """Objects from the oldest to the newest, those of the same time by name."""
     return sorted(objects, key=lambda obj: (metadata(obj).get("creationTimestamp") or "", metadata(obj)["name"]))

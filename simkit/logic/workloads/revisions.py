@@ -1,4 +1,4 @@
-"""Controller revisions: one for each template that a workload has had.
+"""Controller revisions: one for each template of a workload.
 
 pkg/controller/history/controller_history.go, release 1.30.
 """
@@ -17,18 +17,18 @@ _HASH: Final = label("hash", "controller")
 
 
 def data_of(owner: Object) -> dict[str, Any]:
-    """The data of a revision: the template, as the patch that brings it back."""
+    """The data of a revision: the patch that restores the template."""
     return {"spec": {"template": {**(at(owner, "spec", "template") or {}), "$patch": "replace"}}}
 
 
 def template_of(revision: Object) -> dict[str, Any]:
-    """The template that a revision keeps."""
+    """The template in a revision."""
     template = at(revision, "data", "spec", "template") or {}
     return {name: value for name, value in template.items() if name != "$patch"}
 
 
 def ordered(revisions: Sequence[Object]) -> list[Object]:
-    """From the oldest to the newest."""
+    """The revisions from the oldest to the newest."""
     return sorted(revisions, key=lambda each: (each.get("revision") or 0, metadata(each).get("name", "")))
 
 
@@ -38,7 +38,7 @@ def hash_of(revision: Object) -> str:
 
 
 def made(owner: Object, reference: Mapping[str, Any], number: int, collisions: int) -> Draft:
-    """The revision of an owner's present template. Stateful sets hash it as data, daemon sets as a structure."""
+    """The revision of an owner's present template. Stateful sets hash it as data, daemon sets as a struct."""
     data = data_of(owner)
     if reference.get("kind") == "StatefulSet":
         key, name = _HASH, revision_hash(data, collisions)
@@ -56,6 +56,6 @@ def made(owner: Object, reference: Mapping[str, Any], number: int, collisions: i
 
 
 def present(owner: Object, revisions: Sequence[Object]) -> Object | None:
-    """The revision of the owner's present template, None where it has to be made."""
+    """The revision of the owner's present template; None if it does not exist yet."""
     wanted = data_of(owner)
     return next((each for each in reversed(ordered(revisions)) if each.get("data") == wanted), None)

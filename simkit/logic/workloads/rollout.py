@@ -24,12 +24,12 @@ _NOT_COPIED: Final = frozenset({REVISION, DESIRED, MAXIMUM, HISTORY, "deprecated
 
 
 def wanted_replicas(obj: Object) -> int:
-    """``spec.replicas``."""
+    """The number ``spec.replicas`` of a workload."""
     return at(obj, "spec", "replicas") or 0
 
 
 def bare_template(obj: Object) -> dict[str, Any]:
-    """An object's pod template without the label that tells templates apart."""
+    """An object's pod template without the label pod-template-hash."""
     template = at(obj, "spec", "template") or {}
     meta = {name: value for name, value in (template.get("metadata") or {}).items() if name != "creationTimestamp"}
     labels = {name: value for name, value in (meta.get("labels") or {}).items() if name != HASH_LABEL}
@@ -37,13 +37,13 @@ def bare_template(obj: Object) -> dict[str, Any]:
 
 
 def newest(deployment: Object, sets: Sequence[Object]) -> Object | None:
-    """The replica set with the deployment's own template, the oldest if there are several."""
+    """The replica set with the deployment's present template, the oldest if there are several."""
     template = bare_template(deployment)
     return next((each for each in by_age(sets) if bare_template(each) == template), None)
 
 
 def surge(deployment: Object) -> int:
-    """The number of pods above the wanted ones that there may be."""
+    """The number of pods that may exist above the desired ones."""
     if at(deployment, "spec", "strategy", "type") != "RollingUpdate":
         return 0
     value = at(deployment, "spec", "strategy", "rollingUpdate", "maxSurge")
@@ -51,7 +51,7 @@ def surge(deployment: Object) -> int:
 
 
 def may_lack(deployment: Object) -> int:
-    """The number of pods below the wanted ones that there may be."""
+    """The number of desired pods that may be unavailable."""
     total = wanted_replicas(deployment)
     if at(deployment, "spec", "strategy", "type") != "RollingUpdate" or not total:
         return 0
@@ -63,7 +63,7 @@ def may_lack(deployment: Object) -> int:
 
 
 def new_size(deployment: Object, sets: Sequence[Object], new: Object | None) -> int:
-    """The number of replicas that the newest set should have now."""
+    """The number of replicas that the newest set should have."""
     total, present = wanted_replicas(deployment), wanted_replicas(new) if new is not None else 0
     if at(deployment, "spec", "strategy", "type") != "RollingUpdate" or present >= total:
         return total
@@ -72,7 +72,7 @@ def new_size(deployment: Object, sets: Sequence[Object], new: Object | None) -> 
 
 
 def old_sizes(deployment: Object, new: Object, old: Sequence[Object]) -> dict[str, int]:
-    """The number of replicas that old sets should have now, by name; sets that stay as they are are left out.
+    """The number of replicas that old sets should have, by name; unchanged sets are left out.
 
     Pods that do not serve go first, whatever happens; then as many as the new ones make superfluous.
     """
@@ -101,8 +101,8 @@ def old_sizes(deployment: Object, new: Object, old: Sequence[Object]) -> dict[st
 
 
 def shares(deployment: Object, sets: Sequence[Object]) -> dict[str, int]:
-    """The sizes of the sets of a rollout under way after the deployment was scaled: in proportion, the leftover to
-    the largest; of sets of one size the newer grow and the older shrink first."""
+    """The sizes of replica sets after a deployment was scaled during a rollout: proportional, the rest to the
+    largest; of equal sets the newer grow and the older shrink first."""
     total = sum(map(wanted_replicas, sets))
     to_add = (wanted_replicas(deployment) + surge(deployment) if wanted_replicas(deployment) else 0) - total
     active, added = by_age(list(filter(wanted_replicas, sets))), 0
@@ -131,7 +131,7 @@ def _share(each: Object, deployment: Object, to_add: int, added: int) -> int:
 
 
 def is_saturated(deployment: Object, new: Object | None) -> bool:
-    """True if the newest set has all replicas of its deployment, and all of them serve."""
+    """True if the newest set has all replicas of its deployment, all of them available."""
     wanted = wanted_replicas(deployment)
     if new is None or annotations_of(new).get(DESIRED) != str(wanted):
         return False
@@ -139,7 +139,7 @@ def is_saturated(deployment: Object, new: Object | None) -> bool:
 
 
 def history_with(new: Object) -> dict[str, str]:
-    """The annotation of the numbers that a set had before; the oldest give way where it would become too long."""
+    """The annotation of a set's earlier revisions; the oldest are dropped if it would become too long."""
     past = annotations_of(new).get(REVISION)
     if past is None:
         return {}
@@ -150,30 +150,30 @@ def history_with(new: Object) -> dict[str, str]:
 
 
 def was_scaled(deployment: Object, sets: Sequence[Object]) -> bool:
-    """True if the deployment's size has changed since its sets were last given theirs."""
+    """True if the deployment was scaled since its sets were last resized."""
     desired = str(wanted_replicas(deployment))
     return any(annotations_of(each).get(DESIRED, desired) != desired for each in sets if wanted_replicas(each))
 
 
 def next_revision(old: Sequence[Object]) -> str:
-    """The number of the newest set among all that there were."""
+    """The next revision number: one more than the highest of all sets."""
     return str(max((revision_of(each) for each in old), default=0) + 1)
 
 
 def revision_of(obj: Object) -> int:
-    """The number of a rollout that an object belongs to."""
+    """The revision number of an object."""
     return parse_int(annotations_of(obj).get(REVISION, "")) or 0
 
 
 def copied_annotations(deployment: Object) -> dict[str, str]:
-    """Those of a deployment's annotations that its sets have too."""
+    """The annotations that a deployment's sets copy."""
     last_applied = f"kubectl.{label('last-applied-configuration')}"
     skipped = _NOT_COPIED | {last_applied}
     return {name: value for name, value in annotations_of(deployment).items() if name not in skipped}
 
 
 def superfluous(deployment: Object, old: Sequence[Object]) -> list[Object]:
-    """Old sets that need not be kept to go back to."""
+    """Old sets beyond the revision history limit."""
     limit = at(deployment, "spec", "revisionHistoryLimit")
     if limit is None:
         return []
@@ -188,12 +188,12 @@ def superfluous(deployment: Object, old: Sequence[Object]) -> list[Object]:
 
 
 def labelled(selector: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A label selector that also asks for the label that tells templates apart."""
+    """A label selector that also requires the pod-template-hash."""
     return {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), HASH_LABEL: name}}
 
 
 def template_with(deployment: Object, name: str) -> dict[str, Any]:
-    """The deployment's template with that label."""
+    """The deployment's template with the pod-template-hash."""
     template = at(deployment, "spec", "template") or {}
     meta = dict(template.get("metadata") or {})
     return {**template, "metadata": {**meta, "labels": {**labels_of(template), HASH_LABEL: name}}}

@@ -1,4 +1,4 @@
-"""The moments at which a cron schedule fires.
+"""The times at which a cron schedule fires.
 
 pkg/controller/cronjob/utils.go, release 1.30, and github.com/robfig/cron v3.
 """
@@ -15,12 +15,12 @@ from simkit.kinds.parts.job.cron import BadSchedule, Schedule, parse
 from simkit.meta.duration import seconds
 
 _YEARS: Final = 5 * 366
-"""Days after which a schedule is said to fire never."""
+"""Days after which a schedule counts as one that never fires."""
 _PREFIX: Final = re.compile(r"(?:CRON_)?TZ=(\S+)\s+")
 
 
 def is_zone(name: str) -> bool:
-    """True if a time zone of that name is known. ``Local`` is that of the controller, which is UTC."""
+    """True if a time zone exists. ``Local`` is that of the controller, which is UTC."""
     try:
         return name == "Local" or bool(ZoneInfo(name))
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -51,7 +51,7 @@ class Firing:
         self._schedule: Schedule = parse(text)
 
     def next_after(self, moment: float) -> float | None:
-        """The first moment after another one, in seconds since the epoch; None for never."""
+        """The first time after another one, in seconds since the epoch; None if it never fires."""
         if self._schedule.every:
             return float(int(moment) + self._period())
         start = datetime.fromtimestamp(moment, self.zone).date()
@@ -62,7 +62,7 @@ class Firing:
         return None
 
     def last_until(self, moment: float, since: float = 0.0) -> float | None:
-        """The last moment up to another one and after ``since``, None where it did not fire between."""
+        """The last time up to another one and after ``since``; None if it did not fire in between."""
         if self._schedule.every:
             times = int((moment - since) // self._period())
             return since + times * self._period() if times > 0 else None
@@ -75,7 +75,7 @@ class Firing:
         return None
 
     def missed(self, moment: float, since: float) -> int:
-        """About how often it fired after ``since`` up to another moment, told by the gap of its first two times."""
+        """The approximate number of firings after ``since`` up to a time, by the interval of the first two."""
         first = self.next_after(since)
         second = self.next_after(first) if first is not None else None
         if first is None or second is None or first > moment:
@@ -83,7 +83,7 @@ class Firing:
         return int(moment - first) // max(1, round(second - first)) + 1
 
     def _on(self, day: date) -> Iterator[float]:
-        """The moments of one day, in order."""
+        """The times of one day, in order."""
         schedule = self._schedule
         if day.month not in schedule.months or not self._is_day(day):
             return

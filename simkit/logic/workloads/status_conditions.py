@@ -12,12 +12,12 @@ Condition = Mapping[str, Any]
 
 
 def find(conditions: Sequence[Condition] | None, kind: str) -> Condition | None:
-    """The condition of a type, None where there is none."""
+    """The condition of a type, or None."""
     return next((each for each in conditions or () if each.get("type") == kind), None)
 
 
 def is_true(conditions: Sequence[Condition] | None, kind: str) -> bool:
-    """True if a condition is there and true."""
+    """True if a condition exists and is true."""
     found = find(conditions, kind)
     return found is not None and found.get("status") == "True"
 
@@ -25,7 +25,7 @@ def is_true(conditions: Sequence[Condition] | None, kind: str) -> bool:
 def with_condition(
     conditions: Sequence[Condition] | None, wanted: Condition, now: str, *, time: str = "lastTransitionTime"
 ) -> list[Condition]:
-    """The list with a condition in it, in the place of the one of its type, or at the end.
+    """The list with a condition, at the position of the one of its type, or at the end.
 
     Its time stays that of the old one unless its status is another.
     """

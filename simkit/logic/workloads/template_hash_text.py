@@ -1,4 +1,4 @@
-"""The text of a pod template that its hash is computed from: the Go structure with all types and all empty fields.
+"""The text of a pod template for its hash: the Go struct as spew prints it, with all types and all empty fields.
 
 The tables know fields, numbers and most types of a structure. What they do not know stands here: fields that come
 earlier in the structure than their number says, and names that differ from those in JSON in more than a capital.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _RELEASE: Final = "1.30"
 _TEMPLATE: Final = f"{API_DOMAIN}.api.core.v1.PodTemplateSpec"
 _DEFINED: Final = ".".join(reversed(API_DOMAIN.split(".")))
-"""What the names of definitions begin with, where those of messages begin with the domain."""
+"""The prefix of definitions' names, and that of messages."""
 _AFTER: Final[Mapping[str, Mapping[str, str]]] = {
     "PodSpec": {
         "initContainers": "volumes",
@@ -45,7 +45,7 @@ _AFTER: Final[Mapping[str, Mapping[str, str]]] = {
     "VolumeSource": {"projected": "photonPersistentDisk"},
     "ISCSIVolumeSource": {"chapAuthSession": "chapAuthDiscovery"},
 }
-"""Fields and the ones that they follow, where that is not the order of their numbers."""
+"""Fields with the fields that they follow, if that is not the order of their numbers."""
 _NAMES: Final[Mapping[str, str]] = {
     "apiVersion": "APIVersion",
     "awsElasticBlockStore": "AWSElasticBlockStore",
@@ -97,13 +97,13 @@ _TYPES: Final[Mapping[str, str]] = {
     "TopologySpreadConstraint.nodeTaintsPolicy": "v1.NodeInclusionPolicy",
     "VolumeMount.recursiveReadOnly": "v1.RecursiveReadOnlyMode",
 }
-"""Types of strings that the schemas do not name."""
+"""String types that the schemas do not name."""
 _OTHERS: Final = {"Quantity": "resource.Quantity", "IntOrString": "intstr.IntOrString"}
 _NO_TIME: Final = "{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}"
 
 
 def template_text(template: Object) -> str:
-    """The text of a pod template, in the form in which it is stored.
+    """The text of a pod template in its stored form.
 
     Notes
     -----
@@ -115,7 +115,7 @@ def template_text(template: Object) -> str:
 
 @cache
 def _fields(message: str) -> Sequence[tuple[Field, str, str]]:
-    """The fields of a structure in its own order, each with its name and the type of one value."""
+    """The fields of a struct in declaration order, each with its name and the type of one value."""
     from simkit.schema.binary.messages import fields
     from simkit.schema.definitions import definitions
 
@@ -195,7 +195,7 @@ _SCALES: Final = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P
 
 
 def _quantity(text: str | None) -> str:
-    """An amount in its canonical form. Of a multiple of eight with a binary suffix the text itself is not kept."""
+    """A quantity in canonical form, as parsed: for a multiple of eight with a binary suffix, the text is not cached."""
     found = _PARTS.fullmatch(text or "")
     if text is None or found is None or text == "0":
         return _amount(0, 0, text or "", "")

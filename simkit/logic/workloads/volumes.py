@@ -21,13 +21,13 @@ _OTHER_CLASS: Final = "storageClassName does not match"
 
 
 def class_of(obj: Object) -> str:
-    """The storage class of a claim or a volume; empty for none."""
+    """The storage class of a claim or a volume; empty if it has none."""
     found: str = annotations_of(obj).get(_OLD_CLASS) or at(obj, "spec", "storageClassName") or ""
     return found
 
 
 def is_for(volume: Object, claim: Object) -> bool:
-    """True if a volume says that it is kept for this claim, or bound to it."""
+    """True if a volume is reserved for this claim, or bound to it."""
     reference = at(volume, "spec", "claimRef") or {}
     if (reference.get("namespace"), reference.get("name")) != (namespace_of(claim), name_of(claim)):
         return False
@@ -35,7 +35,7 @@ def is_for(volume: Object, claim: Object) -> bool:
 
 
 def best(claim: Object, volumes: Iterable[Object]) -> Object | None:
-    """The volume that is bound to a claim: one that is kept for it, else the smallest that has what it asks for."""
+    """The best volume for a claim: one that is reserved for it, else the smallest that meets its requests."""
     fitting = [each for each in volumes if _fits(claim, each)]
     kept = [each for each in fitting if is_for(each, claim)]
     free = [each for each in fitting if not at(each, "spec", "claimRef")]
@@ -47,17 +47,17 @@ def best(claim: Object, volumes: Iterable[Object]) -> Object | None:
 
 
 def _fits(claim: Object, volume: Object) -> bool:
-    """True if a volume has what a claim asks for, whatever its class."""
+    """True if a volume meets a claim's requests, apart from its class."""
     return all(fault == _OTHER_CLASS for fault in _faults(claim, volume))
 
 
 def mismatch(claim: Object, volume: Object) -> str:
-    """The reason for which a claim cannot have the volume that it names; empty where it can."""
+    """The reason why a claim cannot have the volume that it names; empty if it can."""
     return next(_faults(claim, volume), "")
 
 
 def _faults(claim: Object, volume: Object) -> Iterator[str]:
-    """What of a volume is not as a claim asks for."""
+    """The differences of a volume from a claim's requests."""
     if metadata(volume).get("deletionTimestamp"):
         yield f'the volume is marked for deletion "{name_of(volume)}"'
     if _size(volume) < parse(at(claim, "spec", "resources", "requests", "storage") or "0").nano:
@@ -71,7 +71,7 @@ def _faults(claim: Object, volume: Object) -> Iterator[str]:
 
 
 def undeletable(volume: Object) -> str:
-    """The reason for which the volume controller cannot delete a volume; empty where it can.
+    """The reason why the volume controller cannot delete a volume; empty if it can.
 
     It knows how to delete directories for temporary files alone, and nothing but to release the volumes of others.
     """
@@ -84,7 +84,7 @@ def undeletable(volume: Object) -> str:
 
 
 def is_of_others(volume: Object) -> bool:
-    """True if somebody outside has made a volume, and deletes it."""
+    """True if an external provisioner made a volume and deletes it."""
     maker = annotations_of(volume).get(_MAKER, "")
     return bool(maker) and not maker.startswith(f"{LABEL_DOMAIN}/")
 
