@@ -56,7 +56,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An authorizer's answer: ``reason`` in kube-apiserver's words, ``error`` for what went wrong on the way."""
+    """An authorizer's answer: ``reason`` in kube-apiserver's words, ``error`` for failures during the evaluation."""
 
     verdict: Verdict
     reason: str = ""

@@ -19,7 +19,7 @@ FOLDER: Final = "api/releases/behaviour"
 
 
 class BehaviourChange(NamedTuple):
-    """One change of behaviour: from when to when it holds, what it is in one sentence, and who says so.
+    """One change of behaviour: the releases in which it holds, a sentence that describes it, and its source.
 
     ``since`` is the first release with it by default and ``last`` the last one, empty for no limit. Where ``gate`` is
     a feature gate the state of the gate decides. ``assumed`` says what about it is a guess.
@@ -35,7 +35,7 @@ class BehaviourChange(NamedTuple):
     assumed: str = ""
 
     def within(self, minor: int) -> bool:
-        """Whether a release is among those that it holds at by default."""
+        """True if it holds in a release by default."""
         return (not self.since or _minor(self.since) <= minor) and (not self.last or minor <= _minor(self.last))
 
 
@@ -58,7 +58,7 @@ def changes() -> Mapping[str, BehaviourChange]:
 
 
 class ServedBehaviour:
-    """The changes that hold on one server; which ones, is computed at the first question.
+    """The changes that hold on one server, computed on demand.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ _SERVED: Final[ContextVar[ServedBehaviour]] = ContextVar("served behaviour", def
 
 
 def applies(change: str) -> bool:
-    """Whether a change holds on the server that answers the request under way; outside of requests, at 1.30.
+    """True if a change holds on the server that answers the present request; outside of requests, at 1.30.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def applies(change: str) -> bool:
 
 @contextmanager
 def serving(behaviour: ServedBehaviour) -> Iterator[None]:
-    """Within it, ``applies`` answers for a server with this behaviour."""
+    """A context in which ``applies`` answers for a server with this behaviour."""
     token = _SERVED.set(behaviour)
     try:
         yield

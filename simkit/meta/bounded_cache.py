@@ -1,4 +1,4 @@
-"""Cached results for short texts that recur, without caching the endless texts that clients may send."""
+"""Cached results for short texts, without caching the long texts that clients may send."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Answer = TypeVar("Answer")
 def cached_when_short(
     size: int, *, longest: int = 256
 ) -> Callable[[Callable[[Text], Answer]], Callable[[Text], Answer]]:
-    """A decorator for functions of one text: answers to the latest short ones are kept.
+    """A decorator for functions of one text: results for the latest short texts are kept.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Clocks and the source of uids and generated names. Nothing else reads the time or a random number."""
+"""Clocks and the source of uids and generated names. No other module reads the time or a random number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-"""Letters of generated names: no vowels, so that no words come out."""
+"""The letters of generated names: no vowels, to avoid words."""
 
 
 class Clock(Protocol):
@@ -29,7 +29,7 @@ class SystemClock:
 
 
 class SimulatedClock:
-    """A clock that stands still until it is turned, for notebooks and tests that must repeat.
+    """A clock that moves only when it is advanced, for notebooks and tests with repeatable results.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class SimulatedClock:
         return self._now
 
     def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
-        """Turn the clock forward. A negative sum raises ValueError."""
+        """Advance the clock. Negative seconds raise ValueError."""
         step = seconds + 60 * minutes + 3600 * hours + 86400 * days
         if step < 0:
             raise ValueError(f"a clock cannot be turned back (by {-step} seconds); start another cluster instead")
@@ -54,7 +54,7 @@ class SimulatedClock:
 
 
 def fork_clock(clock: Clock) -> Clock:
-    """The clock of a fork: a simulated clock is copied, so that turning one does not turn the other.
+    """The clock of a fork: a simulated clock is copied, so that advancing one does not advance the other.
 
     Other clocks cannot be turned, and are shared.
 
@@ -83,23 +83,23 @@ class NameSource:
         return str(uuid.UUID(int=bits, version=4))
 
     def suffix(self, length: int = 5) -> str:
-        """Returns a random suffix for ``generateName``."""
+        """A random suffix for ``generateName``."""
         with self._lock:
             return "".join(self._random.choices(SUFFIX_LETTERS, k=length))
 
     def below(self, limit: int) -> int:
-        """A number from 0 up to, but without, the limit."""
+        """A number from 0 up to, not including, the limit."""
         with self._lock:
             return self._random.randrange(limit)
 
     def child(self) -> NameSource:
-        """An independent source that is as repeatable as this one, for a fork."""
+        """An independent source for a fork, repeatable if this one is."""
         with self._lock:
             return NameSource(self._random.getrandbits(64))
 
 
 def timestamp(seconds: float) -> str:
-    """A moment as API objects write it: RFC 3339 in UTC, whole seconds.
+    """A time in the format of API objects: RFC 3339 in UTC, whole seconds.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def timestamp(seconds: float) -> str:
 
 
 def moment(text: str) -> float:
-    """Seconds since the epoch of a moment as API objects write it. Raises ValueError for any other text.
+    """Seconds since the epoch of a time in the format of API objects. Raises ValueError for any other text.
 
     Examples
     --------

@@ -17,7 +17,7 @@ DEMO: Final = "clusters/pellowick.json.gz"
 
 @cache
 def root() -> Path:
-    """The folder that holds the bundled tables."""
+    """The folder of the bundled tables."""
     package = Path(__file__).resolve().parents[1]
     for candidate in (package / "datasets", package.parent / "datasets"):
         if candidate.is_dir():
@@ -26,7 +26,7 @@ def root() -> Path:
 
 
 def path(name: str) -> Path:
-    """The path of one bundled file, such as ``rbac/defaults-1.30.json``; SimkitError where there is none."""
+    """The path of one bundled file, such as ``rbac/defaults-1.30.json``. Raises SimkitError if it does not exist."""
     found = root() / name
     if not found.exists():
         raise SimkitError(f"there is no bundled dataset {name!r} under {root()}")

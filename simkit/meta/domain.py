@@ -1,4 +1,4 @@
-"""Names under the domains of Kubernetes, made in one place."""
+"""Names under the domains of Kubernetes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ META_GROUP: Final = api_group("meta")
 EVENTS_GROUP: Final = api_group("events")
 CERTIFICATES_GROUP: Final = api_group("certificates")
 ADMISSION_GROUP: Final = api_group("admissionregistration")
-"""Groups that code has to name. A group that only data names stays in the data."""
+"""Groups that code must name. Groups that only data names stay in the data."""
 NAMESPACE_FINALIZER: Final = "kubernetes"
 """The finalizer that keeps a namespace until it is empty."""
 API_SERVER: Final = "kube-apiserver"

@@ -25,9 +25,9 @@ _UNITS: Final = {
 _PART: Final = re.compile(r"([0-9]*+)(?:\.([0-9]*+))?+([^0-9.]*+)")
 _LARGEST: Final = 2**63 - 1
 _LONGEST: Final = 1000
-"""Characters of a text that is read; Go reads any number of parts."""
+"""The longest text that is parsed; Go has no limit."""
 _FRACTION: Final = 18
-"""Digits behind the point that count."""
+"""The digits of a fraction that count."""
 
 
 def nanoseconds(text: str) -> int:
@@ -80,7 +80,7 @@ def _invalid(text: str) -> ValueError:
 
 
 def written(length: float) -> str:
-    """Seconds as Go writes a duration.
+    """Seconds in Go's format of a duration.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Errors: statuses that a client receives, and wrong use of the toolkit.
+"""Errors: Status errors for clients, and errors in the use of simkit.
 
 Follows ``k8s.io/apimachinery/pkg/api/errors/errors.go``, release 1.30.
 """
@@ -14,7 +14,7 @@ from simkit.meta.names import GroupKind, GroupResource
 
 
 class SimkitError(Exception):
-    """Wrong use of the toolkit. The message says what was wrong, where, and what to try."""
+    """Wrong use of simkit. The message says what was wrong, where, and what to try."""
 
 
 class UnknownResource(SimkitError):
@@ -27,7 +27,7 @@ class UnknownResource(SimkitError):
 
 
 class IncompleteSnapshot(SimkitError):
-    """A question about objects that the snapshot does not hold because they were not captured."""
+    """A question about objects that the snapshot did not capture."""
 
     def __init__(self, missing: Iterable[GroupResource]) -> None:
         self.missing = tuple(sorted(set(missing)))
@@ -39,7 +39,7 @@ class IncompleteSnapshot(SimkitError):
 
 
 class StatusError(Exception):
-    """A refusal as a client receives it: a Status object with its code, reason, details and causes."""
+    """An API error for clients: a Status object with its code, reason, details and causes."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class StatusError(Exception):
 
 
 class PlainError(Exception):
-    """A refusal that kube-apiserver gives as plain text, without a Status."""
+    """An error that kube-apiserver sends as plain text, without a Status."""
 
     def __init__(self, code: int, text: str, headers: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(text.strip())
@@ -104,12 +104,12 @@ def not_found(resource: GroupResource, name: str) -> StatusError:
 
 
 def no_route() -> StatusError:
-    """404 of a known group's unknown version or resource."""
+    """404 for an unknown version or resource of a known group."""
     return StatusError(404, "NotFound", "the server could not find the requested resource", details={})
 
 
 def no_path() -> PlainError:
-    """404 of an unknown group or path."""
+    """404 for an unknown group or path."""
     return PlainError(404, "404 page not found\n")
 
 
@@ -119,7 +119,7 @@ def method_not_allowed() -> StatusError:
 
 
 def already_exists(resource: GroupResource, name: str, *, generated: bool = False) -> StatusError:
-    """409; for an object with a ``generateName`` the client is told to try again."""
+    """409; for an object with a ``generateName`` the message asks the client to try again."""
     message = f"{resource} {quoted(name)} already exists"
     if not generated:
         return StatusError(409, "AlreadyExists", message, details=_details(resource, name))
@@ -142,7 +142,7 @@ def expired(message: str, *, continue_token: str = "") -> StatusError:
 
 
 def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> StatusError:
-    """422 with a cause for every field error; repeated texts stand once in the message."""
+    """422 with a cause for every field error; duplicate texts appear once in the message."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     message = f"{kind} {quoted(name)} is invalid" + (f": {summary}" if texts else "")
@@ -151,14 +151,14 @@ def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> StatusE
 
 
 def internal(message: str) -> StatusError:
-    """500 with the message as its one cause."""
+    """500 with the message as its only cause."""
     return StatusError(
         500, "InternalError", f"Internal error occurred: {message}", details={"causes": [{"message": message}]}
     )
 
 
 def unexplained(message: str) -> StatusError:
-    """500 without a reason: an error of kube-apiserver that carries nothing but its text."""
+    """500 without a reason: an error of kube-apiserver that has only its text."""
     return StatusError(500, "", message)
 
 
@@ -175,7 +175,7 @@ def unsupported_media_type(message: str) -> StatusError:
 
 
 def future_revision(requested: int, current: int, *, again: int = 1) -> StatusError:
-    """504 of a read at a revision that has not come yet, with the seconds after which to try again, where not 0."""
+    """504 for a read at a future revision, with the seconds before a retry unless they are 0."""
     details: dict[str, Any] = {
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
     }

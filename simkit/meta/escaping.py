@@ -1,4 +1,4 @@
-r"""Text from outside, written so that its reader takes it for text: a terminal, a shell, markdown, CSV, JSON or XML.
+r"""Escaping of untrusted text for a terminal, a shell, markdown, CSV, JSON or XML.
 
 Names, labels and annotations are chosen by whoever may write them, and a dump may come from anybody. Each output has
 one function here, and writes no such text without it. HTML is escaped by ``html.escape``, YAML by ``yaml.safe_dump``.
@@ -23,7 +23,7 @@ _XML_CANNOT_HOLD: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U000100
 
 
 def one_line(text: str) -> str:
-    r"""The text with line ends and all else that is not shown as it is (control, direction, invisible) written out.
+    r"""The text with line breaks and all other invisible characters (control, direction) escaped.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def one_line(text: str) -> str:
 
 
 def terminal_text(text: str) -> str:
-    r"""Several lines for a terminal or a build log: nothing moves the cursor, colours, or is a command of the log.
+    r"""Several lines for a terminal or a build log, without control sequences and commands of the log.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def terminal_text(text: str) -> str:
 
 
 def shell_command(*words: str) -> str:
-    r"""The words as one line that a shell reads as just these words.
+    r"""The words as one line that a shell splits into exactly these words.
 
     Control characters, which would end a comment or act on a terminal, are written out as bash, zsh and ksh have it.
 
@@ -62,7 +62,7 @@ def shell_command(*words: str) -> str:
 
 
 def kubectl_command(verb: str, resource: str, name: str, namespace: str = "", *flags: str) -> str:
-    """A ``kubectl`` command on one object, whose name is never taken for a flag.
+    """A ``kubectl`` command on one object, whose name is never read as a flag.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def kubectl_command(verb: str, resource: str, name: str, namespace: str = "", *f
 
 
 def markdown_code(text: str) -> str:
-    """A code span that shows the text, whatever it holds.
+    """A code span with the text, whatever it contains.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def markdown_code(text: str) -> str:
 
 
 def markdown_cell(text: str) -> str:
-    """A cell of a markdown table: plain words as they are, everything else as a code span.
+    """A cell of a markdown table: plain words unchanged, everything else as a code span.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def markdown_cell(text: str) -> str:
 
 
 def markdown_block(text: str) -> str:
-    """Several lines as a block that shows them as they are.
+    """Several lines as a markdown block that shows them unchanged.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def markdown_block(text: str) -> str:
 
 
 def figure_text(text: str) -> str:
-    r"""A label of a figure, in which no dollar sign begins a formula.
+    r"""A label of a figure in which no dollar sign starts a formula.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def figure_text(text: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula: an apostrophe stands before what would begin one.
+    """A cell that no spreadsheet reads as a formula: an apostrophe precedes the start of one.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def csv_cell(text: str) -> str:
 
 
 def json_for_terminal(text: str) -> str:
-    r"""JSON of the same meaning, in which nothing acts on a terminal.
+    r"""JSON with the same value, without characters that a terminal interprets.
 
     Examples
     --------
@@ -152,12 +152,12 @@ def json_for_terminal(text: str) -> str:
 
 
 def xml_text(text: str) -> str:
-    """The text with what XML 1.0 cannot hold written out. Markup is escaped by whoever writes the XML."""
+    """The text with characters escaped that XML 1.0 does not allow. Markup is escaped by the writer of the XML."""
     return _XML_CANNOT_HOLD.sub(lambda found: _written_out(found[0]), text)
 
 
 def sarif_text(text: str) -> str:
-    """A message of a SARIF log, in which brackets make no link.
+    """A message of a SARIF log in which brackets form no link.
 
     References: SARIF 2.1.0, section 3.11.6 (messages with embedded links).
     """

@@ -28,11 +28,11 @@ _WITHOUT_VALUE: Final = {"FieldValueRequired", "FieldValueForbidden", "FieldValu
 
 
 CLUSTER_POLICY: Final = "disallowed by cluster policy"
-"""How the detail of a fault ends that only some servers mind: privileged containers."""
+"""The end of the detail of an error that depends on the server's flags: privileged containers."""
 
 
 class Shown:
-    """A value whose text in an error message is not its JSON, such as a printed structure.
+    """A value whose text in an error message is not its JSON, such as a printed struct.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Shown:
 
 
 OMITTED: Final = Shown("")
-"""The value of an error that shows none."""
+"""The value of an error that shows no value."""
 
 
 _ESCAPES: Final = dict(zip('\\"\a\b\f\n\r\t\v', '\\"abfnrtv', strict=True))
@@ -68,7 +68,7 @@ def quoted(text: object) -> str:
 
 
 def _escaped(letter: str) -> str:
-    """One character as it stands between quotes."""
+    """One character as written between quotes."""
     if letter in _ESCAPES:
         return f"\\{_ESCAPES[letter]}"
     if letter.isprintable():
@@ -80,7 +80,7 @@ def _escaped(letter: str) -> str:
 
 
 def show(value: Any) -> str:
-    """A value as it stands in a field error: strings quoted, structures as compact JSON; nothing is the word null."""
+    """A value in a field error: strings quoted, structs as compact JSON, nothing as null."""
     in_json = applies("values-in-json")
     if isinstance(value, Shown):
         return value.text if value.json is None or not in_json else go_json.encode(value.json).decode()

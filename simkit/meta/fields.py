@@ -14,12 +14,12 @@ from simkit.meta.bounded_cache import cached_when_short
 
 
 class BadFieldSelector(ValueError):
-    """A selector that cannot be read; the text is kube-apiserver's."""
+    """A selector that cannot be parsed; the text is kube-apiserver's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One condition: a field has a value, or has another one."""
+    """One condition: a field equals a value, or does not."""
 
     field: str
     value: str
@@ -28,7 +28,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class FieldSelector:
-    """All terms must hold; without any, everything matches."""
+    """A conjunction of terms; without terms it matches everything."""
 
     terms: tuple[Term, ...] = ()
 
@@ -36,7 +36,7 @@ class FieldSelector:
         return all((fields.get(term.field, "") == term.value) == term.equal for term in self.terms)
 
     def exact(self, field: str) -> str:
-        """The value that the selector demands of a field, or the empty string."""
+        """The value that the selector requires of a field, or the empty string."""
         return next((term.value for term in self.terms if term.field == field and term.equal), "")
 
     def __bool__(self) -> bool:

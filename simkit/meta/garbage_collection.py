@@ -1,4 +1,4 @@
-"""Python's garbage collector, paused or tuned where many objects are made and few are garbage."""
+"""Settings of Python's garbage collector for phases that allocate many objects and leave little garbage."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import Final
 
 _YOUNG: Final = 50_000
-"""Objects more than before, until the youngest are looked through: a hundred written pods."""
+"""The allocations before the youngest generation is collected: a hundred written pods."""
 
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Pauses garbage collection within the block. Has no effect where it is off already.
+    """A context in which garbage collection is paused. It has no effect if it is off already.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def collection_paused() -> Iterator[None]:
 
 
 def collect_seldom() -> None:
-    """Makes collections rare and freezes all present objects, for the process of a server.
+    """Make collections rare and freeze all present objects, for a server process.
 
     What a server makes is stored and stays, or goes at once by itself; looking it through again and again takes a
     third of the time of a write.

@@ -16,22 +16,22 @@ from simkit.meta.go_json_errors import syntax_text
 
 _WHOLE_BITS: Final = 64
 ROOM_OF_BODIES: Final = 32
-"""How many levels less than can be written a text from a client may nest.
+"""The number of levels by which a client's text must stay below the depth that can be written.
 
 JSON of 254 levels can be written. What a client sends comes to stand in lists, events, reviews and audit events, and
 its managed fields nest deeper than itself. kube-apiserver takes 10,000 levels ("exceeded max depth").
 """
 ROOM_OF_STORED: Final = 16
-"""How many levels less a stored object may nest, its managed fields included."""
+"""The number of levels for a stored object, including its managed fields."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Malformed(Exception):
-    """Bytes that are no JSON (or YAML); the text is kube-apiserver's."""
+    """Invalid JSON (or YAML); the text is kube-apiserver's."""
 
 
 def read(text: bytes) -> Any:
-    """The value of a JSON text, of which bytes that are no UTF-8 and halves of surrogate pairs become replacements.
+    """The value of a JSON text; invalid UTF-8 and lone surrogates become replacement characters.
 
     Raises Malformed.
 
@@ -55,7 +55,7 @@ def read(text: bytes) -> Any:
 
 
 def nested(value: Any, levels: int = ROOM_OF_BODIES) -> Any:
-    """A value inside as many lists, which can be written if the value can be written inside other things.
+    """A value inside a number of lists, to test that it can be written inside other values.
 
     Examples
     --------
@@ -88,17 +88,17 @@ def encode(value: Any, *, sort_keys: bool = False) -> bytes:
 
 
 def encode_indented(value: Any) -> bytes:
-    """A value as indented JSON, as Go's ``MarshalIndent`` writes it: without a line break at the end."""
+    """A value as indented JSON, as by Go's ``MarshalIndent``: without a final line break."""
     return escape(orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
 
 def sorted_keys(value: Any) -> Any:
-    """A value with the keys of all its mappings sorted, as Go's encoder writes maps."""
+    """A value with the keys of all its mappings sorted, as by Go's encoder."""
     return orjson.loads(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
 
 
 def escape(text: bytes) -> bytes:
-    """JSON with those characters escaped that Go's encoder escapes; they stand in strings alone."""
+    """JSON with the characters escaped that Go's encoder escapes; they occur in strings only."""
     for plain, escaped in _ESCAPED:
         if plain in text:
             text = text.replace(plain, escaped)
@@ -106,7 +106,7 @@ def escape(text: bytes) -> bytes:
 
 
 def go_kind(value: Any) -> str:
-    """Returns the Go decoder's name of a JSON value's type."""
+    """The Go decoder's name of a JSON value's type."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):
@@ -117,7 +117,7 @@ def go_kind(value: Any) -> str:
 
 
 def _refuse_constant(word: str) -> Any:
-    """Python reads numbers that JSON does not have."""
+    """The refusal of numbers that Python reads and JSON does not have."""
     where = "in numeric literal" if word.startswith("-") else "looking for beginning of value"
     raise Malformed(f"invalid character '{word.removeprefix('-')[0]}' {where}")
 

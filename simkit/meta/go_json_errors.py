@@ -20,7 +20,7 @@ _AFTER: Final = {
 
 
 def syntax_text(error: json.JSONDecodeError) -> str:
-    """Returns Go's error for a text that ``json`` could not parse.
+    """Go's error for a text that ``json`` could not parse.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def syntax_text(error: json.JSONDecodeError) -> str:
 
 
 def _shown(letter: str) -> str:
-    """A letter in quotes, of which only the first byte is told."""
+    """A character in quotes, of which only the first byte is shown."""
     first = letter.encode("utf-8", "surrogateescape")[:1].decode("latin-1")
     if first == "'":
         return "'\\''"
@@ -60,7 +60,7 @@ def _shown(letter: str) -> str:
 
 
 def _broken_literal(text: str) -> str:
-    """Returns the errors of a word that begins as one of the three that JSON knows."""
+    """The error of a word that begins like true, false or null."""
     word = next((word for word in _LITERALS if word[0] == text[0]), "")
     for wanted, given in zip(word[1:], text[1:], strict=False):
         if wanted != given:

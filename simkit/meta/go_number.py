@@ -14,7 +14,7 @@ _LONGEST: Final = 20
 
 
 def parse_uint(text: str) -> int:
-    """The number of 64 bits without sign that a text says in decimal digits, as ``strconv.ParseUint`` reads it.
+    """The unsigned 64-bit integer in decimal digits, as ``strconv.ParseUint`` reads it.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def parse_uint(text: str) -> int:
 
 
 def parse_int(text: str, *, bits: int = 64) -> int:
-    """The number with sign that a text says in decimal digits, as ``strconv.ParseInt`` reads it. Raises ValueError.
+    """The signed integer in decimal digits, as ``strconv.ParseInt`` reads it. Raises ValueError.
 
     Examples
     --------

@@ -15,7 +15,7 @@ _TYPES: Final = {
 
 
 def format_value(value: Any) -> str:
-    """A value in the plain style of the server's language: ``map[a:1 b:[x y]]``, keys sorted.
+    """A value as Go's ``%v`` prints it: ``map[a:1 b:[x y]]``, keys sorted.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def format_float(value: float) -> str:
 
 
 def _shortest(value: float) -> tuple[str, str, int]:
-    """Sign, shortest digits that read back as the value, and the power of ten of the first digit."""
+    """Sign, shortest digits that parse to the same value, and the power of ten of the first digit."""
     text = repr(abs(value))
     sign = "-" if str(value).startswith("-") else ""
     mantissa, _, exponent = text.partition("e")
@@ -67,12 +67,12 @@ def _shortest(value: float) -> tuple[str, str, int]:
 
 
 def format_string(value: Any) -> str:
-    """A value where the server's format asks for a string: others come with their type in a complaint."""
+    """A value as Go's ``%s`` prints it: other types than strings come with their type in an error."""
     if isinstance(value, str):
         return value
     return "%!s(<nil>)" if value is None else f"%!s({type_name(value)}={format_value(value)})"
 
 
 def type_name(value: Any) -> str:
-    """The type that the server's language has for a decoded JSON value."""
+    """The Go type of a decoded JSON value."""
     return "<nil>" if value is None else _TYPES.get(type(value), type(value).__name__)

@@ -21,7 +21,7 @@ SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A user name with its uid, groups and extra attributes. The values mean nothing to authentication."""
+    """A user name with its uid, groups and extra attributes."""
 
     user: str
     groups: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Identity:
 
     @property
     def service_account(self) -> tuple[str, str] | None:
-        """Namespace and name where the user is a service account, else None."""
+        """Namespace and name of a service account; None for any other user."""
         return split_service_account(self.user)
 
 
@@ -40,7 +40,7 @@ def service_account_user(namespace: str, name: str) -> str:
 
 
 def split_service_account(user: str) -> tuple[str, str] | None:
-    """Namespace and name of a service account's user name, None for any other user.
+    """Namespace and name in a service account's user name; None for any other user.
 
     A name that no account can have, or in a namespace that cannot be, is that of an ordinary user.
 
@@ -56,16 +56,16 @@ def split_service_account(user: str) -> tuple[str, str] | None:
 
 
 def service_account_groups(namespace: str) -> tuple[str, str]:
-    """The groups that every service account of a namespace belongs to."""
+    """The groups of every service account of a namespace."""
     return (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{namespace}")
 
 
 def service_account(namespace: str, name: str, *, uid: str = "") -> Identity:
-    """The identity of a service account as its token authenticates it."""
+    """The identity that a service account's token authenticates."""
     groups = (*service_account_groups(namespace), AUTHENTICATED)
     return Identity(service_account_user(namespace, name), groups, uid)
 
 
 def administrator(user: str = "simkit-admin") -> Identity:
-    """A member of ``system:masters``, whom no authorizer refuses; what the facade acts as unless told otherwise."""
+    """A member of ``system:masters``, whom every authorizer allows everything; the default identity of the facade."""
     return Identity(user, (MASTERS, AUTHENTICATED))

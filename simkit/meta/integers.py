@@ -14,11 +14,11 @@ from typing import Final
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _DIGITS: Final = re.compile(r"[0-9]+")
 _LONGEST: Final = 40
-"""No integer that fits is longer, leading zeros aside."""
+"""The most digits of an integer that fits, without leading zeros."""
 
 
 def is_digits(text: str) -> bool:
-    """True if a text is ASCII digits alone, at least one.
+    """True if a text consists of ASCII digits, at least one.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def is_digits(text: str) -> bool:
 
 
 def parse_int(text: str, *, bits: int = 64) -> int | None:
-    """The signed integer that a text is, None where it is none or does not fit into so many bits.
+    """The signed integer in a text; None if it is none or does not fit into a number of bits.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def parse_int(text: str, *, bits: int = 64) -> int | None:
 
 
 def saturating_int(text: str, *, bits: int = 64) -> int | None:
-    """The integer that a text is, one past the limits of so many bits where it lies beyond them; None for no integer.
+    """The integer in a text, or the limit plus one if it exceeds a number of bits; None if it is none.
 
     Examples
     --------

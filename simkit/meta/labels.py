@@ -17,11 +17,11 @@ from simkit.meta.name_validation import label_value, qualified_name
 Labels = Mapping[str, str]
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _DIGITS: Final = 100
-"""Letters of a number that are still looked at."""
+"""The longest number that is parsed."""
 
 
 class BadSelector(ValueError):
-    """A selector that cannot be read; the text is kube-apiserver's."""
+    """A selector that cannot be parsed; the text is kube-apiserver's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Requirement:
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Labels) -> bool:
-        """True if the labels meet it; ``notin`` is also met by labels without the key."""
+        """True if the labels match; ``notin`` also matches labels without the key."""
         value = labels.get(self.key)
         match self.operator:
             case "in":
@@ -54,14 +54,14 @@ class Requirement:
 
 
 def _whole(text: str) -> int | None:
-    """The number that a text is, in 64 bits; None for any other text."""
+    """The 64-bit integer in a text; None for any other text."""
     number = int(text) if _NUMBER.fullmatch(text) and len(text) <= _DIGITS else None
     return number if number is not None and -(2**63) <= number < 2**63 else None
 
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """All requirements must be met; without any, everything matches."""
+    """A conjunction of requirements; without requirements it matches everything."""
 
     requirements: tuple[Requirement, ...] = ()
 
@@ -73,7 +73,7 @@ class LabelSelector:
 
 
 NOTHING: Final = LabelSelector((Requirement("", "in"),))
-"""Matches no labels at all."""
+"""The selector that matches nothing."""
 
 _TOKEN: Final = re.compile(r"[ \t\r\n]*(==|!=|[!=<>(),]|[^ \t\r\n!=<>(),]+|$)")
 _WORDS: Final = ("in", "notin")
@@ -81,7 +81,7 @@ _OPERATORS: Final = ("=", "==", "!=", ">", "<", *_WORDS)
 
 
 class _Parser:
-    """A recursive-descent reader that fails where kube-apiserver's does, with its words."""
+    """A recursive-descent parser that fails where kube-apiserver's does, with its messages."""
 
     def __init__(self, text: str) -> None:
         self._tokens: list[str] = [token for token in _TOKEN.findall(text) if token] + [""]
@@ -162,7 +162,7 @@ class _Parser:
         return tuple(sorted(self._listed()))
 
     def _listed(self) -> set[str]:
-        """The values up to the bracket, which is taken. Commas with nothing between them stand for the empty value."""
+        """The values up to the closing bracket. Consecutive commas stand for the empty value."""
         values: set[str] = set()
         while True:
             token = self._next()
@@ -218,7 +218,7 @@ _STRUCTURED: Final = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNot
 
 
 def of_object(selector: Mapping[str, Any] | None) -> LabelSelector:
-    """The selector that a LabelSelector object says: None selects nothing, an empty one everything.
+    """The selector of a LabelSelector object: None selects nothing, an empty one everything.
 
     An expression with an unknown operator selects nothing; validation refuses it where it is written.
     """

@@ -12,7 +12,7 @@ import orjson
 from simkit.meta.objects import Object
 
 BODY_LIMIT: Final = 3 * 1024 * 1024
-"""Bytes that a request body may have. Of a longer one, some more than these are handed on, so that it shows."""
+"""The longest request body, in bytes. Of a longer one, slightly more is passed on, so that it can be recognized."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Request:
     body: bytes = field(default=b"", repr=False)
     certificates: tuple[bytes, ...] = ()
     peer: str = ""
-    """The address from which the request came, empty in process."""
+    """The client's address; empty in process."""
 
     @classmethod
     def of(
@@ -49,7 +49,7 @@ class Request:
         content_type: str = "application/json",
         headers: Mapping[str, str] | None = None,
     ) -> Request:
-        """A request for a path with its query, whose body is encoded as JSON unless it is bytes already."""
+        """A request for a path with its query; a body that is not bytes is encoded as JSON."""
         path, _, query = target.partition("?")
         sent: dict[str, Sequence[str]] = {name.lower(): (value,) for name, value in (headers or {}).items()}
         encoded = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
@@ -64,7 +64,7 @@ class Request:
 
     @property
     def uri(self) -> str:
-        """Path and query, the query encoded anew."""
+        """Path and query, the query encoded again."""
         return f"{self.path}?{urlencode(self.query, doseq=True)}" if self.query else self.path
 
     def option(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Validation of names and keys. Every function returns the errors, with the messages of kube-apiserver.
+"""Validation of names and keys. Every function returns errors, with the messages of kube-apiserver.
 
 Follows ``k8s.io/apimachinery/pkg/util/validation/validation.go``, release 1.30.
 """
@@ -42,12 +42,12 @@ _QUALIFIED_ERROR: Final = _regex_error(
 
 
 def _masked(name: str, prefix: bool) -> str:
-    """A prefix may end in a dash, since letters follow it."""
+    """A prefix without its final dash, since letters follow it."""
     return name[:-2] + "a" if prefix and len(name) > 1 and name.endswith("-") else name
 
 
 def dns_subdomain(name: str, prefix: bool = False) -> Sequence[str]:
-    """Returns the errors of a lower-case RFC 1123 subdomain."""
+    """The errors of a lower-case RFC 1123 subdomain."""
     name = _masked(name, prefix)
     wrong = [] if len(name) <= 253 else [too_long_text(253)]
     if not _SUBDOMAIN_RE.fullmatch(name):
@@ -63,7 +63,7 @@ def dns_subdomain(name: str, prefix: bool = False) -> Sequence[str]:
 
 
 def dns_label(name: str, prefix: bool = False) -> Sequence[str]:
-    """Returns the errors of a lower-case RFC 1123 label."""
+    """The errors of a lower-case RFC 1123 label."""
     name = _masked(name, prefix)
     wrong = [] if len(name) <= 63 else [too_long_text(63)]
     if not _LABEL_RE.fullmatch(name) and _SUBDOMAIN_RE.fullmatch(name):
@@ -82,7 +82,7 @@ def dns_label(name: str, prefix: bool = False) -> Sequence[str]:
 
 
 def dns1035_label(name: str, prefix: bool = False) -> Sequence[str]:
-    """Returns the errors of an RFC 1035 label: one that starts with a letter."""
+    """The errors of an RFC 1035 label: one that starts with a letter."""
     name = _masked(name, prefix)
     wrong = [] if len(name) <= 63 else [too_long_text(63)]
     if not _DNS1035_RE.fullmatch(name):
@@ -99,25 +99,25 @@ def dns1035_label(name: str, prefix: bool = False) -> Sequence[str]:
 
 
 def kind_name(name: str) -> str:
-    """Returns the errors of the name of a kind, in one text; empty for nothing."""
+    """The errors of a kind's name as one text; empty if there are none."""
     wrong = dns1035_label(name.lower())
     return f"may have mixed case, but should otherwise match: {','.join(wrong)}" if wrong else ""
 
 
 def path_segment(name: str, prefix: bool = False) -> Sequence[str]:
-    """Returns the errors of a name that only has to fit into a path."""
+    """The errors of a name that must only fit into a path."""
     if not prefix and name in (".", ".."):
         return [f"may not be '{name}'"]
     return [f"may not contain '{text}'" for text in ("/", "%") if text in name]
 
 
 def whole_path_segment(name: str, prefix: bool = False) -> Sequence[str]:
-    """Returns the errors of a name, or the prefix of one, that has to fit into a path by itself."""
+    """The errors of a name, or the prefix of one, that must be a path segment by itself."""
     return path_segment(name)
 
 
 def qualified_name(key: str) -> Sequence[str]:
-    """Returns the errors of a label or annotation key: an optional subdomain, a slash, a name."""
+    """The errors of a label or annotation key: an optional subdomain, a slash, a name."""
     parts = key.split("/")
     wrong: list[str] = []
     if len(parts) > 2:
@@ -139,7 +139,7 @@ def qualified_name(key: str) -> Sequence[str]:
 
 
 def label_value(value: str) -> Sequence[str]:
-    """Returns the errors of the value of a label."""
+    """The errors of a label's value."""
     wrong = [] if len(value) <= 63 else [too_long_text(63)]
     if not _LABEL_VALUE_RE.fullmatch(value):
         wrong.append(
@@ -156,7 +156,7 @@ def label_value(value: str) -> Sequence[str]:
 
 
 def port_name(name: str) -> Sequence[str]:
-    """Returns the errors of the name of a port."""
+    """The errors of a port's name."""
     wrong = [] if len(name) <= 15 else [too_long_text(15)]
     if not _PORT_NAME_RE.fullmatch(name):
         wrong.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, NewType
 
 Revision = NewType("Revision", int)
-"""A point in the history of a store. Revisions only grow; 0 stands for "before everything"."""
+"""A point in the history of a store. Revisions only grow; 0 is before every write."""
 
 
 class GroupResource(NamedTuple):
-    """A resource type without its version; the core group is the empty string."""
+    """A resource without its version; the core group is the empty string."""
 
     group: str
     resource: str
@@ -29,7 +29,7 @@ class GroupKind(NamedTuple):
 
 
 class GroupVersion(NamedTuple):
-    """What ``apiVersion`` says."""
+    """A group and a version, as in ``apiVersion``."""
 
     group: str
     version: str
@@ -39,13 +39,13 @@ class GroupVersion(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> GroupVersion:
-        """The group and version that ``apiVersion`` names; a text without a slash is the core group."""
+        """The group and version in ``apiVersion``; a text without a slash is a version of the core group."""
         group, _, version = text.rpartition("/")
         return cls(group, version)
 
 
 class GroupVersionKind(NamedTuple):
-    """The schema of an object, exactly."""
+    """A kind with its group and version."""
 
     group: str
     version: str
@@ -64,7 +64,7 @@ class GroupVersionKind(NamedTuple):
 
 
 class GroupVersionResource(NamedTuple):
-    """The path of a resource type, exactly."""
+    """A resource with its group and version."""
 
     group: str
     version: str
@@ -80,7 +80,7 @@ class GroupVersionResource(NamedTuple):
 
 
 class Key(NamedTuple):
-    """Key of a stored object. Cluster-scoped objects have the empty namespace.
+    """The key of a stored object. Cluster-scoped objects have the empty namespace.
 
     Lists answer in the order of the text ``namespace/name``, which puts namespace ``a-b`` before ``a``.
     """

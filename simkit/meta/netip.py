@@ -19,11 +19,11 @@ _GROUP_DIGITS: Final = 4
 
 
 class NotNetip(ValueError):
-    """A text that is no address, or no prefix; the message is Go's."""
+    """A text that is no address or no prefix; the message is Go's."""
 
 
 def parse_address(text: str) -> Address:
-    """The address that a text writes, with its zone if it names one.
+    """The address in a text, with its zone if it has one.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def parse_address(text: str) -> Address:
 
 
 def parse_prefix(text: str) -> tuple[Address, int]:
-    """The address and the length that a prefix writes.
+    """The address and the length of a prefix.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _prefix_fault(text: str, why: str) -> NotNetip:
 
 
 def _check_fields(whole: str, text: str) -> None:
-    """Refuse what is not four numbers with dots between them."""
+    """Raise the error of anything but four numbers separated by dots."""
     number, dots = "", 0
     for index, letter in enumerate(text):
         if letter in "0123456789":
@@ -103,7 +103,7 @@ def _check_fields(whole: str, text: str) -> None:
 
 
 def _check_groups(whole: str) -> None:
-    """Refuse what is not eight groups, or fewer around one ``::``."""
+    """Raise the error of anything but eight groups, or fewer around one ``::``."""
     text, percent, zone = whole.partition("%")
     if percent and not zone:
         raise _fault(whole, "zone must be a non-empty string")
@@ -143,7 +143,7 @@ def _group(whole: str, rest: str) -> str:
 
 
 def _check_embedded(whole: str, rest: str, groups: int, short: bool) -> None:
-    """Refuse an address with dots that does not fill the last two groups."""
+    """Raise the error of an IPv4 address that is not in the place of the last two groups."""
     if not short and groups != _GROUPS - 2:
         raise _fault(whole, "embedded IPv4 address must replace the final 2 fields of the address", rest)
     if groups + 2 > _GROUPS:

@@ -8,9 +8,9 @@ from typing import Any, Final
 from simkit.meta.names import GroupVersion
 
 Object = Mapping[str, Any]
-"""An API object, read-only by agreement: whoever wants another one makes it."""
+"""An API object, read-only by convention: to change one, make another."""
 Draft = dict[str, Any]
-"""An object that is still being made and belongs to one function alone."""
+"""An object under construction that only one function uses."""
 
 
 METADATA_FIELDS: Final = (
@@ -30,11 +30,11 @@ METADATA_FIELDS: Final = (
     "finalizers",
     "managedFields",
 )
-"""All that metadata can hold, in the order in which kube-apiserver writes it."""
+"""All fields of metadata, in the order of kube-apiserver's JSON."""
 
 
 def metadata(obj: Object) -> Mapping[str, Any]:
-    """The metadata of an object, empty where it has none."""
+    """The metadata of an object; empty if it has none."""
     return obj.get("metadata") or {}
 
 
@@ -59,12 +59,12 @@ def annotations_of(obj: Object) -> Mapping[str, str]:
 
 
 def group_version_of(obj: Object) -> GroupVersion:
-    """The group and version that the object names."""
+    """The group and version of the object."""
     return GroupVersion.parse(obj.get("apiVersion") or "")
 
 
 def at(obj: Any, *path: str | int) -> Any:
-    """The value under a path of keys and indexes, or None where the path ends early.
+    """The value at a path of keys and indexes; None if a part is missing.
 
     Examples
     --------
@@ -93,6 +93,6 @@ def copied(value: Any) -> Any:
 
 
 def with_metadata(obj: Object, **changes: Any) -> Draft:
-    """The object with some fields of its metadata set; a value of None takes the field away."""
+    """The object with some fields of its metadata set; None removes the field."""
     merged = {**metadata(obj), **changes}
     return {**obj, "metadata": {key: value for key, value in merged.items() if value is not None}}

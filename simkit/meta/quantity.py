@@ -20,7 +20,7 @@ SUFFIX_RULE: Final = "unable to parse quantity's suffix"
 _TEXT: Final = re.compile(r"([+-]?+)([0-9]*+)(?:\.([0-9]*+))?+([eEinumkKMGTP]*+[-+]?+[0-9]*+)")
 _EXPONENT: Final = re.compile(r"[eE]([-+]?\d+)", re.ASCII)
 _LONGEST_EXPONENT: Final = 19
-"""Digits that an exponent may have; more do not fit into 64 bits."""
+"""The most digits of an exponent; more do not fit into 64 bits."""
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX: Final[Mapping[int, str]] = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
@@ -33,7 +33,7 @@ _FARTHEST_SHIFT: Final = 300
 _FARTHEST: Final = 10**_FARTHEST_SHIFT
 _COUNTED_DIGITS: Final = 18
 _MOST_DIGITS: Final = 700
-"""Significant digits that are read of an amount."""
+"""The most significant digits of an amount that are parsed."""
 
 
 class QuantityError(ValueError):
@@ -42,7 +42,7 @@ class QuantityError(ValueError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Quantity:
-    """An amount in billionths (exact: finer amounts were rounded up) and the family of suffixes it was written in.
+    """An amount in billionths (finer amounts were rounded up) and its family of suffixes.
 
     Attributes
     ----------
@@ -59,8 +59,8 @@ class Quantity:
     unit: int | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        """How a server writes it: without a fraction and with the largest suffix that keeps the value, or as it was
-        written if that text needs few enough changes.
+        """The canonical text: without a fraction and with the largest suffix that keeps the value, or the original text
+        if it is canonical enough.
 
         Examples
         --------
@@ -75,7 +75,7 @@ class Quantity:
         return _with_decimal_suffix(self.nano, exponent_form=self.format == "DecimalExponent")
 
     def rounded_to_milli(self) -> Quantity:
-        """The amount rounded away from zero to thousandths, as amounts of resources are when they are read."""
+        """The amount rounded away from zero to thousandths, as resource amounts are when they are parsed."""
         if self.unit is not None and self.unit >= MILLI:
             return self
         unit = NANO // 1000
@@ -113,7 +113,7 @@ def _with_decimal_suffix(nano: int, *, exponent_form: bool) -> str:
 
 @cached_when_short(8192)
 def parse(text: str) -> Quantity:
-    """The quantity that a text means. Amounts finer than billionths are rounded up; a suffix alone means nothing, 0.
+    """The quantity in a text. Amounts finer than billionths are rounded up; a suffix alone means 0.
 
     Amounts with binary suffixes are capped at 64 bits, others where no machine would hold them.
 
@@ -139,7 +139,7 @@ def parse(text: str) -> Quantity:
 
 
 def _leading(text: str) -> tuple[int, int]:
-    """The number that some digits write, and how many of its last digits were left out and rounded up.
+    """The number in some digits, and how many of its last digits were cut and rounded up.
 
     Nothing that is kept depends on the digits left out: the largest amount is shorter, and amounts are rounded up.
     """
@@ -149,7 +149,7 @@ def _leading(text: str) -> tuple[int, int]:
 
 
 def _unit(digits: int, places: int, family: Format, factor: int, exponent: int) -> int | None:
-    """The power of ten in which 64 bits count an amount; None where kube-apiserver does not try."""
+    """The power of ten in which 64 bits hold an amount; None if kube-apiserver does not try."""
     if family == "BinarySI":
         room = 14 - digits - 3 * (factor.bit_length() - 1) // 10
         return 0 if room >= 0 and not places else None
@@ -158,7 +158,7 @@ def _unit(digits: int, places: int, family: Format, factor: int, exponent: int) 
 
 
 def _is_kept(shown: str, digits: int, family: Format, unit: int) -> bool:
-    """True if a server writes an amount that it counts in 64 bits as it was given."""
+    """True if a server keeps the text of an amount that fits into 64 bits."""
     if family == "BinarySI":
         return digits & 7 != 0
     return unit % 3 == 0 and not shown.endswith("000") and shown[0] != "0"
@@ -178,11 +178,11 @@ def _suffix(suffix: str) -> tuple[Format, int, int]:
 
 @cached_when_short(8192)
 def canonical(text: str) -> str:
-    """The form in which a server writes a quantity. Raises QuantityError."""
+    """The canonical form of a quantity. Raises QuantityError."""
     return str(parse(text.strip()))
 
 
 @cached_when_short(8192)
 def canonical_resource_amount(text: str) -> str:
-    """The canonical form of an amount in a list of resources, rounded up to thousandths. Raises QuantityError."""
+    """The canonical form of an amount in a resource list, rounded up to thousandths. Raises QuantityError."""
     return str(parse(text.strip()).rounded_to_milli())

@@ -19,7 +19,7 @@ def _table() -> Mapping[str, Mapping[str, Any]]:
 
 @cache
 def plugins_of(release: str) -> Sequence[str]:
-    """The names of all plugins of a release, in the order in which they are asked.
+    """The names of all plugins of a release, in their order of execution.
 
     Examples
     --------
@@ -36,13 +36,13 @@ def _has(row: Mapping[str, Any], at: int) -> bool:
 
 
 def on_by_default(release: str, gates: Mapping[str, bool]) -> Sequence[str]:
-    """The plugins that are on unless flags say otherwise, without those whose feature gate is off."""
+    """The plugins that are on by default, without those whose feature gate is off."""
     table = _table()
     ready = [name for name in plugins_of(release) if table[name]["on"]]
     return [name for name in ready if "gate" not in table[name] or is_enabled(table[name]["gate"], release, gates)]
 
 
 def span(name: str) -> tuple[str, str]:
-    """The first and the last release that has a plugin; empty where there is none before or after."""
+    """The first and the last release with a plugin; empty if there is none before or after."""
     row = _table().get(name, {})
     return row.get("since", ""), row.get("last", "")

@@ -11,7 +11,7 @@ from simkit.schema.releases import minor_of, release_name
 
 
 def behaviour_of(release: str, gates: Mapping[str, bool]) -> ServedBehaviour:
-    """The behaviour of a server; the same one every time for the same release and gates."""
+    """The behaviour of a server; the same object for the same release and gates."""
     return _shared(release, frozenset(gates.items()))
 
 

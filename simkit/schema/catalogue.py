@@ -21,7 +21,7 @@ from simkit.schema.versions import version_rank
 __all__ = ["Catalogue", "Group", "Resource", "SchemaProvider", "SubresourceInfo"]
 
 SchemaProvider = Callable[[GroupVersionKind], Schema]
-"""Gives the schema of a kind that the definitions of the release do not know."""
+"""A function that gives the schema of a kind outside the release's definitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Group:
 
 
 class Catalogue:
-    """The resources that a server offers. Never changes: ``with_resources`` and ``without`` give another one.
+    """The resources that a server offers. Immutable: ``with_resources`` and ``without`` return another one.
 
     Examples
     --------
@@ -65,13 +65,13 @@ class Catalogue:
 
     @classmethod
     def for_release(cls, release: str, *, everything: bool = False) -> Catalogue:
-        """The catalogue of a release as it is by default, or with all that is off by default. Made once."""
+        """The catalogue of a release with its defaults, or with everything that is off by default. Made once."""
         return _for_release(release, everything)
 
     # Finding
 
     def find(self, group: str, version: str, resource: str) -> Resource | None:
-        """The resource behind a path, or None. O(1)."""
+        """The resource at a path, or None. O(1)."""
         return self._resources.get(GroupVersionResource(group, version, resource))
 
     def resources(self, group: str | None = None, version: str | None = None) -> Sequence[Resource]:
@@ -84,7 +84,7 @@ class Catalogue:
         return self._by_version.get(GroupVersion(group, version), ())
 
     def groups(self) -> Sequence[Group]:
-        """Groups in the order in which the server lists them, the core group (an empty name) first."""
+        """The groups in the server's order, the core group (an empty name) first."""
         return tuple(self._groups.values())
 
     def group(self, name: str) -> Group | None:
@@ -95,11 +95,11 @@ class Catalogue:
         return self._preferred.get(resource)
 
     def kind(self, gvk: GroupVersionKind) -> Resource | None:
-        """The resource whose objects have this kind, or None (also for kinds of subresources alone)."""
+        """The resource whose objects have this kind, or None (also for kinds of subresources only)."""
         return self._kinds.get(gvk)
 
     def resource_of(self, obj: Any) -> Resource:
-        """The resource of an object in the version that it names. Raises SimkitError for what is of no served kind."""
+        """The resource of an object in its own version. Raises SimkitError for an object of no served kind."""
         if not isinstance(obj, Mapping):
             raise SimkitError(f"an object is a mapping with apiVersion and kind, not of type {type(obj).__name__}")
         found = self.kind(GroupVersionKind(*group_version_of(obj), obj.get("kind") or ""))
@@ -109,7 +109,7 @@ class Catalogue:
         return found
 
     def stored(self) -> Sequence[Resource]:
-        """One resource for every place where objects are stored, in the version that is stored if it is served."""
+        """One resource for every storage location, in the stored version if it is served."""
         return self._stored
 
     def lookup(self, word: str) -> Resource:
@@ -136,7 +136,7 @@ class Catalogue:
         return definitions(self.release)
 
     def schema(self, gvk: GroupVersionKind) -> Schema:
-        """The schema of a kind, custom or built-in. SimkitError where there is none."""
+        """The schema of a kind, custom or built-in. Raises SimkitError if there is none."""
         provider = self._providers.get(gvk)
         if provider is not None:
             return provider(gvk)
@@ -154,13 +154,13 @@ class Catalogue:
             raise SimkitError(f"there is no type {name!r} at release {self.release}") from None
 
     def provider(self, gvk: GroupVersionKind) -> SchemaProvider | None:
-        """Returns the provider of a custom kind's schema, None for built-in kinds."""
+        """The provider of a custom kind's schema; None for built-in kinds."""
         return self._providers.get(gvk)
 
     # Other catalogues
 
     def with_resources(self, resources: Iterable[Resource], schemas: SchemaProvider | None = None) -> Catalogue:
-        """A catalogue with some resources more (or instead: the same group, version and plural are replaced).
+        """A catalogue with further resources, which replace those of the same group, version and plural.
 
         ``schemas`` gives the schemas of their kinds; leave it out for kinds that the release has definitions of.
         """
@@ -171,7 +171,7 @@ class Catalogue:
         return self._with({**self._resources, **added}, providers)
 
     def without(self, predicate: Callable[[Resource], bool]) -> Catalogue:
-        """A catalogue without the resources for which the predicate holds."""
+        """A catalogue without the resources that a predicate selects."""
         kept = {gvr: resource for gvr, resource in self._resources.items() if not predicate(resource)}
         kinds = {resource.gvk for resource in kept.values()}
         return self._with(kept, {gvk: provider for gvk, provider in self._providers.items() if gvk in kinds})
@@ -194,7 +194,7 @@ class Catalogue:
 
     @cached_property
     def _groups(self) -> Mapping[str, Group]:
-        """Groups of the release in its own order, then the others by name, their versions by rank."""
+        """The groups of the release in its own order, then the others by name, their versions by rank."""
         served: dict[str, set[str]] = {}
         for group, version in self._by_version:
             served.setdefault(group, set()).add(version)
@@ -228,7 +228,7 @@ class Catalogue:
 
     @cached_property
     def _words(self) -> Mapping[str, Resource]:
-        """Every name of every resource. Plurals of all groups come before singulars, kinds and short names."""
+        """Every name of every resource. Plurals of all groups precede singulars, kinds and short names."""
         ordered = self.resources()
         plain: dict[str, Resource] = {}
         for names in (_plurals, _other_names):

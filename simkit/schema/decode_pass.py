@@ -11,27 +11,27 @@ from typing import Any, Final, NamedTuple
 from simkit.meta.fielderror import quoted
 
 MOST_PROBLEMS: Final = 100
-"""As many unknown or repeated fields are told of one object, no more."""
+"""The most unknown or duplicate fields that are reported for one object."""
 
 
 class DecodeError(ValueError):
-    """A value that does not fit its type; the message is kube-apiserver's, without what it puts in front."""
+    """A value that does not fit its type; the message is kube-apiserver's, without its prefix."""
 
 
 class MapKey(str):
-    """A step of a path that is a free key, not a field: errors of types leave it out."""
+    """A step of a path that is a map's key and not a field: type errors leave it out."""
 
     __slots__ = ()
 
 
 class GoField(NamedTuple):
-    """A field: the type that has it, its name, and the type of its value, as Go names them."""
+    """A field in Go's terms: its struct, its name, and the type of its value."""
 
     struct: str
     field: str
     type: str
     kind: str = "struct"
-    """What sort of type that is: see ``go_types.type_kind``."""
+    """The Go kind of that type: see ``go_types.type_kind``."""
 
 
 class DecodePass:
@@ -58,28 +58,28 @@ class DecodePass:
         self._problem(f"duplicate field {quoted(self._at(name))}")
 
     def mistyped(self, place: GoField, item: Any) -> None:
-        """A value of another type than the field's."""
+        """Record a value of another type than the field's."""
         if self.error is None:
             self.error = self.mismatch(place, item)
 
     def no_integer(self, place: GoField, item: Any, limit: int) -> Any:
-        """Records the error of a value that does not fit an integer field."""
+        """Record a value that does not fit an integer field."""
         self.mistyped(place, item)
         return item
 
     def unreadable(self, message: str) -> None:
-        """A text that was found wrong by the decoder itself (base64)."""
+        """Record a text that the decoder itself cannot read (base64)."""
         if self.error is None:
             self.error = message
 
     def mismatch(self, place: GoField, item: Any, type: str = "") -> str:
-        """The sentence for a value of a wrong type."""
+        """The message for a value of a wrong type."""
         wanted = type or place.type
         where = self.within or self.named(place)
         return f"json: cannot unmarshal {json_kind(item, wanted)} into Go struct field {where} of type {wanted}"
 
     def named(self, place: GoField) -> str:
-        """A field as errors name it: the type that has it, and its path."""
+        """A field as errors name it: its struct and its path."""
         fields = [step for step in self.path if step.__class__ is str]
         if not fields or fields[-1] != place.field or not self._inside(place.field):
             fields.append(place.field)
@@ -101,7 +101,7 @@ class DecodePass:
 
 
 def json_kind(item: Any, wanted: str) -> str:
-    """Returns the type name of a JSON value; a number that a numeric type refuses is quoted."""
+    """The type name of a JSON value; a number that a numeric type refuses is quoted."""
     if isinstance(item, bool):
         return "bool"
     if isinstance(item, int | float):

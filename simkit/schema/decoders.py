@@ -1,4 +1,4 @@
-"""Decoders made from schema nodes: types checked, unknown fields dropped, zero values as Go writes them.
+"""Decoders made from schema nodes: they check types, drop unknown fields, and add zero values as Go does.
 
 A decoder takes a value that is not null and gives back what kube-apiserver would write for it. What it does with
 null, and with a value that is zero, depends on the field that holds it: see ``_field``. Functions are made when a field
@@ -23,11 +23,11 @@ Row = Mapping[str, Any]
 Zero = Callable[[], Any]
 
 MISSING: Final = object()
-"""Marker that a field decoder returns for a field that is left out."""
+"""The result of a field decoder for a field that is left out."""
 
 
 class Struct:
-    """Reads JSON objects of one type with named fields."""
+    """The decoder of JSON objects of one struct type."""
 
     __slots__ = ("_node", "_plans", "_written", "name")
 
@@ -68,7 +68,7 @@ class Struct:
         return plan
 
     def _find_written(self) -> tuple[tuple[str, Zero], ...]:
-        """Fields that are written even when nothing was given."""
+        """The fields that are written even if they are absent."""
         fields = self._node.row.get("fields", {}).items()
         found = tuple(
             (name, _absent(row, self._node)) for name, row in fields if "go" in row and row["go"] != "pointer"
@@ -77,7 +77,8 @@ class Struct:
         return found
 
     def _repeated(self, value: Repeated, reading: DecodePass) -> dict[str, Any]:
-        """The same for an object with repeated keys: later values are merged into earlier ones, as structs are."""
+        """The decoded object with duplicate keys: later values are merged into earlier ones, as Go does with
+        structs."""
         merged: dict[str, Any] = {}
         seen: set[str] = set()
         for name, item in value.pairs:
@@ -102,7 +103,7 @@ def _place(struct: str, field: str, row: Row) -> GoField:
 
 @cache
 def struct(node: Schema) -> Struct:
-    """The decoder of a definition's objects; one for each node."""
+    """The decoder of a definition's objects; one per node."""
     return Struct(node)
 
 
@@ -122,7 +123,7 @@ def _field(row: Row, place: GoField, home: Schema) -> Decoder:
 
 
 def _text(place: GoField, empty: Any) -> Decoder:
-    """The most frequent field, in one call: a string, with what stands for an empty one."""
+    """The decoder of a string field, with its value for an empty one; the most frequent field, in one call."""
 
     def field(item: Any, reading: DecodePass) -> Any:
         if item.__class__ is str:
@@ -156,7 +157,7 @@ def _always(read: Decoder, zero: Zero) -> Decoder:
 
 
 def _kept_or_null(read: Decoder) -> Decoder:
-    """An empty list is kept: its writer owns it. It does not come back from the store, where kinds make it null."""
+    """The decoder that keeps an empty list: its writer owns it. Kinds make it null in the store."""
 
     def field(item: Any, reading: DecodePass) -> Any:
         return None if item is None else read(item, reading)
@@ -165,7 +166,7 @@ def _kept_or_null(read: Decoder) -> Decoder:
 
 
 def _absent(row: Row, home: Schema) -> Zero:
-    """Returns the value written for an absent field."""
+    """The value written for an absent field."""
     return _zero(row, home) if row["go"] == "always" else _null
 
 
@@ -177,7 +178,7 @@ _ZEROS: Final[Mapping[str, Any]] = {"string": "", "integer": 0, "number": 0, "bo
 
 
 def _zero(row: Row, home: Schema) -> Zero:
-    """Makes the written form of a type's zero value."""
+    """A function that makes the zero value of a type."""
     if "ref" in row:
         node = home.definition(row["ref"])
         if "fields" in node.row or not (node.format or node.row.get("preserveUnknown")):
@@ -215,7 +216,7 @@ _SIMPLE: Final = {
 
 
 def _special(node: Schema, place: GoField) -> Decoder | None:
-    """The reader of a definition that is not an object with fields; None for those that are."""
+    """The decoder of a definition that is not an object with fields; None for those that are."""
     if node.format in TEXT_FORMATS:
         return TEXT_FORMATS[node.format](place)
     holder = _SCHEMA_HOLDERS.get(node.format)
@@ -313,7 +314,7 @@ def _map(values: Row, place: GoField, home: Schema) -> Decoder:
 
 
 def _entry(values: Row, place: GoField, home: Schema) -> Decoder:
-    """The decoder of a map's values. Amounts of resources are rounded to thousandths, wherever they stand."""
+    """The decoder of a map's values. Resource amounts are rounded to thousandths."""
     if "ref" not in values:
         return _value(values, place, home)
     node = home.definition(values["ref"])
@@ -338,7 +339,7 @@ def _entry(values: Row, place: GoField, home: Schema) -> Decoder:
 
 
 def _inside(node: Schema, place: GoField) -> Callable[[Any, DecodePass], dict[str, Any]]:
-    """Reads a schema inside such a type."""
+    """The decoder of a schema inside such a type."""
     inner = struct(node.definition(node.name.partition("PropsOr")[0] + "Props"))
 
     def read(item: Any, reading: DecodePass) -> dict[str, Any]:
@@ -351,7 +352,7 @@ def _inside(node: Schema, place: GoField) -> Callable[[Any, DecodePass], dict[st
 
 
 def _each(items: list[Any], kind: type, wanted: str, place: GoField, reading: DecodePass) -> Iterator[Any]:
-    """The values of a list that are of a type; the first one that is of another is told."""
+    """The values of a list that have the type; the first one of another type is reported."""
     for item in items:
         if isinstance(item, kind):
             yield item

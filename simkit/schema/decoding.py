@@ -24,7 +24,7 @@ class Decoded(NamedTuple):
 
 
 def decode(value: Any, schema: Schema, *, under: Iterable[str] = (), converted: bool = False) -> Decoded:
-    """Read a value as an object of a built-in type, or of a custom kind (a schema without a name: see ``pruning``).
+    """The decoded object of a built-in type, or of a custom kind (a schema without a name: see ``pruning``).
 
     Unknown fields are dropped and told of. Zero values are written or left out as kube-apiserver does it: an empty
     list of a RoleBinding's subjects is left out, rules that a Role lacks are null, a container has ``resources: {}``.
@@ -65,5 +65,5 @@ def decode(value: Any, schema: Schema, *, under: Iterable[str] = (), converted: 
 
 
 def normalise(value: Any, schema: Schema) -> Draft:
-    """The object as kube-apiserver would write it; unknown fields are dropped without a word. Raises DecodeError."""
+    """The object as kube-apiserver would write it; unknown fields are dropped silently. Raises DecodeError."""
     return decode(value, schema).object

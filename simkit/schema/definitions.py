@@ -12,7 +12,7 @@ from simkit.schema.structural import Schema
 
 
 class Definitions:
-    """All definitions of one release. The table is read at the first question, a node made at its first use."""
+    """All definitions of one release. The table is read on demand, and nodes are made on first use."""
 
     def __init__(self, release: str) -> None:
         self.release = release
@@ -24,24 +24,24 @@ class Definitions:
 
     @property
     def rows(self) -> Mapping[str, Mapping[str, Any]]:
-        """The table rows by definition name; they must not be changed."""
+        """The table's rows by definition name; do not change them."""
         return self._table["definitions"]
 
     def node(self, name: str) -> Schema:
-        """The schema node of a definition; the same one every time. KeyError for an unknown name."""
+        """The schema node of a definition; always the same object. Raises KeyError for an unknown name."""
         node = self._nodes.get(name)
         if node is None:
             node = self._nodes.setdefault(name, Schema(self.rows[name], self.node, name))
         return node
 
     def name_of(self, gvk: GroupVersionKind) -> str | None:
-        """The name of a kind's definition, None for a kind without one. DeleteOptions are of every group version."""
+        """The name of a kind's definition; None if it has none. DeleteOptions belong to every group version."""
         kinds = self._table["kinds"]
         name: str | None = kinds.get(f"{gvk.api_version}/{gvk.kind}") or kinds.get(f"*/{gvk.kind}")
         return name
 
     def kinds_of(self, name: str) -> Iterator[GroupVersionKind]:
-        """The kinds that a definition describes; those of every group version have the group ``*``."""
+        """The kinds of a definition; those of every group version have the group ``*``."""
         yield from self._kinds.get(name, ())
 
     @cached_property
@@ -56,5 +56,5 @@ class Definitions:
 
 @cache
 def definitions(release: str) -> Definitions:
-    """The definitions of a release, shared by everything that asks."""
+    """The definitions of a release, shared by all callers."""
     return Definitions(release)

@@ -1,4 +1,4 @@
-"""Fields that a server drops: those of disabled features, and those of later releases.
+"""Fields that a server drops: those of disabled features and of later releases.
 
 Which field belongs to which feature gate is a table; what a release does not know yet is told by its schemas. Both are
 made into one tree for each kind, with nothing in it but the ways to such fields: kinds that have none cost nothing.
@@ -20,28 +20,28 @@ from simkit.schema.releases import BASE, minor_of
 from simkit.schema.structural import Schema
 
 _EACH: Final = "*"
-"""Stands for every key of a map."""
+"""The step of a path for every key of a map."""
 _UNTOUCHED: Final = frozenset({"StatefulSetSpec.volumeClaimTemplates"})
-"""Parts that kube-apiserver stores as they come."""
+"""Parts that kube-apiserver stores unchanged."""
 _PLANS: Final = frozenset({"JobTemplateSpec.spec"})
-"""Parts of which kube-apiserver looks at the templates of pods only: their own fields are told off when it is their
-turn to be made."""
+"""Parts of which kube-apiserver checks only the pod templates: their own fields are dropped when the object is
+created from them."""
 
 
 @dataclass(frozen=True, slots=True)
 class DisabledField:
-    """One field that is taken away: by its type and name, such as ``PodSpec.hostUsers``."""
+    """One field to drop, by its type and name, such as ``PodSpec.hostUsers``."""
 
     name: str
     instead: Any = None
-    """What is written in its place; None: nothing is."""
+    """The value in place of a dropped field; None: no value."""
     unknown: bool = False
-    """True if the release does not know the field: nobody can have written it, and nobody is shown it."""
+    """True if the release does not know the field: no client can have written it, and none sees it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """The ways to withheld fields from a value: fields to take away, and fields to look into."""
+    """The disabled fields below a value: fields to drop, and fields to descend into."""
 
     leaves: Mapping[str, DisabledField] = field(default_factory=dict)
     below: Mapping[str, Node] = field(default_factory=dict)
@@ -49,13 +49,13 @@ class Node:
 
 @cache
 def gated_fields() -> Mapping[str, Mapping[str, Any]]:
-    """By type and field: the gates of which one must be on (``gates``), and what is written otherwise (``instead``)."""
+    """The gates of each field, by type and field: ``gates`` (one must be on) and ``instead`` (the value otherwise)."""
     table: Mapping[str, Mapping[str, Any]] = datasets.load("api/releases/gated-fields.json")
     return table
 
 
 class FieldGates:
-    """The disabled fields of a release under some values of its gates; the tree of a kind is made once.
+    """The disabled fields of a release under a set of gates; the tree of a kind is made once.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class FieldGates:
     def __init__(self, release: str, values: Mapping[str, bool]) -> None:
         self.release = release
         self.usual = release == BASE and values == parse_feature_gates({}).values
-        """Whether nothing that is withheld can be there by default, since the defaults are those of 1.30."""
+        """True if no field can be disabled, since release and gates are the defaults of 1.30."""
         self._off = {
             name: DisabledField(name, row.get("instead"))
             for name, row in gated_fields().items()
@@ -82,18 +82,18 @@ class FieldGates:
 
     @staticmethod
     def shared(release: str, values: Mapping[str, bool]) -> FieldGates:
-        """The disabled fields for these values, the same object every time: forks do not make their trees again."""
+        """The disabled fields for these values; always the same object, so that forks share their trees."""
         return _shared(release, frozenset(values.items()))
 
     def of(self, schema: Schema) -> DisabledFields:
-        """Returns the disabled fields of a kind; for releases before 1.30 by the schema of 1.30."""
+        """The disabled fields of a kind; for releases before 1.30 by the schema of 1.30."""
         if self._here is not None and schema.name in definitions(BASE).rows:
             schema = definitions(BASE).node(schema.name)
         with self._lock:  # a type counts as known from its first look on, for types within themselves
             return DisabledFields(self._node(schema))
 
     def _node(self, schema: Schema) -> Node | None:
-        """The tree below a schema, None where nothing is withheld. Types within themselves are not looked into."""
+        """The tree below a schema; None if no field is disabled. Recursive types are not followed."""
         if schema.items is not None:
             return self._node(schema.items)
         if schema.values is not None:
@@ -125,24 +125,24 @@ def _shared(release: str, values: frozenset[tuple[str, bool]]) -> FieldGates:
 
 
 def _plan(node: Node) -> Node:
-    """What is withheld from a part whose own fields are stored whether their features are on or off."""
+    """The disabled fields of a part whose own fields are stored with every setting of the gates."""
     return Node({name: leaf for name, leaf in node.leaves.items() if leaf.unknown}, node.below)
 
 
 def _knows(here: Definitions | None, schema: Schema, name: str) -> bool:
-    """True if the release has the field; where it has not even the type, nothing is known against the field."""
+    """True if the release has the field; if it has not even the type, the field counts as known."""
     row = here.rows.get(schema.name) if here is not None else None
     return row is None or name in row.get("fields", {name: None})
 
 
 @dataclass(frozen=True, slots=True)
 class DisabledFields:
-    """The fields that are withheld from objects of one kind."""
+    """The disabled fields of one kind."""
 
     tree: Node | None
 
     def withhold(self, draft: MutableMapping[str, Any], old: Object | None) -> None:
-        """Take fields of features that are off out of a draft, unless the stored object makes use of the feature."""
+        """Drop fields of disabled features from a draft, unless the stored object uses the feature."""
         if self.tree is None:
             return
         kept = frozenset(_in_use(old, self.tree)) if old is not None else frozenset[str]()
@@ -153,7 +153,7 @@ class DisabledFields:
             draft.update(made)
 
     def without(self, obj: Object) -> Object:
-        """The object without any of them, the very same where it has none."""
+        """The object without the disabled fields; the same object if it has none."""
         return _pruned(obj, self.tree, _never) if self.tree is not None else obj
 
 
@@ -162,7 +162,7 @@ def _never(leaf: DisabledField) -> bool:
 
 
 def _pruned(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> Any:
-    """The value without the fields; shares with it what did not change."""
+    """The value without the fields; unchanged parts are shared."""
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         made = [_pruned(item, node, kept) for item in value]
         return value if all(new is old for new, old in zip(made, value, strict=True)) else made
@@ -195,7 +195,7 @@ def _ways(value: Mapping[str, Any], node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _in_use(value: Any, node: Node) -> Iterator[str]:
-    """The names of withheld fields that a stored object has."""
+    """The names of disabled fields in a stored object."""
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         for item in value:
             yield from _in_use(item, node)

@@ -20,7 +20,7 @@ AGGREGATED_GROUP: Final = api_group("apidiscovery")
 
 
 def api_versions(catalogue: Catalogue, server_address: str = "") -> Document:
-    """The versions of the core group: what ``/api`` answers."""
+    """The versions of the core group: the document at ``/api``."""
     core = catalogue.group("")
     return {
         "kind": "APIVersions",
@@ -30,13 +30,13 @@ def api_versions(catalogue: Catalogue, server_address: str = "") -> Document:
 
 
 def group_list(catalogue: Catalogue) -> Document:
-    """All named groups: what ``/apis`` answers."""
+    """All named groups: the document at ``/apis``."""
     groups = [_group(each) for each in catalogue.groups() if each.name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 def group(catalogue: Catalogue, name: str) -> Document:
-    """One group: what ``/apis/<group>`` answers. KeyError where the group has no resource."""
+    """One group: the document at ``/apis/<group>``. Raises KeyError if the group has no resource."""
     found = catalogue.group(name)
     if found is None:
         raise KeyError(name)
@@ -49,7 +49,7 @@ def _group(found: Group) -> Document:
 
 
 def resource_list(catalogue: Catalogue, name: str, version: str) -> Document:
-    """The resources of one group version, subresources behind their resource: what its path answers."""
+    """The resources of one group version: the document at its path, subresources after their resource."""
     resources = catalogue.resources(name, version)
     entries = [entry for resource in resources for entry in _entries(resource, catalogue.release)]
     if not any(resource.custom for resource in resources):
@@ -88,7 +88,7 @@ def _subresource_entry(name: str, info: SubresourceInfo) -> Document:
 
 @lru_cache(maxsize=4096)
 def storage_version_hash(stored: GroupVersionKind) -> str:
-    """A short mark of the stored form, the same for all versions of a resource.
+    """The storage version hash of a resource, equal for all its versions.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def storage_version_hash(stored: GroupVersionKind) -> str:
 
 
 def aggregated(catalogue: Catalogue, version: str, *, core: bool) -> Document:
-    """All groups with all their resources in one document, of the version ``v2`` or ``v2beta1``.
+    """All groups with all their resources in one document of version ``v2`` or ``v2beta1``.
 
     ``core`` chooses between the two roots: the core group alone, or the named groups.
     """

@@ -18,7 +18,7 @@ _ALL: Final[Mapping[str, Stage]] = {"AllAlpha": "ALPHA", "AllBeta": "BETA"}
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One gate at one release. A locked one cannot be set to anything but its default."""
+    """One gate in one release. A locked one can only have its default value."""
 
     name: str
     stage: Stage
@@ -48,13 +48,13 @@ def _lives() -> Mapping[str, Sequence[Sequence[Any]]]:
 
 @cache
 def history_of(name: str) -> tuple[Change, ...]:
-    """Returns the states of a gate with the release each began at, oldest first; empty for an unknown gate."""
+    """The states of a gate with their first releases, oldest first; empty for an unknown gate."""
     rows = _lives().get(name, ())
     return tuple(Change(release, Gate(name, *state) if state else None) for release, *state in rows)
 
 
 def names() -> Sequence[str]:
-    """Every gate that any release of 1.16 to 1.37 knows."""
+    """Every gate of releases 1.16 to 1.37."""
     return tuple(_lives())
 
 
@@ -80,7 +80,7 @@ def _state(name: str, at: int) -> Gate | None:
 
 
 def always_on(name: str, release: str) -> bool:
-    """True if a gate that a release does not know any more guards something that has become part of the server."""
+    """True if a gate that a release no longer knows guards a feature that is always on."""
     at = minor_of(release)
     past = [change.gate for change in history_of(name) if minor_of(change.release) <= at]
     before = [gate for gate in past if gate is not None]
@@ -88,7 +88,7 @@ def always_on(name: str, release: str) -> bool:
 
 
 def is_enabled(name: str, release: str, values: Mapping[str, bool]) -> bool:
-    """True if a server of a release has a feature, under the values of the gates that it knows."""
+    """True if a server of a release has a feature under given gates."""
     return values[name] if name in values else always_on(name, release)
 
 
@@ -118,7 +118,7 @@ def parse_feature_gates(settings: Mapping[str, bool], release: str = BASE) -> Ga
 
 
 def settable(name: str, value: bool, release: str) -> bool:
-    """True if a release knows a gate and lets it have a value."""
+    """True if a release knows a gate and allows setting it."""
     gate = known(release).get(name)
     return gate is not None and (not gate.locked or gate.default == value)
 

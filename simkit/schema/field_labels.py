@@ -18,14 +18,14 @@ _IN_EVERY_OBJECT = ("metadata.name", "metadata.namespace")
 
 @dataclass(frozen=True, slots=True)
 class FieldLabels:
-    """The field labels of one resource: those that it takes, other spellings of them, and how it refuses the rest."""
+    """The field labels of one resource: those that it accepts, their other spellings, and its error for others."""
 
     labels: frozenset[str]
     error: str
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     def checked(self, selector: FieldSelector, kind: str) -> FieldSelector:
-        """The selector in the labels of the stored version. Raises BadFieldSelector for a label that is not taken."""
+        """The selector in the labels of the stored version. Raises BadFieldSelector for an unknown label."""
         return FieldSelector(tuple(self._checked(term, kind) for term in selector.terms))
 
     def _checked(self, term: Term, kind: str) -> Term:
@@ -36,17 +36,17 @@ class FieldLabels:
         return Term(self.aliases.get(term.field, term.field), term.value, term.equal)
 
     def with_labels(self, names: Collection[str]) -> FieldLabels:
-        """The labels with more of them."""
+        """The labels with further ones."""
         return replace(self, labels=self.labels | set(names)) if names else self
 
     def values(self, obj: Object) -> dict[str, str]:
-        """The values of the labels that are simply paths into the object."""
+        """The values of the labels that are simple paths in the object."""
         paths = (self.aliases.get(name, name) for name in self.labels)
         return {path: field_text(at(obj, *path.split("."))) for path in paths if path not in _IN_EVERY_OBJECT}
 
 
 def field_text(value: Any) -> str:
-    """A value as field selectors see it; empty where there is none, or a structure."""
+    """A value for field selectors; empty if it is absent or a structure."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None or isinstance(value, dict | list) else str(value)

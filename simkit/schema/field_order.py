@@ -1,4 +1,4 @@
-"""Objects of built-in kinds in the order in which Go's encoder writes them: fields as declared, keys of maps sorted.
+"""Objects of built-in kinds in the order of Go's encoder: fields as declared, keys of maps sorted.
 
 References
 ----------
@@ -15,7 +15,7 @@ from simkit.meta import datasets
 from simkit.schema.structural import Schema
 
 Ordering = Callable[[Any], Any]
-"""From a value to the same value in order; the given one is left as it is."""
+"""A function from a value to the same value in order; the argument does not change."""
 
 _LAST: Final = 1 << 20
 
@@ -27,14 +27,14 @@ def _declared() -> Mapping[str, Mapping[str, list[str]]]:
 
 
 class _Ranks(dict[str, int]):
-    """The position of each field; what is not known comes last."""
+    """The position of each field; unknown ones come last."""
 
     def __missing__(self, name: str) -> int:
         return _LAST
 
 
 class Fields:
-    """Puts the fields of one type in order, and what they hold."""
+    """The ordering of the fields of one type and their values."""
 
     __slots__ = ("_inner", "_node", "_rank")
 
@@ -60,7 +60,7 @@ class Fields:
 
 
 def ordering(node: Schema) -> Ordering | None:
-    """What puts values of a schema node in order; None where there is nothing to put in order.
+    """The ordering of values of a schema node; None if there is nothing to order.
 
     What a field of any type holds stays as it was written.
 

@@ -1,4 +1,4 @@
-"""Decoding of an object that was never text: the result of a strategic merge.
+"""Decoding of an object that does not come from text: the result of a strategic merge.
 
 kube-apiserver does not write such an object as JSON to read it again, but converts it value by value. That takes
 numbers without a fraction for integers, lets integers that are too large overflow, stops at the first value of a wrong
@@ -34,12 +34,13 @@ class ConversionPass(DecodePass):
         raise DecodeError(f"error decoding from json: {message}")
 
     def mismatch(self, place: GoField, item: Any, type: str = "") -> str:
-        """Types with a form of their own (moments, ports) are decoded after all, each by itself."""
+        """The error of a value of a wrong type; types with a form of their own (times, ports) are decoded by
+        themselves."""
         return f"json: cannot unmarshal {json_kind(item, type)} into Go value of type {type}"
 
 
 def _refusal(place: GoField, item: Any) -> str:
-    """The converter's sentence for a value of a wrong type."""
+    """The converter's message for a value of a wrong type."""
     given = _KINDS.get(item.__class__, "map")
     match place.kind:
         case "struct":

@@ -1,4 +1,4 @@
-"""Go names of types, which decoding errors contain."""
+"""Go names of types in decoding errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def struct_name(definition: str) -> str:
 
 
 def type_name(row: Mapping[str, Any]) -> str:
-    """The type of a schema row: ``int32``, ``[]v1.Container``, ``map[string]string``.
+    """The Go type of a schema row: ``int32``, ``[]v1.Container``, ``map[string]string``.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def type_name(row: Mapping[str, Any]) -> str:
 
 
 def type_kind(row: Mapping[str, Any]) -> str:
-    """Returns the Go kind of a schema row's type: ``struct``, ``slice``, ``map``, ``string``, ``int32``.
+    """The Go kind of a schema row's type: ``struct``, ``slice``, ``map``, ``string``, ``int32``.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _map_name(values: Mapping[str, Any]) -> str:
 
 
 def internal_package(group: str) -> str:
-    """The package that holds a group's types inside kube-apiserver.
+    """The package of a group's internal types in kube-apiserver.
 
     Examples
     --------

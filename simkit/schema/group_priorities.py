@@ -11,7 +11,7 @@ from simkit.meta.names import GroupVersion
 from simkit.schema.versions import version_rank
 
 CUSTOM: Final = (1000, 100)
-"""Of groups that custom resources make."""
+"""The priority of custom resources' groups."""
 
 
 class Priority(NamedTuple):
@@ -29,7 +29,7 @@ def _table() -> Mapping[str, Any]:
 
 @cache
 def priority(group_version: GroupVersion) -> Priority:
-    """The priorities under which a server registers a group version that it serves itself.
+    """The priorities of a group version that the server itself serves.
 
     Examples
     --------

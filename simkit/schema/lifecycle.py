@@ -14,13 +14,13 @@ from simkit.schema.resources import Resource, from_row
 from simkit.schema.versions import version_rank
 
 Default = Literal["on", "alpha", "newBeta", "since1.16"]
-"""Why a default server serves a resource or not: ``since1.16`` could be switched on until it was deleted."""
+"""The default state of a resource: ``since1.16`` could be switched on until it was deleted."""
 _WARNED_SINCE: Final = 19
 
 
 @dataclass(frozen=True, slots=True)
 class Lifecycle:
-    """The lifecycle of one kind in one version. Empty texts stand for what has not happened or is not known."""
+    """The lifecycle of one kind in one version. Empty texts mean not happened or not known."""
 
     api_version: str
     kind: str
@@ -29,15 +29,15 @@ class Lifecycle:
     removed: str = ""
     """The first release that does not serve it by default."""
     deleted: str = ""
-    """The first release in which it cannot be switched on either, where that is another one."""
+    """The first release in which it cannot be switched on either, if that is another one."""
     replacement: str = ""
-    """Version and kind that are told to be used instead, such as ``apps/v1 Deployment``."""
+    """Version and kind of the recommended replacement, such as ``apps/v1 Deployment``."""
     formerly: Sequence[tuple[str, str]] = ()
-    """What was told instead of that before: the last release that did, and version and kind."""
+    """The earlier recommendation: its last release, and version and kind."""
     announced: str = ""
-    """The release of removal that was announced, where it went in another one."""
+    """The announced release of removal, if it was removed in another one."""
     planned: str = ""
-    """The release that is to remove it, for what the newest release still serves."""
+    """The release that will remove it, for kinds that the newest release serves."""
 
     @property
     def gvk(self) -> GroupVersionKind:
@@ -45,12 +45,12 @@ class Lifecycle:
 
     @property
     def end(self) -> str:
-        """The release that removed it or is to remove it; empty where no end is known."""
+        """The release that removed it or will; empty if none is known."""
         return self.removed or self.planned
 
     @property
     def instead(self) -> str:
-        """Version and kind to use instead: what was told, else the kind in the most stable version that outlives it."""
+        """The replacement: the recommended one, else the kind in the most stable version that outlives it."""
         if self.replacement or not self.end:
             return self.replacement
         group = self.gvk.group
@@ -64,7 +64,7 @@ class Lifecycle:
         return f"{best.api_version} {best.kind}" if best is not None else ""
 
     def told(self, release: str) -> str:
-        """Version and kind that a server of the release tells to be used instead.
+        """The replacement that a server of the release recommends in its warning.
 
         Examples
         --------
@@ -76,12 +76,12 @@ class Lifecycle:
         return next((name for until, name in self.formerly if at <= minor_of(until)), self.replacement)
 
     def served(self, release: str) -> bool:
-        """True if the release has it at all, switched off or not."""
+        """True if the release has it, on or off by default."""
         at, last = minor_of(release), self.deleted or self.removed
         return (not self.introduced or minor_of(self.introduced) <= at) and (not last or at < minor_of(last))
 
     def warning(self, release: str) -> str:
-        """Returns the warning that a server of the release sends to its users; empty where it is not deprecated.
+        """The warning of a server of the release for its users; empty if it is not deprecated.
 
         Examples
         --------
@@ -100,14 +100,14 @@ class Lifecycle:
 
 @cache
 def all_lifecycles() -> Mapping[str, Lifecycle]:
-    """The lives of all kinds of 1.16 and later by version and kind, such as ``apps/v1beta2 Deployment``."""
+    """The lifecycles of all kinds since 1.16 by version and kind, such as ``apps/v1beta2 Deployment``."""
     return {
         name: Lifecycle(*name.split(" "), **row) for name, row in datasets.load("api/releases/lifecycle.json").items()
     }
 
 
 def lifecycle_of(api_version: str, kind: str) -> Lifecycle | None:
-    """The life of a kind in a version, None for one that no release had."""
+    """The lifecycle of a kind in a version; None if no release had it."""
     return all_lifecycles().get(f"{api_version} {kind}")
 
 
@@ -121,7 +121,7 @@ def _served() -> Mapping[str, Any]:
 
 
 def rows(release: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The table rows of what a release has, as ``schema.resources.from_row`` reads them."""
+    """The table rows of a release's resources, as ``schema.resources.from_row`` reads them."""
     at = minor_of(release_name(release))
     for key, row in _served()["resources"].items():
         first, last = row["releases"]
@@ -130,7 +130,7 @@ def rows(release: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _state(row: Mapping[str, Any], at: int) -> Mapping[str, Any]:
-    """Returns what differed at an older release: verbs and subresources."""
+    """The differences in an older release: verbs and subresources."""
     for until, state in row.get("earlier", ()):
         if at <= until:
             return {"subresources": {}, **state}
@@ -139,12 +139,12 @@ def _state(row: Mapping[str, Any], at: int) -> Mapping[str, Any]:
 
 @cache
 def resources(release: str) -> Sequence[Resource]:
-    """Everything that a release has, the parts that are off by default included."""
+    """All resources of a release, including those that are off by default."""
     return tuple(from_row(key, row) for key, row in rows(release))
 
 
 def default(api_version: str, plural: str) -> Default | None:
-    """Whether a default server serves a resource, and if not, why; None for what no release had."""
+    """The default state of a resource in the release, with the reason if it is off; None if no release had it."""
     row = _served()["resources"].get(f"{api_version} {plural}")
     if row is None:
         return None
@@ -177,7 +177,7 @@ def _version_order(at: int) -> Mapping[tuple[str, str], int]:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSpan:
-    """In which releases a resource was there, from 1.16 on."""
+    """The releases that have a resource, from 1.16 on."""
 
     api_version: str
     plural: str
@@ -200,14 +200,14 @@ def spans() -> Iterator[ReleaseSpan]:
 
 
 def every_resource() -> Iterator[tuple[str, Resource]]:
-    """Everything that any release has, in its newest form, with the version."""
+    """Every resource of any release in its newest form, with its version."""
     for key, row in _served()["resources"].items():
         yield key.partition(" ")[0], from_row(key, row)
 
 
 @cache
 def newest_release(gvk: GroupVersionKind) -> str | None:
-    """The newest release that has a kind in a version, None where none has."""
+    """The newest release that has a kind in a version; None if none has."""
     found = lifecycle_of(gvk.api_version, gvk.kind)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Pruning of custom resources: unknown fields are dropped, the rest stays as it is.
+"""Pruning of custom resources: unknown fields are dropped, the rest is unchanged.
 
 Unlike built-in types, a custom kind has no zero values of its own: an empty list stays an empty list. Only metadata is
 read as the built-in type that it is, at the root and in embedded objects.
@@ -24,7 +24,7 @@ _ROOT_FIELDS: Final = ("apiVersion", "kind", "metadata")
 
 
 def prune(value: Any, schema: Schema, *, stored: bool = False) -> tuple[dict[str, Any], list[str]]:
-    """An object without its unknown fields, and sentences about them: repeated ones first, then by path.
+    """An object without its unknown fields, and messages about them: duplicates first, then by path.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ class _Pruner:
         return out
 
     def _text(self, value: Any, path: tuple[str, ...]) -> Any:
-        """The kind or the apiVersion of an object inside of the object."""
+        """The kind or the apiVersion of an embedded object."""
         if len(path) > 1 and not isinstance(value, str) and not self._stored:
             raise DecodeError(str(invalid_value(".".join(path), shown(value), "must be a string")))
         return value
 
     def metadata(self, value: Any, path: tuple[str, ...]) -> Any:
-        """Metadata as the built-in type reads it."""
+        """The metadata as the built-in type decodes it."""
         try:
             return self._read(value, path)
         except DecodeError as error:

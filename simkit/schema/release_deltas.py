@@ -30,12 +30,12 @@ def table_of(release: str) -> Table:
 
 
 def _replaced(old: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """With entries replaced, or removed where the change says null."""
+    """The entries with replacements, or without those that the change sets to null."""
     return {name: value for name, value in {**old, **change}.items() if value is not None}
 
 
 def apply(old: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """The rows that a difference makes of others."""
+    """The rows after a change is applied."""
     new = {name: row for name, row in old.items() if change.get(name, row) is not None}
     for name, value in change.items():
         if value is not None:

@@ -15,16 +15,16 @@ from simkit.meta.errors import SimkitError
 FIRST: Final = 16
 LAST: Final = 37
 RELEASES: Final = tuple(f"1.{minor}" for minor in range(FIRST, LAST + 1))
-"""Releases that can be served, oldest first."""
+"""The releases that can be served, oldest first."""
 BASE: Final = "1.30"
-"""The release whose tables are whole; the schemas of others are told as differences from it."""
+"""The release with complete tables; other releases have differences from it."""
 
 _RELEASE: Final = re.compile(r"v?1\.(\d+)(?:[.+-].*)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A minor release with its dates; ``end_of_life`` of one that is still maintained is the planned day."""
+    """A minor release with its dates; ``end_of_life`` of a maintained one is the planned day."""
 
     name: str
     released: date
@@ -37,7 +37,7 @@ class Release:
 
 
 def minor_of(release: str) -> int:
-    """The number after the first dot. Raises SimkitError for what is no release of the form ``1.30``.
+    """The minor version. Raises SimkitError for a text that does not look like ``1.30``.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def minor_of(release: str) -> int:
 
 
 def release_name(text: str) -> str:
-    """The release that a text means, such as ``1.30`` for ``v1.30.14``; SimkitError for one that is not known.
+    """The release in a text, such as ``1.30`` for ``v1.30.14``. Raises SimkitError for an unknown one.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def _dates() -> Mapping[str, Mapping[str, Any]]:
 
 @cache
 def release(name: str) -> Release:
-    """A release with its dates, from 1.8 on. SimkitError where no date is known."""
+    """A release with its dates, from 1.8 on. Raises SimkitError if no date is known."""
     key = f"1.{minor_of(name)}"
     row = _dates().get(key)
     if row is None:
@@ -83,5 +83,5 @@ def release(name: str) -> Release:
 
 
 def dated() -> tuple[Release, ...]:
-    """All releases whose dates are known, oldest first."""
+    """All releases with known dates, oldest first."""
     return tuple(release(name) for name in _dates())

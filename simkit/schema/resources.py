@@ -16,12 +16,12 @@ from simkit.meta.names import (
 )
 
 ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
-"""The verbs of a resource that is served in full, in the order of discovery."""
+"""The verbs of a fully served resource, in the order of discovery."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubresourceInfo:
-    """Discovery entry of a subresource. ``group_version`` is empty where it is the parent's own."""
+    """Discovery entry of a subresource. ``group_version`` is empty if it is the parent's own."""
 
     kind: str
     verbs: tuple[str, ...]
@@ -34,7 +34,7 @@ _NO_SUBRESOURCES: Final[Mapping[str, SubresourceInfo]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource type as one group version serves it. Equal descriptions are equal; make a changed one anew.
+    """A resource of one group version. Resources with equal fields are equal; to change one, make another.
 
     ``storage_version`` is empty for resources that are never stored (access reviews, component statuses). Two
     resources with the same ``storage`` share their objects, as the two kinds of events do.
@@ -53,13 +53,13 @@ class Resource:
     storage_version: str = ""
     enabled_by_default: bool = True
     storage_group: str | None = None
-    """The group under which objects are stored; None means the resource's own."""
+    """The group of stored objects; None means the resource's own."""
     custom: bool = False
     """True if a CustomResourceDefinition defines it."""
     list_kind: str = ""
-    """The kind of lists where it is not the kind with ``List`` after it."""
+    """The kind of lists, if it is not the kind followed by ``List``."""
     selectable: tuple[str, ...] = ()
-    """The fields that its definition lets selectors name."""
+    """The fields that its definition allows in selectors."""
 
     group_resource: GroupResource = field(init=False, repr=False, compare=False)
     group_kind: GroupKind = field(init=False, repr=False, compare=False)
@@ -67,7 +67,7 @@ class Resource:
     gvr: GroupVersionResource = field(init=False, repr=False, compare=False)
     gvk: GroupVersionKind = field(init=False, repr=False, compare=False)
     api_version: str = field(init=False, repr=False, compare=False)
-    """What ``apiVersion`` says in its objects."""
+    """The ``apiVersion`` of its objects."""
     storage: GroupResource = field(init=False, repr=False, compare=False)
     """The resource under whose name objects are stored."""
 
@@ -91,12 +91,12 @@ class Resource:
 
     @property
     def stored(self) -> bool:
-        """True if objects of it exist beyond a request."""
+        """True if objects of it are stored."""
         return bool(self.storage_version)
 
     @property
     def storage_gvk(self) -> GroupVersionKind:
-        """The kind that is stored."""
+        """The stored kind."""
         return GroupVersionKind(self.storage.group, self.storage_version, self.kind)
 
     @property
@@ -113,7 +113,7 @@ class Resource:
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def subresource_gvk(self, name: str) -> GroupVersionKind:
-        """The kind that a subresource takes and gives. KeyError where there is no such subresource."""
+        """The kind of a subresource. Raises KeyError if there is no such subresource."""
         info = self.subresources[name]
         group, version = GroupVersion.parse(info.group_version) if info.group_version else self.group_version
         return GroupVersionKind(group, version, info.kind)
@@ -123,7 +123,7 @@ class Resource:
 
 
 def from_row(key: str, row: Mapping[str, Any]) -> Resource:
-    """The resource that a line of the catalogue's table describes; its key reads ``apps/v1 deployments``."""
+    """The resource in a row of the catalogue's table; its key has the form ``apps/v1 deployments``."""
     group_version, _, plural = key.partition(" ")
     group, version = GroupVersion.parse(group_version)
     namespaced = row.get("namespaced", False)

@@ -1,4 +1,4 @@
-"""``--runtime-config``: API versions and resources switched on or off beside the defaults of the release."""
+"""``--runtime-config``: API versions and resources switched on or off against the defaults of the release."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _by_version(resource: Resource) -> bool:
 
 
 def _named(settings: Mapping[str, bool], whole: Catalogue) -> tuple[Mapping[str, bool], Mapping[tuple[str, str], bool]]:
-    """Settings of versions and of resources, under the full names of their groups."""
+    """The settings of versions and of resources, under the full names of their groups."""
     versions: dict[str, bool] = {}
     resources: dict[tuple[str, str], bool] = {}
     known = {each.api_version for each in whole.resources()}
@@ -107,7 +107,7 @@ def _named(settings: Mapping[str, bool], whole: Catalogue) -> tuple[Mapping[str,
 
 
 def _split(key: str, known: Iterable[str], short: Mapping[str, str]) -> tuple[str | None, str]:
-    """The version that a key names, and the resource after it."""
+    """The version of a key, and the resource after it."""
     names = {**short, **{version: version for version in known}}
     if key in names:
         return names[key], ""

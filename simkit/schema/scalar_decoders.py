@@ -15,13 +15,13 @@ from simkit.schema.strict_json import plain
 from simkit.schema.time_and_bytes import TextError, canonical_base64, canonical_micro_time, canonical_time
 
 Decoder = Callable[[Any, DecodePass], Any]
-"""Takes a value that is not null and the pass, and gives back what is written for it."""
+"""A function from a non-null value and the pass to the value that is written."""
 
 INT_LIMITS: Final = {"int32": 2**31, "int64": 2**63, "int": 2**63}
 
 
 def string(place: GoField) -> Decoder:
-    """For strings."""
+    """The decoder of strings."""
 
     def read(item: Any, reading: DecodePass) -> Any:
         if item.__class__ is not str:
@@ -32,7 +32,7 @@ def string(place: GoField) -> Decoder:
 
 
 def boolean(place: GoField) -> Decoder:
-    """For booleans."""
+    """The decoder of booleans."""
 
     def read(item: Any, reading: DecodePass) -> Any:
         if item.__class__ is not bool:
@@ -43,7 +43,7 @@ def boolean(place: GoField) -> Decoder:
 
 
 def integer(place: GoField, limit: int) -> Decoder:
-    """For integers below a limit; a number with a fraction is of a wrong type."""
+    """The decoder of integers below a limit; a number with a fraction has a wrong type."""
 
     def read(item: Any, reading: DecodePass) -> Any:
         if item.__class__ is not int or not -limit <= item < limit:
@@ -54,7 +54,7 @@ def integer(place: GoField, limit: int) -> Decoder:
 
 
 def number(place: GoField) -> Decoder:
-    """For numbers; those without a fraction are written as integers."""
+    """The decoder of numbers; those without a fraction are written as integers."""
 
     def read(item: Any, reading: DecodePass) -> Any:
         if item.__class__ is float:
@@ -67,17 +67,17 @@ def number(place: GoField) -> Decoder:
 
 
 def kept(item: Any, reading: DecodePass) -> Any:
-    """The value as it is."""
+    """The unchanged value."""
     return plain(item)
 
 
 def anything(place: GoField) -> Decoder:
-    """For values of any type."""
+    """The decoder of values of any type."""
     return kept
 
 
 def octets(place: GoField) -> Decoder:
-    """For bytes in base64."""
+    """The decoder of bytes in base64."""
 
     def read(item: Any, reading: DecodePass) -> Any:
         if item.__class__ is not str:
@@ -93,7 +93,7 @@ def octets(place: GoField) -> Decoder:
 
 
 def quantity_reader(form: Callable[[str], str]) -> Decoder:
-    """For amounts, written by a function of their text."""
+    """The decoder of quantities, written by a function of their text."""
 
     def read(item: Any, reading: DecodePass) -> Any:
         try:
@@ -109,7 +109,7 @@ def quantity_reader(form: Callable[[str], str]) -> Decoder:
 
 
 def quantity(place: GoField) -> Decoder:
-    """For amounts, which may be numbers; written in their canonical form."""
+    """The decoder of quantities, which may be numbers; written in canonical form."""
     return quantity_reader(canonical)
 
 
@@ -129,7 +129,7 @@ def _moment(form: Callable[[str], str | None]) -> Callable[[GoField], Decoder]:
 
 
 def int_or_string(place: GoField) -> Decoder:
-    """For what may be a number or a name, such as a port."""
+    """The decoder of int-or-string values, such as a port."""
 
     def read(item: Any, reading: DecodePass) -> Any:
         if item.__class__ is str or (item.__class__ is int and -(2**31) <= item < 2**31):
@@ -140,9 +140,9 @@ def int_or_string(place: GoField) -> Decoder:
 
 
 time = _moment(canonical_time)
-"""For moments in whole seconds."""
+"""The decoder of times in whole seconds."""
 micro_time = _moment(canonical_micro_time)
-"""For moments with six digits of fraction."""
+"""The decoder of times with six digits of fraction."""
 
 TEXT_FORMATS: Final[Mapping[str, Callable[[GoField], Decoder]]] = {
     "quantity": quantity,
@@ -151,4 +151,4 @@ TEXT_FORMATS: Final[Mapping[str, Callable[[GoField], Decoder]]] = {
     "int-or-string": int_or_string,
     "raw": anything,
 }
-"""Readers of definitions that have a form of their own, by format."""
+"""Decoders of definitions with a text form of their own, by format."""

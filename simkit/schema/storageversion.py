@@ -21,7 +21,7 @@ _EXACT: Final = {
     (BASE, api_group("admissionregistration"), "ValidatingAdmissionPolicy"): "v1beta1",
     (BASE, api_group("admissionregistration"), "ValidatingAdmissionPolicyBinding"): "v1beta1",
 }
-"""What the source of a release says, where the general rule would say something else or is close to it."""
+"""The storage versions in a release's source, if the general rule would give another one or nearly does."""
 
 
 def stored_as(release: str, resource: Resource) -> GroupVersionKind:
@@ -48,7 +48,7 @@ def stored_as(release: str, resource: Resource) -> GroupVersionKind:
 
 @cache
 def _versions(release: str) -> Mapping[str, Sequence[str]]:
-    """The versions of each group in server order."""
+    """The versions of each group in the server's order."""
     return dict(lifecycle.order(release))
 
 

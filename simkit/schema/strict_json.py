@@ -24,7 +24,7 @@ Pairs = Sequence[tuple[str, Any]]
 
 
 class Repeated(dict[str, Any]):
-    """A JSON object with duplicate keys; ``pairs`` holds all of them. As a mapping the last one counts."""
+    """A JSON object with duplicate keys; ``pairs`` has all of them. As a mapping it has the last one."""
 
     __slots__ = ("pairs",)
 
@@ -34,7 +34,7 @@ class Repeated(dict[str, Any]):
 
 
 def parse(text: bytes | str) -> Any:
-    """The value of a JSON text; objects with repeated keys are ``Repeated``.
+    """The value of a JSON text; objects with duplicate keys are ``Repeated``.
 
     Raises ``orjson.JSONDecodeError``, and RecursionError for a value that nests too deeply to be written again inside
     of others.
@@ -58,7 +58,7 @@ def parse(text: bytes | str) -> Any:
 
 
 def may_repeat(text: bytes, value: Any) -> bool:
-    """True if keys may be repeated in a text that was parsed to this value; False is certain."""
+    """True if the text of this value may have duplicate keys; False is certain."""
     if text.count(_QUOTE) != orjson.dumps(value).count(_QUOTE):
         return True
     return b"\\" in text and _ESCAPED_QUOTE in text
@@ -70,7 +70,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """The value with ordinary objects in place of repeated ones."""
+    """The value with ordinary objects in place of ``Repeated``."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -79,7 +79,7 @@ def plain(value: Any) -> Any:
 
 
 def repeated_fields(value: Any, path: str = "") -> Iterator[str]:
-    """The paths of repeated keys in document order, each once per object: ``spec.paused``, ``spec.list[0].a``."""
+    """The paths of duplicate keys in document order, each once per object: ``spec.paused``, ``spec.list[0].a``."""
     if isinstance(value, Mapping):
         pairs = value.pairs if isinstance(value, Repeated) else value.items()
         seen: dict[str, int] = {}

@@ -19,7 +19,7 @@ class _NoDefault:
 NO_DEFAULT: Final = _NoDefault()
 
 Resolver = Callable[[str], "Schema"]
-"""From a definition's name to its node."""
+"""A function from a definition's name to its node."""
 
 
 class Schema:
@@ -36,18 +36,18 @@ class Schema:
     def __init__(self, row: Mapping[str, Any], resolve: Resolver, name: str = "") -> None:
         self.row = row
         self.name = name
-        """The definition's full name where the node is a named one, such as ``io.k8s.api.core.v1.PodSpec``."""
+        """The definition's full name if the node is a named one, such as ``io.k8s.api.core.v1.PodSpec``."""
         self._resolve = resolve
         self.type: str = row.get("type", "")
-        """object, array, string, integer, number, boolean, or empty for any value."""
+        """The type: object, array, string, integer, number, boolean, or empty for any value."""
         self.format: str = row.get("format", "")
         self.list_type: str = row.get("listType", "")
-        """atomic, set or map for arrays; empty means atomic."""
+        """The list type of arrays: atomic, set or map; empty means atomic."""
         self.list_map_keys: tuple[str, ...] = tuple(row.get("listMapKeys", ()))
         self.map_type: str = row.get("mapType", "")
-        """atomic or granular for objects; empty means granular."""
+        """The map type of objects: atomic or granular; empty means granular."""
         self.patch_strategy: tuple[str, ...] = tuple(filter(None, row.get("patchStrategy", "").split(",")))
-        """merge, replace, retainKeys: what strategic merge patch does with the field."""
+        """The strategies of strategic merge patch for the field: merge, replace, retainKeys."""
         self.patch_merge_key: str = row.get("patchMergeKey", "")
         self.int_or_string: bool = bool(row.get("intOrString"))
         self.preserve_unknown: bool = bool(row.get("preserveUnknown"))
@@ -58,11 +58,11 @@ class Schema:
         self.required: frozenset[str] = frozenset(row.get("required", ()))
 
     def definition(self, name: str) -> Schema:
-        """The node of a named definition beside this one."""
+        """The node of a definition with a name."""
         return self._resolve(name)
 
     def _node(self, row: Mapping[str, Any]) -> Schema:
-        """The node of a child row; what stands beside a ``ref`` overrides the definition (default, list markers)."""
+        """The node of a child row; markers beside a ``ref`` override the definition (default, list markers)."""
         if "ref" not in row:
             return Schema(row, self._resolve)
         target = self._resolve(row["ref"])
@@ -81,16 +81,16 @@ class Schema:
 
     @cached_property
     def values(self) -> Schema | None:
-        """The node of a map's values: for objects whose keys are free."""
+        """The node of a map's values, for objects with arbitrary keys."""
         return self._node(self.row["values"]) if "values" in self.row else None
 
     def field(self, name: str) -> Schema | None:
-        """The node under a property name or map key; None where the schema knows no such field."""
+        """The node of a property or map key; None if the schema has no such field."""
         return self.fields.get(name) or self.values
 
     @property
     def go_type(self) -> str:
-        """The last part of the definition's name, as error messages name it: ``PodSpec``."""
+        """The last part of the definition's name, as in error messages: ``PodSpec``."""
         return self.name.rpartition(".")[2]
 
     def __repr__(self) -> str:

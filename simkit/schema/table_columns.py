@@ -1,4 +1,4 @@
-"""Table column definitions of built-in kinds, as data. The strategies of the kinds fill them."""
+"""Table column definitions of built-in kinds, as data. The kinds' strategies fill them."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def _table(release: str) -> dict[str, Any]:
 
 @cache
 def columns_of(resource: GroupVersionResource, release: str = "1.30") -> tuple[Column, ...]:
-    """The columns of a resource, in order; empty where the release has no table for it."""
+    """The columns of a resource, in order; empty if the release has no table for it."""
     row = _table(release).get(f"{resource.group_version}/{resource.resource}")
     return tuple(Column(*column) for column in row["columns"]) if row else ()

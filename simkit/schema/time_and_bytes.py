@@ -1,4 +1,4 @@
-"""Times and bytes in strings, read and written as Go does.
+"""Times and bytes in strings, as Go reads and writes them.
 
 The wording of errors follows its time and base64 packages, since clients see it.
 
@@ -24,11 +24,11 @@ _ZERO: Final = "0001-01-01T00:00:00Z"
 
 
 class TextError(ValueError):
-    """A string that cannot be read; the message is kube-apiserver's."""
+    """A string that cannot be parsed; the message is kube-apiserver's."""
 
 
 def canonical_time(text: str) -> str | None:
-    """A moment in UTC and whole seconds; None for the zero moment, which is written as null.
+    """A time in UTC and whole seconds; None for the zero time, which is written as null.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def canonical_time(text: str) -> str | None:
 
 
 def canonical_micro_time(text: str) -> str | None:
-    """A moment in UTC with six digits of fraction, which it must have been given with; None for the zero moment."""
+    """A time in UTC with the six digits of fraction that it must have; None for the zero time."""
     if _PLAIN_MICRO.fullmatch(text):
         return text if not text.startswith(_ZERO[:-1]) or text[20:26] != "000000" else None
     moment, nanoseconds = _read(text, MICRO_LAYOUT, fraction=True)
@@ -61,7 +61,7 @@ _RANGES: Final = {"01": (1, 12, "month"), "15": (0, 23, "hour"), "04": (0, 59, "
 
 
 def _read(text: str, layout: str, *, fraction: bool) -> tuple[datetime, int]:
-    """A moment in UTC and its nanoseconds. Raises TextError as soon as a piece does not fit."""
+    """A time in UTC and its nanoseconds. Raises TextError at the first part that does not fit."""
     found: dict[str, int] = {}
     rest = text
     for element, width in (*_DIGITS, *_CLOCK):
@@ -94,7 +94,7 @@ def _piece(text: str, layout: str, rest: str, element: str, width: int, found: d
 
 
 def _fraction(text: str, layout: str, rest: str, *, required: bool) -> tuple[str, int]:
-    """Returns the rest after the fraction of a second, and its nanoseconds."""
+    """The rest after the fraction of a second, and its nanoseconds."""
     match = re.match(r"[.,]([0-9]+)", rest, re.ASCII)
     digits = match[1] if match else ""
     if required:
@@ -105,7 +105,7 @@ def _fraction(text: str, layout: str, rest: str, *, required: bool) -> tuple[str
 
 
 def _zone(text: str, layout: str, rest: str) -> tuple[str, int]:
-    """Returns the rest after the time zone, and its offset in seconds."""
+    """The rest after the time zone, and its offset in seconds."""
     if rest.startswith("Z"):
         return rest[1:], 0
     match = re.match(r"([+-])([0-9]{2}):([0-9]{2})", rest, re.ASCII)
@@ -124,7 +124,7 @@ def _about(text: str, layout: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Quoted as the time package does it: other characters than printable ASCII as escaped bytes."""
+    """The text quoted as by Go's time package: other characters than printable ASCII as escaped bytes."""
     out = []
     for char in text:
         if char in '"\\':
@@ -140,7 +140,7 @@ _ALPHABET: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 
 def canonical_base64(text: str) -> str:
-    """Base64 text without line breaks and stray bits. Raises TextError with the position of what is wrong.
+    """Base64 text without line breaks and stray bits. Raises TextError with the position of the error.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def canonical_base64(text: str) -> str:
 
 
 def _corrupt_at(text: str) -> int | None:
-    """The byte at which the decoder gives up, None for sound text."""
+    """The byte at which the decoder fails; None for valid text."""
     data = text.encode(errors="surrogatepass").decode("latin-1")
     at, end, filled = 0, len(data), 0
     while at < end:
@@ -177,7 +177,7 @@ def _corrupt_at(text: str) -> int | None:
 
 
 def _corrupt_padding(data: str, at: int, filled: int) -> int | None:
-    """The same from behind the first padding character."""
+    """The byte at which the decoder fails after the first padding character."""
     rest = [(index, char) for index, char in enumerate(data[at:], at) if char not in "\r\n"]
     if filled == 2:
         if not rest:

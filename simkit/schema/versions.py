@@ -15,12 +15,12 @@ VersionRank = tuple[int, int, int, str]
 
 
 def is_version(text: str) -> bool:
-    """True if a text is a version's name: ``v1``, ``v2beta1``, ``v1alpha3``."""
+    """True if a text is the name of a version: ``v1``, ``v2beta1``, ``v1alpha3``."""
     return _VERSION.fullmatch(text) is not None
 
 
 def version_rank(version: str) -> VersionRank:
-    """A sort key: the version that kube-apiserver prefers comes first.
+    """The sort key of a version: the one that kube-apiserver prefers comes first.
 
     Examples
     --------

@@ -20,7 +20,7 @@ class Unfit(ValueError):
 
 
 def fill(message: Any, value: Mapping[str, Any], name: str) -> None:
-    """Write a mapping into a message. What is no pointer is written even when it is zero. Raises Unfit."""
+    """Write a mapping into a message. Fields that are no pointers are written even if zero. Raises Unfit."""
     for field in fields(name):
         if field.inline:
             fill(getattr(message, field.name), value, field.type)
@@ -82,7 +82,7 @@ def _fill_message(message: Any, name: str, value: Any) -> None:
 
 
 def _fill_alternative(message: Any, name: str, value: Any) -> None:
-    """A schema, or a boolean, a list of schemas, a list of names in its place."""
+    """Write a schema, or a boolean, a list of schemas, or a list of names in its place."""
     package, _, kind = name.rpartition(".")
     schema = f"{package}.JSONSchemaProps"
     if kind == "JSONSchemaPropsOrBool":
@@ -107,7 +107,7 @@ def _scalar(field: Field, item: Any) -> Any:
 
 
 def read(message: Message, name: str) -> dict[str, Any]:
-    """The mapping in a message. Pointers that are not set, and empty lists and maps, are left out. Raises Unfit."""
+    """The mapping in a message. Unset pointers, and empty lists and maps, are left out. Raises Unfit."""
     value: dict[str, Any] = {}
     by_number = {field.number: field for field in fields(name)}
     for descriptor, item in message.ListFields():

@@ -29,11 +29,11 @@ _PLACES: Final = {
     "internal": "api.apiserverinternal",
     "meta": "apimachinery.pkg.apis.meta",
 }
-"""Where the messages of a group are, if not under ``api`` by the first part of the group's name."""
+"""The package of a group's messages, if not under ``api`` by the first part of the group's name."""
 
 
 def message_name(gvk: GroupVersionKind) -> str | None:
-    """The full name of the message of a kind, None for kinds that have no binary form."""
+    """The full name of a kind's message; None for kinds without a protobuf form."""
     short = gvk.group.partition(".")[0] or "core"
     package = f"{API_DOMAIN}.{_PLACES.get(short, f'api.{short}')}.{gvk.version}"
     if knows(package, gvk.kind):
@@ -42,7 +42,7 @@ def message_name(gvk: GroupVersionKind) -> str | None:
 
 
 def has_binary_form(gvk: GroupVersionKind) -> bool:
-    """True if objects of a kind can be written as protobuf."""
+    """True if objects of a kind can be encoded as protobuf."""
     return message_name(gvk) is not None
 
 
@@ -92,12 +92,12 @@ def decode(body: bytes, default: GroupVersionKind | None = None) -> dict[str, An
 
 
 def _text(value: str | bytes) -> str:
-    """A text of a message; the library gives bytes where it is no UTF-8."""
+    """A string of a message; the library gives bytes if it is no UTF-8."""
     return value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
 def watch_frame(kind: str, obj: Mapping[str, Any]) -> bytes:
-    """One event of a binary watch: its length, then a bare WatchEvent whose object is enveloped."""
+    """One event of a protobuf watch: its length, then a bare WatchEvent with an enveloped object."""
     event: Any = message_class(f"{_META}.WatchEvent")()
     event.type = kind
     event.object.raw = encode(obj)

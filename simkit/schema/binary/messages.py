@@ -1,4 +1,4 @@
-"""Protobuf message classes, made from the tables when a package is first used."""
+"""Protobuf message classes, made from the tables on first use of a package."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _table(release: str) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
 
 
 def knows(package: str, name: str, release: str = "1.30") -> bool:
-    """True if there is a message of that name."""
+    """True if a message of that name exists."""
     return name in _table(release).get(package, ())
 
 
@@ -121,7 +121,7 @@ class _Pool:
 
     @staticmethod
     def _entry(message: Any, described: Any, field: Field, full_name: str) -> None:
-        """A map is a repeated message of its entries, named as the library demands."""
+        """The message of a map's entries, named as the library demands."""
         name = "".join(part[:1].upper() + part[1:] for part in field.name.split("_")) + "Entry"
         entry = message.nested_type.add(name=name)
         entry.options.map_entry = True
@@ -141,5 +141,5 @@ def _pool(release: str) -> _Pool:
 
 @cache
 def message_class(full_name: str, release: str = "1.30") -> type[Message]:
-    """The class of a message by its full name, package and all."""
+    """The class of a message by its full name."""
     return _pool(release).message_class(full_name)

@@ -97,11 +97,11 @@ SPECIAL: Final[Mapping[str, tuple[Fill, Read]]] = {
     "apiextensions.v1.JSON": (_fill_raw, _read_raw),
     "apiextensions.v1beta1.JSON": (_fill_raw, _read_raw),
 }
-"""By the end of the message's name: how to fill it from JSON, and how to read JSON out of it."""
+"""Functions that fill a message from JSON and read JSON from it, by the end of the message's name."""
 
 
 def special(full_name: str) -> tuple[Fill, Read] | None:
-    """The functions of a special message, None for ordinary ones."""
+    """The functions of a special message; None for ordinary ones."""
     found = SPECIAL.get(full_name.rpartition(".")[2])
     if found is not None:
         return found

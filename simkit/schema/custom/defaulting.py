@@ -14,7 +14,7 @@ from simkit.schema.structural import NO_DEFAULT, Schema
 
 
 def drop_nulls(value: Any, schema: Schema) -> None:
-    """Take nulls out of an object, in place, where the schema neither allows them nor has a default for them."""
+    """Remove nulls from an object in place, unless the schema allows them or has a default for them."""
     if isinstance(value, dict):
         for name in list(value):
             node = schema.field(name)
@@ -31,7 +31,7 @@ def drop_nulls(value: Any, schema: Schema) -> None:
 
 
 def _typed(node: Schema) -> bool:
-    """True if the node says anything: below a map that takes any value, nulls stay."""
+    """True if the node has a type: below a map of any values, nulls stay."""
     return bool(node.row)
 
 
@@ -39,7 +39,7 @@ _LARGEST: Final = 2.0**63
 
 
 def write_whole(value: Any) -> None:
-    """Write the numbers of a map or list that have no fraction as whole ones, in place.
+    """Turn whole floats of a map or list into integers, in place.
 
     So Go writes them, whose clients read no ``1.0`` as an int. The negative zero has no whole form.
 
@@ -60,7 +60,7 @@ def write_whole(value: Any) -> None:
 
 
 def fill(value: Any, schema: Schema) -> None:
-    """Put defaults into an object, in place: for absent fields and for nulls that are not allowed."""
+    """Set defaults in an object in place: for absent fields and for nulls that are not allowed."""
     if not needs_filling(schema):
         return
     if isinstance(value, dict):
@@ -90,7 +90,7 @@ def _replaces_null(node: Schema) -> bool:
 
 
 def needs_filling(schema: Schema) -> bool:
-    """True if there is a default anywhere below a node. Found out once for each node; built-in types have none."""
+    """True if there is a default at or below a node. Computed once per node; built-in types have none."""
     known = _KNOWN.get(schema)
     if known is None:
         known = _KNOWN[schema] = not schema.name and any(

@@ -22,7 +22,7 @@ _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _LOOSE_DURATION: Final = re.compile(r"(?<![0-9])([0-9]++)[ \t\n\r\f\v]*+([A-Za-zµ]++)")
 _UNITS: Final = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
 _INT_DIGITS: Final = 20
-"""Digits that are enough to see that a number does not fit into 64 bits."""
+"""The digits that suffice to see that a number exceeds 64 bits."""
 _LONG_UNITS: Final = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
 _MAC: Final = re.compile(
@@ -50,7 +50,7 @@ def _is_moment(text: str) -> bool:
 
 
 def _is_duration(text: str) -> bool:
-    """A duration as Go writes it, or any text in which a number stands before a unit."""
+    """True for a duration in Go's format, or any text with a number before a unit."""
     try:
         nanoseconds(text)
     except ValueError:
@@ -83,7 +83,7 @@ def _is_range(text: str) -> bool:
 
 
 def _is_uri(text: str) -> bool:
-    """An absolute address, or a path that starts at the root."""
+    """True for an absolute URI, or a path that starts at the root."""
     if not text or any(ord(letter) <= 0x20 or letter == "\x7f" for letter in text):
         return False
     if text.startswith("/"):
@@ -115,7 +115,7 @@ def _is_letter(letter: str) -> bool:
 
 
 def _is_host_letter(letter: str) -> bool:
-    """Letters and symbols of all scripts, and the ten digits."""
+    """True for letters and symbols of all scripts, and the ten digits."""
     return letter in "0123456789" or unicodedata.category(letter)[0] in "LS"
 
 
@@ -129,7 +129,7 @@ def _matches(pattern: str) -> Format:
 
 
 def _uuid(version: str) -> Format:
-    """Dashes may be left out; versions 4 and 5 also fix the variant."""
+    """The format of a UUID without required dashes; versions 4 and 5 also fix the variant."""
     variant = "[0-9a-f]" if version in ("3", "[0-9a-f]") else "[89ab]"
     return _matches(
         rf"(?i)[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}[0-9a-f]{{3}}-?{variant}[0-9a-f]{{3}}-?[0-9a-f]{{12}}"
@@ -194,11 +194,11 @@ FORMATS: Final[Mapping[str, Format]] = {
     "hexcolor": _matches("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
     "rgbcolor": _matches(rf"rgb\(\s*{_COLOR}\s*,\s*{_COLOR}\s*,\s*{_COLOR}\s*\)"),
 }
-"""The formats by name, dashes left out."""
+"""The formats by name, without dashes."""
 
 
 def format_named(name: str) -> Format | None:
-    """The check of a format, None for a name that means nothing.
+    """The check of a format; None for an unknown one.
 
     Examples
     --------

@@ -24,7 +24,7 @@ def child(path: Path, name: str) -> Path:
 def walk(
     value: Any, schema: Schema, path: Path, visit: Callable[[Any, Schema, Path], Iterator[FieldError]]
 ) -> Iterator[FieldError]:
-    """Returns the errors that a visitor finds at every level of a value that its schema describes."""
+    """The errors that a visitor finds at every level of a value with a schema."""
     yield from visit(value, schema, path)
     if isinstance(value, Mapping):
         for name, item in value.items():
@@ -39,7 +39,7 @@ def walk(
 
 
 def repeated(value: Any, schema: Schema) -> list[FieldError]:
-    """Elements that a set or a keyed list has twice."""
+    """The duplicate elements of a set or a keyed list."""
     return list(walk(value, schema, "", _repeated))
 
 

@@ -23,13 +23,13 @@ from simkit.meta.fielderror import (
 )
 
 NOWHERE: Final = "<nil>"
-"""The field of an error that has no place."""
+"""The field of an error without a path."""
 NULL: Final = "null"
-"""How a value that is not there is shown, in quotes."""
+"""The text of an absent value, in quotes."""
 
 
 def type_name(value: Any) -> str:
-    """Returns the type name of a JSON value."""
+    """The type name of a JSON value."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -74,7 +74,7 @@ def shown(value: Any) -> Any:
 
 
 def structure(value: Any) -> str:
-    """A JSON structure as Go prints it inside of messages.
+    """A JSON value as Go prints it inside messages.
 
     Examples
     --------
@@ -98,25 +98,25 @@ def place(path: str) -> str:
 
 
 def mistyped(path: str, wanted: str, found: str, value: Any = None) -> FieldError:
-    """A value of another type; ``found`` is what it is called, unless the value itself is to be shown."""
+    """The error of a value of another type; ``found`` is its description, unless the value itself is shown."""
     text = found if value is None else value
     return wrong_type(place(path), text, f"{path} in body must be of type {wanted}: {show(text)}")
 
 
 def against(path: str, value: Any, rule: str) -> FieldError:
-    """A value that breaks a check: ``spec.a in body should be at least 2``."""
+    """The error of a value that breaks a check: ``spec.a in body should be at least 2``."""
     return invalid_value(place(path), shown(value), f"{path} in body {rule}")
 
 
 def bad_factor(path: str, factor: str) -> FieldError:
-    """A schema whose values would have to be multiples of nothing, or of less."""
+    """The error of a schema with a multipleOf that is not positive."""
     return invalid_value(
         place(path), Shown(factor), f"factor MultipleOf declared for {path} must be positive: {factor}"
     )
 
 
 def not_listed(path: str, value: Any, choices: Sequence[Any]) -> FieldError:
-    """A value that is none of an enum's."""
+    """The error of a value outside an enum."""
     texts = [choice if isinstance(choice, str) else orjson.dumps(choice).decode() for choice in choices]
     return unsupported(place(path), shown(value), texts)
 
@@ -134,5 +134,5 @@ def lacking(path: str) -> FieldError:
 
 
 def as_a_whole(text: str) -> FieldError:
-    """Returns the errors of combinations of schemas: told without a place."""
+    """The errors of combinations of schemas, which have no path."""
     return invalid_value(NOWHERE, "", text)

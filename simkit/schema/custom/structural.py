@@ -12,7 +12,7 @@ from simkit.schema.pruning import OBJECT_META
 from simkit.schema.structural import Resolver, Schema
 
 Properties = Mapping[str, Any]
-"""One level of an OpenAPI schema as a definition writes it."""
+"""One level of an OpenAPI schema as written in a definition."""
 Row = dict[str, Any]
 
 _COPIED: Final = {
@@ -52,12 +52,12 @@ _CHECKS: Final = (
     "oneOf",
     "not",
 )
-"""What does not shape a value; published as it is, but for the checks among it that values are held to."""
+"""Properties that do not change a value; they are published unchanged, and values are checked against some of them."""
 _IMPLIED: Final[Row] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"ref": OBJECT_META}}
 
 
 def row_of(properties: Properties, *, loose: bool = False) -> Row:
-    """The row of one level and of all below it. Linear in the size of the schema.
+    """The row of one level and everything below. Linear in the size of the schema.
 
     Parameters
     ----------
@@ -93,10 +93,10 @@ def row_of(properties: Properties, *, loose: bool = False) -> Row:
 
 
 def schema_of(properties: Properties, resolve: Resolver, *, loose: bool = False) -> Schema:
-    """The schema of a custom kind whose root has these properties; metadata is the built-in type."""
+    """The schema of a custom kind with these properties at its root; metadata is the built-in type."""
     row = row_of(properties, loose=loose)
     return Schema({"type": "object", **row, "fields": {**row.get("fields", {}), **_IMPLIED}}, resolve)
 
 
 ANYTHING: Final[Properties] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-"""What a version without a schema takes, as old definitions may have one."""
+"""The schema of a version without a schema, as old definitions may have one."""

@@ -26,19 +26,19 @@ _NEARLY: Final = 1e-9
 
 
 class _Absent:
-    """Stands for an old value that does not exist or cannot be found."""
+    """An old value that does not exist or cannot be found."""
 
 
 ABSENT: Final[Any] = _Absent()
 
 
 def same(one: Any, other: Any) -> bool:
-    """True if two JSON values are equal, numbers of different kinds and truth values kept apart."""
+    """True if two JSON values are equal; integers, floats and bools are different."""
     return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
 
 
 def _equal(value: Any, listed: Any) -> bool:
-    """True if a value is one of an enumeration; a fraction is cut off first where that is an integer."""
+    """True if a value equals one of an enumeration; where that is an integer, a fraction is truncated first."""
     if isinstance(value, float) and type(listed) is int and abs(value) < 2**63:
         return int(value) == listed
     return same(value, listed)
@@ -52,7 +52,7 @@ def _is_whole(number: float) -> bool:
 
 
 class Check:
-    """One level of a schema, ready to check values.
+    """One level of a schema, compiled for checking values.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Check:
         self._texts = frozenset(orjson.dumps(each) for each in self._enum)
 
     def errors(self, value: Any, old: Any = ABSENT, *, under: str = "") -> Errors:
-        """Returns all errors of a value, in order.
+        """All errors of a value, in order.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Check:
         ]
 
     def run(self, value: Any, path: str, old: Any, errors: Errors) -> int:
-        """Add what is wrong to ``errors``; gives back how many checks were made, by which alternatives compete."""
+        """Append the errors of a value to ``errors``; returns the number of checks, by which alternatives compete."""
         mine: Errors = []
         count = self._null(path, mine) if value is None else self._present(value, path, old, mine)
         if mine and (old is ABSENT or not same(value, old)):
@@ -173,7 +173,7 @@ class Check:
 
     @cached_property
     def _pattern(self) -> Callable[[str], bool] | None:
-        """Whether a text matches; nothing matches what is no pattern, as old definitions may have it."""
+        """The predicate for texts that match; an invalid pattern, possible in old definitions, matches nothing."""
         pattern = self._properties.get("pattern")
         if not pattern:
             return None
@@ -272,7 +272,7 @@ class Check:
         return count
 
     def _correlated(self, old: Any) -> Callable[[Any], Any]:
-        """Finds the element that an element was before."""
+        """A function that finds the old value of an element."""
         if not isinstance(old, list) or self._properties.get("x-kubernetes-list-type") != "map":
             return _nowhere
         keys = tuple(self._properties.get("x-kubernetes-list-map-keys") or ())
@@ -294,7 +294,7 @@ def _nowhere(item: Any) -> Any:
 
 
 def keyed(elements: list[Any], keys: tuple[str, ...], defaults: Mapping[str, Any]) -> dict[Any, Any]:
-    """The elements of a keyed list under their keys; the first of equal ones."""
+    """The elements of a keyed list by key; the first of equal ones."""
     found: dict[Any, Any] = {}
     for element in elements:
         key = key_of(element, keys, defaults)
@@ -304,7 +304,7 @@ def keyed(elements: list[Any], keys: tuple[str, ...], defaults: Mapping[str, Any
 
 
 def key_of(element: Any, keys: tuple[str, ...], defaults: Mapping[str, Any]) -> Any:
-    """Returns the key of an element of a list with keys; None for what is no object."""
+    """The key of an element of a keyed list; None if the element is no object."""
     if not isinstance(element, Mapping):
         return None
     return orjson.dumps([element.get(name, defaults.get(name)) for name in keys])
@@ -322,7 +322,7 @@ def _rest(error: FieldError) -> tuple[Any, str]:
 
 
 def _limit(limit: float, value: float) -> str:
-    """A limit as it is written beside a value: whole beside whole numbers."""
+    """A limit as written beside a value: whole beside whole numbers."""
     return str(int(limit)) if isinstance(value, int) else messages.number(float(limit))
 
 

@@ -13,7 +13,7 @@ from simkit.schema.openapi.gnostic import CHOICES, document_class
 
 @lru_cache(maxsize=2)
 def encoded(swagger: bytes) -> bytes:
-    """The binary form of the JSON of a version 2 document. O(size of the document), made once for each.
+    """The protobuf form of a version 2 document's JSON. O(size of the document), computed once each.
 
     As in every server, what the form has no field for (``oneOf``, ``nullable``) is left out.
     """
@@ -24,7 +24,7 @@ def encoded(swagger: bytes) -> bytes:
 
 
 def _fill(message: Any, value: Any) -> None:
-    """Put a JSON value into a message, field by field."""
+    """Write a JSON value into a message, field by field."""
     special = _SPECIAL.get(message.DESCRIPTOR.name)
     if special is not None:
         special(message, value)
@@ -48,7 +48,7 @@ def _fill(message: Any, value: Any) -> None:
 
 
 def _set(message: Any, field: Any, given: Any) -> None:
-    """Set a field, as far as the value is of its type."""
+    """Set a field if the value has its type."""
     target = getattr(message, field.name)
     repeated = hasattr(target, "extend")
     if field.message_type is not None:
@@ -74,7 +74,7 @@ def _fits(field: Any, given: Any) -> bool:
 
 
 def _named(entries: Any, name: str, value: Any) -> None:
-    """Add an entry of a map, which is a list of names with values here."""
+    """Add an entry of a map, which is a list of named values in these messages."""
     entry = entries.add(name=name)
     _fill(entry.value, value)
 
@@ -100,7 +100,7 @@ def _responses(message: Any, value: Any) -> None:
 
 
 def _any(message: Any, value: Any) -> None:
-    """A value of any type is kept as text; JSON is YAML too."""
+    """Write a value of any type as text; JSON is also YAML."""
     message.yaml = orjson.dumps(value).decode() + "\n"
 
 
@@ -142,4 +142,4 @@ _CHOSEN: Final[Mapping[str, Callable[[Any], str]]] = {
     "SchemaItem": lambda _: "schema",
     "SecurityDefinitionsItem": lambda _: "api_key_security",
 }
-"""Which field of a choice a value is."""
+"""The field of a oneof for a value."""

@@ -1,4 +1,4 @@
-"""Descriptions of the columns of Tables that show one field: those of the field.
+"""Descriptions of Table columns that show one field: those of the field.
 
 What kube-apiserver says of other columns is written for them alone, and is not here.
 
@@ -16,7 +16,7 @@ from simkit.schema.openapi import descriptions
 
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _SHARED: Final[Mapping[str, str]] = {"Name": "name", "Age": "creationTimestamp", "Created At": "creationTimestamp"}
-"""Columns of all resources, and the fields of the metadata that they show."""
+"""Columns of all resources, with their fields of metadata."""
 _FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "configmaps": {"Data": "core.v1.ConfigMap.data"},
     "cronjobs": {
@@ -106,11 +106,11 @@ _FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "AllowVolumeExpansion": "storage.v1.StorageClass.allowVolumeExpansion",
     },
 }
-"""Columns by resource, and the fields that they show."""
+"""Columns by resource, with their fields."""
 
 
 def column_description(resource: str, column: str) -> str:
-    """The description of a column of a built-in resource; empty where it shows no single field, or none is known."""
+    """The description of a column of a built-in resource; empty if it shows several fields or has none."""
     if column in _SHARED:
         return descriptions.text(_META, _SHARED[column])
     definition, _, field = _FIELDS.get(resource, {}).get(column, "").rpartition(".")

@@ -1,4 +1,4 @@
-"""Descriptions of types and fields, read from the Python package ``kubernetes`` where it is installed.
+"""Descriptions of types and fields, read from the Python package ``kubernetes`` if it is installed.
 
 The tables of this project hold facts, no texts. The package carries the texts of the API's documentation with its
 models. Their files are read, not imported, when a description is first asked for, and what was read is kept. Where the
@@ -43,13 +43,13 @@ NONE: Final = Texts("", {})
 
 @cache
 def source() -> str:
-    """The release of the package that descriptions are read from; empty where it is not installed."""
+    """The release of the package with the descriptions; empty if it is not installed."""
     return metadata.version(_PACKAGE) if _models() else ""
 
 
 @cache
 def texts(definition: str) -> Texts:
-    """The descriptions of a definition, such as ``io.k8s.api.apps.v1.DeploymentSpec``; empty where none are known.
+    """The descriptions of a definition, such as ``io.k8s.api.apps.v1.DeploymentSpec``; empty if unknown.
 
     A version that the package does not have is described as the type of the same name in one that it has.
     """
@@ -61,13 +61,13 @@ def texts(definition: str) -> Texts:
 
 
 def text(definition: str, field: str) -> str:
-    """The description of one field, empty where none is known."""
+    """The description of one field; empty if unknown."""
     return texts(definition).fields.get(field, "")
 
 
 @cache
 def _models() -> Mapping[str, Path]:
-    """The files of the package's models by the names of their classes, in lower case."""
+    """The files of the package's models by class name, in lower case."""
     found = util.find_spec(_PACKAGE)
     for place in (found.submodule_search_locations if found is not None else None) or ():
         files = (Path(place) / "client" / "models").glob("*.py")
@@ -76,7 +76,7 @@ def _models() -> Mapping[str, Path]:
 
 
 def _names(definition: str) -> Iterator[str]:
-    """The names that the class of a definition may have: with its group, without it, and of other versions.
+    """The possible class names of a definition: with its group, without it, and of other versions.
 
     Examples
     --------
@@ -104,6 +104,6 @@ def _read(content: str) -> Texts:
 
 
 def _clean(text: str) -> str:
-    """A description as the API has it: the generator of the package writes paragraphs behind one another."""
+    """A description in the form of the API: the package's generator joins paragraphs."""
     plain = text.replace("# noqa: E501", "").strip()
     return _PARAGRAPHS.sub("\n\n", " ".join(plain.splitlines()) if "\n" in plain else plain)

@@ -39,11 +39,11 @@ _GENERAL: Final = ("DeleteOptions", "Patch", "Status", "WatchEvent")
 _SECURITY: Final = {"BearerToken": {"in": "header", "name": "authorization", "type": "apiKey"}}
 
 Parts = tuple[tuple[Resource, Schema | None], ...]
-"""Resources, with their schemas where they are custom ones: all that a document is made from."""
+"""Resources, with schemas for custom ones: the source of a document."""
 
 
 def index(catalogue: Catalogue) -> dict[str, Any]:
-    """The list of documents of version 3, each with a path that changes whenever its content does."""
+    """The list of documents of version 3, each with a path that changes with its content."""
     paths = {name: _link(name, parts) for name, parts in sorted(_documents(catalogue).items())}
     return {"paths": paths}
 
@@ -55,13 +55,13 @@ def document(catalogue: Catalogue, name: str) -> bytes | None:
 
 
 def mark(catalogue: Catalogue, name: str) -> str | None:
-    """The mark of one document's content that its link in the index carries, or None."""
+    """The hash of a document's content in its link in the index, or None."""
     parts = _documents(catalogue).get(name.strip("/"))
     return None if parts is None else _mark(name.strip("/"), parts)
 
 
 def swagger(catalogue: Catalogue) -> bytes:
-    """The JSON of the version 2 document, which holds everything."""
+    """The JSON of the version 2 document."""
     return _swagger(catalogue.release, _parts(catalogue, catalogue.resources()))
 
 
@@ -70,7 +70,7 @@ def _parts(catalogue: Catalogue, resources: Iterable[Resource]) -> Parts:
 
 
 def _documents(catalogue: Catalogue) -> Mapping[str, Parts]:
-    """The documents by name. Those that tell of discovery, of the version and of tokens have no resources."""
+    """The documents by name. Those of discovery, the version and the token issuer have no resources."""
     found: dict[str, Parts] = dict.fromkeys(SINGLE, ())
     for group in catalogue.groups():
         for version in group.versions:
@@ -88,7 +88,7 @@ def _name(group: str, version: str) -> str:
 
 
 def _roots(parts: Parts) -> Sequence[str]:
-    """The documents of the groups and versions of these resources whose paths are described: not of custom ones."""
+    """The documents of groups and versions with described paths, without those of custom resources."""
     versions = dict.fromkeys(each.path.removeprefix("/") for each, schema in parts if schema is None)
     return tuple(dict.fromkeys([each for name in versions for each in (name.rpartition("/")[0], name)]))
 
@@ -99,7 +99,7 @@ def _link(name: str, parts: Parts) -> dict[str, str]:
 
 @lru_cache(maxsize=1024)
 def _mark(name: str, parts: Parts) -> str:
-    """A mark of a document's content, taken from what the content is made of."""
+    """The hash of a document's sources."""
     made_of = [
         name,
         descriptions.source(),
@@ -159,7 +159,7 @@ def _paths(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect) -
 
 
 def _schemas(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect) -> dict[str, Shape]:
-    """The definitions that the operations of these resources and roots lead to."""
+    """The definitions that the operations of these resources and roots refer to."""
     definitions = _definitions(release)
     names = [_general(name) for name in _GENERAL] + [OBJECT_META, LIST_META] if parts else []
     plain = Roots(dialect, _general)
@@ -175,7 +175,7 @@ def _schemas(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect)
 
 
 def _named(definitions: Definitions, resource: Resource) -> list[str]:
-    """The definitions of a resource's kinds, as far as the release has them."""
+    """The definitions of a resource's kinds, if the release has them."""
     kinds = [resource.gvk, resource.list_gvk, *map(resource.subresource_gvk, resource.subresources)]
     names = (definitions.name_of(kind) for kind in kinds)
     return [name for name in names if name is not None]

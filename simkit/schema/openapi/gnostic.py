@@ -88,7 +88,7 @@ CHOICES: Final = frozenset(
         "SecurityDefinitionsItem",
     }
 )
-"""Messages that hold one of their fields."""
+"""Messages with a oneof."""
 
 
 @cache

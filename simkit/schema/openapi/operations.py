@@ -14,10 +14,10 @@ from simkit.schema.openapi.schemas import KIND_MARKER, V2, Dialect, Shape, marke
 from simkit.schema.resources import Resource
 
 NameOf = Callable[[GroupVersionKind], str | None]
-"""From a kind to the name of its definition."""
+"""A function from a kind to the name of its definition."""
 
 UNAUTHORIZED: Final = {"401": {"description": "Unauthorized"}}
-"""What every operation may answer."""
+"""The 401 response of every operation."""
 DELETED_IN_FULL: Final = frozenset(
     GroupResource(group, resource)
     for group, resources in {
@@ -35,7 +35,7 @@ DELETED_IN_FULL: Final = frozenset(
     }.items()
     for resource in resources
 )
-"""What DELETE is said to answer with in full, not with a Status."""
+"""Resources whose DELETE returns the object and not a Status."""
 _VERBS: Final = {
     "get": "read",
     "list": "list",
@@ -52,7 +52,7 @@ _CONNECTIONS: Final = {
     **dict.fromkeys(("attach", "exec", "portforward"), ("get", "post")),
     "proxy": ("delete", "get", "head", "options", "patch", "post", "put"),
 }
-"""The subresources that lead on to a node, a pod or a service, with their methods."""
+"""The connect subresources of nodes, pods and services, with their methods."""
 _COLLECTION: Final = {
     "list": ("get", "list"),
     "create": ("post", "post"),
@@ -60,7 +60,7 @@ _COLLECTION: Final = {
 }
 """The method and the action of each verb on a collection."""
 _PATCH_CREATES: Final = 21
-"""The minor release from which on it is said that a patch may create."""
+"""The minor release since which patch documents a 201 response."""
 _WORDS: Final = {"200": "OK", "201": "Created", "202": "Accepted"}
 _CODES: Final = {
     "post": ("200", "201", "202"),
@@ -85,13 +85,13 @@ class PathScope:
 
 
 class Operations:
-    """Writes the paths of one group version's resources in one dialect, as a minor release has them."""
+    """Writes the paths of one group version's resources in one dialect, as in a minor release."""
 
     def __init__(self, dialect: Dialect, minor: int, name_of: NameOf, general: Callable[[str], str]) -> None:
         self._dialect, self._minor, self._name_of, self._general = dialect, minor, name_of, general
 
     def paths(self, resource: Resource) -> Iterator[tuple[str, Shape]]:
-        """Collection, item, subresources and the older paths of watches, with their operations."""
+        """Collection, item, subresources and the deprecated paths of watches, with their operations."""
         scope = "/namespaces/{namespace}" if resource.namespaced else ""
         root, collection, verbs = resource.path, f"{scope}/{resource.resource}", resource.verbs
         place, everywhere = PathScope(resource), PathScope(resource, everywhere=True)
@@ -126,7 +126,7 @@ class Operations:
             yield f"{path}/{{path}}", self._item(beyond, actions, [*in_path, "path"])
 
     def _item(self, place: PathScope, actions: Sequence[tuple[str, str]], in_path: Sequence[str]) -> Shape:
-        """The operations of one path by their methods."""
+        """The operations of one path by method."""
         operations = {method: self._operation(place, method, action) for method, action in actions}
         needed = [parameter(self._dialect, name, "path") for name in in_path]
         return with_common_parameters(operations, needed)
@@ -150,7 +150,7 @@ class Operations:
         return out
 
     def _answer(self, place: PathScope, action: str) -> str | None:
-        """The definition of what an action gives; None for text and for what is passed on."""
+        """The definition of an action's response; None for text and for passed-through responses."""
         if action in ("watch", "watchlist"):
             return self._general("WatchEvent")
         if action == "connect" or place.subresource == "log":
@@ -162,7 +162,7 @@ class Operations:
         return self._name_of(place.resource.list_gvk if action == "list" else place.gvk)
 
     def _body(self, place: PathScope, action: str) -> str | None:
-        """The definition of what an action takes."""
+        """The definition of an action's request body."""
         if action in ("post", "put"):
             return self._name_of(place.gvk)
         if action == "patch":
@@ -189,31 +189,31 @@ class Operations:
 
 
 def response(dialect: Dialect, word: str, schema: Shape, media: Sequence[str]) -> Shape:
-    """An answer of this shape. Version 2 says the media types of answers at the operation."""
+    """A response with this shape. Version 2 has the media types at the operation."""
     if dialect is V2:
         return {"description": word, "schema": schema}
     return {"description": word, "content": {each: {"schema": schema} for each in media}}
 
 
 def camel(group: str) -> str:
-    """A group as part of an operation's name: the project's domain left out, every word capitalised."""
+    """A group in an operation's name: without the project's domain, every word capitalised."""
     words = re.split(r"[.\-]", group.removesuffix(f".{API_DOMAIN}") or "core")
     return "".join(map(capitalized, words))
 
 
 def tag(group: str, version: str = "") -> str:
-    """The tag under which documentation lists a group, or one of its versions."""
+    """The documentation tag of a group, or of one of its versions."""
     words = camel(group)
     return f"{words[0].lower()}{words[1:]}" + (f"_{version}" if version else "")
 
 
 def capitalized(word: str) -> str:
-    """The word with a capital letter before the rest, which stays as it is."""
+    """The word with its first letter in upper case and the rest unchanged."""
     return word[:1].upper() + word[1:]
 
 
 def operation_id(place: PathScope, method: str, action: str) -> str:
-    """The unique name of an operation: ``readCoreV1NamespacedPodStatus``, ``connectCoreV1GetNamespacedPodExec``."""
+    """The unique id of an operation: ``readCoreV1NamespacedPodStatus``, ``connectCoreV1GetNamespacedPodExec``."""
     resource = place.resource
     verb, after = _VERBS.get(action, ""), ""
     if action == "deletecollection":

@@ -41,7 +41,7 @@ _SINCE: Final = {
     "sendInitialEvents": 27,
     "stream": 32,
 }
-"""The minor release from which on there is a parameter, where not all have it."""
+"""The first minor release of a parameter, if not all have it."""
 
 _SELECT: Final = ("continue", "fieldSelector", "labelSelector", "limit", "resourceVersion", "resourceVersionMatch")
 _EVENTS: Final = ("sendInitialEvents", "timeoutSeconds")
@@ -65,7 +65,7 @@ _OPTIONS: Final = {
     "deletecollection": (*_SELECT, *_EVENTS, *_DELETE),
 }
 _CUSTOM_OPTIONS: Final = {"get": ("resourceVersion",), "deletecollection": _LIST}
-"""Where operations on custom resources have others."""
+"""Query parameters that differ for custom resources."""
 _STREAMS: Final = ("container", "stderr", "stdin", "stdout", "tty")
 _SUBRESOURCE_OPTIONS: Final = {
     "attach": _STREAMS,
@@ -99,7 +99,7 @@ _PATCHES: Final = (
 
 
 def options(action: str, subresource: str, minor: int, *, custom: bool) -> Sequence[str]:
-    """The names of the query parameters of an action in a minor release."""
+    """The names of an action's query parameters in a minor release."""
     general = _OPTIONS.get(action, ())
     if custom:
         general = _CUSTOM_OPTIONS.get(action, general)
@@ -110,14 +110,14 @@ def options(action: str, subresource: str, minor: int, *, custom: bool) -> Seque
 
 
 def taken(action: str, *, custom: bool) -> Sequence[str]:
-    """The media types of bodies. Clients look here whether they may send a strategic merge: never of custom kinds."""
+    """The media types of request bodies. Clients read here that custom kinds have no strategic merge."""
     if action == "patch":
         return [patch for patch in _PATCHES if not (custom and patch == _STRATEGIC)]
     return DOCUMENTS if custom else ANY
 
 
 def given(action: str, subresource: str, *, custom: bool) -> Sequence[str]:
-    """The media types of answers."""
+    """The media types of responses."""
     if action == "connect":
         return ANY
     if custom:
@@ -128,7 +128,7 @@ def given(action: str, subresource: str, *, custom: bool) -> Sequence[str]:
 
 
 def parameter(dialect: Dialect, name: str, where: str = "query") -> Shape:
-    """A parameter in the form of a dialect; those of paths are required."""
+    """A parameter in the form of a dialect; path parameters are required."""
     typed = {**(_NOT_STRINGS.get(name, _STRING) if where == "query" else _STRING), "uniqueItems": True}
     required = {"required": True} if where == "path" else {}
     if dialect is V2:
@@ -137,7 +137,7 @@ def parameter(dialect: Dialect, name: str, where: str = "query") -> Shape:
 
 
 def with_common_parameters(operations: Shape, in_path: Sequence[Shape]) -> Shape:
-    """The operations of one path, with what all of them take said once, beside them."""
+    """The operations of one path, with the common parameters beside them."""
     lists = [
         {(each["in"], each["name"]): each for each in operation["parameters"]} for operation in operations.values()
     ]

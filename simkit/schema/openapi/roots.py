@@ -16,17 +16,17 @@ _TOKENS: Final = {
     "openid/v1/jwks": ("getServiceAccountIssuerOpenIDKeyset", "openid", ("application/jwk-set+json",)),
 }
 SINGLE: Final = ("api", "apis", "logs", "version", *_TOKENS)
-"""The documents that are of no group."""
+"""The documents that belong to no group."""
 
 
 class Roots:
-    """Writes plain paths in one dialect."""
+    """Writes non-resource paths in one dialect."""
 
     def __init__(self, dialect: Dialect, general: Callable[[str], str]) -> None:
         self._dialect, self._general = dialect, general
 
     def kind(self, name: str) -> str | None:
-        """The definition of what is found at a path, by the name of its document; None for text."""
+        """The definition at a path, by the name of its document; None for text."""
         if name in _TOKENS or name == "logs":
             return None
         if name == "version":
@@ -37,7 +37,7 @@ class Roots:
         return self._general(("APIGroupList", "APIGroup", "APIResourceList")[len(rest)])
 
     def paths(self, name: str) -> Iterator[tuple[str, Shape]]:
-        """The path of a document's root with its one operation; of log files two."""
+        """The path of a document's root with its one operation; two for log files."""
         if name != "logs":
             yield f"/{name}/", {"get": self._operation(name)}
             return
@@ -73,7 +73,7 @@ class Roots:
         return out
 
     def _named(self, name: str) -> tuple[str, str, tuple[str, ...]]:
-        """The operation's name, its tag, and the media types of its answers."""
+        """The operation's id, its tag, and the media types of its responses."""
         if name in _TOKENS:
             return _TOKENS[name]
         if name == "version":

@@ -22,11 +22,11 @@ _SELECTABLE: Final = "x-kubernetes-selectable-fields"
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A version of OpenAPI, as far as definitions differ between them."""
+    """A version of OpenAPI, as far as definitions differ."""
 
     version: int
     prefix: str
-    """What stands before a definition's name in a reference."""
+    """The prefix of a definition's name in a reference."""
 
     def reference(self, name: str) -> Shape:
         return {"$ref": f"{self.prefix}{name}"}
@@ -57,7 +57,7 @@ _NO_FORMAT: Final = ("raw", "schema-or-list", "schema-or-bool", "schema-or-strin
 
 
 def shape(row: Row, dialect: Dialect, *, custom: bool = False) -> Shape:
-    """The OpenAPI form of a row and of everything in it; definitions that it names are references."""
+    """The OpenAPI form of a row and everything below; definitions become references."""
     if custom:
         row = _custom_row(row, dialect)
     beside = _markers(row, dialect, custom=custom)
@@ -83,7 +83,7 @@ _IDENTITY: Final = ("kind", "apiVersion")
 
 
 def _custom_row(row: Row, dialect: Dialect) -> Row:
-    """A row of a custom kind as it is published: objects inside of it have a kind; version 2 says less.
+    """A row of a custom kind as it is published: embedded objects have a kind; version 2 is reduced.
 
     kubectl reads version 2 and cannot do with alternatives, with types that a null may stand for, and with parts of
     what may have others: they are left out there.
@@ -104,7 +104,7 @@ def _custom_row(row: Row, dialect: Dialect) -> Row:
 
 
 def _typed(row: Row, dialect: Dialect, *, custom: bool) -> Shape:
-    """Type and format. What may be of two types has a form of its own in each version."""
+    """Type and format. Int-or-string has a form of its own in each version."""
     form = row.get("format", "")
     if form in ("quantity", "int-or-string") and not custom:
         other = "number" if form == "quantity" else "integer"
@@ -129,7 +129,7 @@ def _markers(row: Row, dialect: Dialect, *, custom: bool) -> Shape:
 
 
 def _unpublished(key: str, value: Any) -> bool:
-    """Version 2 leaves out defaults that only say that a field is always there."""
+    """True for defaults that version 2 leaves out, because they only say that a field is always set."""
     return key == "default" and not value
 
 
@@ -143,7 +143,7 @@ def references(row: Row) -> Iterator[str]:
 
 
 def reachable(definitions: Definitions, names: Iterable[str]) -> list[str]:
-    """The definitions with these names and all that they lead to, sorted."""
+    """The definitions with these names and all that they refer to, sorted."""
     found: set[str] = set()
     waiting = list(names)
     while waiting:
@@ -155,7 +155,7 @@ def reachable(definitions: Definitions, names: Iterable[str]) -> list[str]:
 
 
 def definition(definitions: Definitions, name: str, dialect: Dialect, versions: Iterable[tuple[str, str]]) -> Shape:
-    """A definition with the kinds that it describes. Kinds of every group version are listed for the given ones."""
+    """A definition with its kinds. Kinds of every group version are listed for the given ones."""
     out = described(shape(definitions.rows[name], dialect), descriptions.texts(name), dialect)
     kinds = [gvk for kind in definitions.kinds_of(name) for gvk in _spread(kind, versions)]
     if kinds:
@@ -166,7 +166,7 @@ def definition(definitions: Definitions, name: str, dialect: Dialect, versions: 
 
 
 def described(made: Shape, texts: descriptions.Texts, dialect: Dialect) -> Shape:
-    """A definition's schema with the descriptions of the type and of its fields, as far as they are known."""
+    """A definition's schema with the known descriptions of the type and its fields."""
     out = {"description": texts.type, **made} if texts.type else dict(made)
     properties = out.get("properties", {})
     known = {
@@ -178,7 +178,7 @@ def described(made: Shape, texts: descriptions.Texts, dialect: Dialect) -> Shape
 
 
 def _with_description(made: Shape, text: str, dialect: Dialect) -> Shape:
-    """A field's schema with its description, which version 3 does not take beside a reference."""
+    """A field's schema with its description, which version 3 does not allow beside a reference."""
     beside_reference = "$ref" in made and dialect is V3
     return {"description": text, **({"allOf": [made]} if beside_reference else made)}
 
@@ -190,12 +190,12 @@ def _spread(kind: GroupVersionKind, versions: Iterable[tuple[str, str]]) -> list
 
 
 def marker(gvk: GroupVersionKind) -> dict[str, str]:
-    """Returns a kind as ``x-kubernetes-group-version-kind`` writes it."""
+    """A kind in the form of ``x-kubernetes-group-version-kind``."""
     return {"group": gvk.group, "kind": gvk.kind, "version": gvk.version}
 
 
 def custom_name(gvk: GroupVersionKind) -> str:
-    """The name of a custom kind's definition: its group from behind, version, kind.
+    """The name of a custom kind's definition: its group reversed, version, kind.
 
     Examples
     --------
@@ -209,7 +209,7 @@ LIST_META: Final = f"{OBJECT_META.rpartition('.')[0]}.ListMeta"
 
 
 def _typed_fields() -> Shape:
-    """Kind and version of any object, as every built-in kind describes them."""
+    """The fields kind and apiVersion of any object, as every built-in kind describes them."""
     texts = descriptions.texts(LIST_META.replace("ListMeta", "Status"))
     return {
         name: described({"properties": {name: {"type": "string"}}}, texts, V3)["properties"][name]
@@ -218,7 +218,7 @@ def _typed_fields() -> Shape:
 
 
 def _says_nothing(row: Row, dialect: Dialect) -> bool:
-    """True if version 2 has no fields of a custom kind: kubectl takes those that are named for all there are."""
+    """True if version 2 has no fields of a custom kind, since kubectl takes the named fields for all fields."""
     return dialect is V2 and bool(row.get("preserveUnknown"))
 
 
