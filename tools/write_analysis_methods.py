@@ -65,6 +65,7 @@ PAGES: Final[Mapping[str, tuple[str, tuple[Question, ...]]]] = {
         (
             Question("findings.audit", "audit"),
             Question("findings.audit", "findings"),
+            Question("causes.group", "causes"),
             Question("findings.exposure", "exposure"),
             Question("findings.exposure", "reach"),
         ),

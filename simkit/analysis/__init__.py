@@ -27,6 +27,7 @@ from simkit.analysis.admission.policies import PolicyEffect, policy_coverage, po
 from simkit.analysis.admission.proof import PolicyProof
 from simkit.analysis.admission.webhooks import webhook_coverage
 from simkit.analysis.audit_log.events import audit_events
+from simkit.analysis.causes import Cause, Causes, Remedy, causes
 from simkit.analysis.escalation import (
     BlastRadius,
     Cut,
@@ -79,6 +80,8 @@ __all__ = [
     "AccessDecision",
     "Audit",
     "BlastRadius",
+    "Cause",
+    "Causes",
     "Cut",
     "Escalations",
     "Evidence",
@@ -92,6 +95,7 @@ __all__ = [
     "Proof",
     "Proofs",
     "Proposal",
+    "Remedy",
     "RemovalReport",
     "Result",
     "Severity",
@@ -106,6 +110,7 @@ __all__ = [
     "blast_radius",
     "calendar",
     "can",
+    "causes",
     "cel",
     "check",
     "compare",

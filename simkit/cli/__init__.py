@@ -60,6 +60,7 @@ SHARE: Final = "dump and share"
 
 COMMANDS: Final = (
     Command("audit", "check the RBAC of a Kubernetes cluster and list findings", LOOK),
+    Command("causes", "list the root causes of findings and escalation paths", LOOK),
     Command("diff", "list permissions gained and lost between two dumps", LOOK),
     Command("releases", "list what Kubernetes releases serve, deprecate and remove", LOOK),
     Command("who-can", "list the subjects that have a permission", ASK),

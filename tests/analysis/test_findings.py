@@ -249,6 +249,8 @@ def test_what_cannot_be_asked_is_skipped_with_its_reason() -> None:
         "missing-account",
         "missing-namespace",
         "unknown-resource",
+        "pod-security",
+        "network-policy",
     }
     assert "serviceaccounts" in next(one.reason for one in found.skipped if one.check == "missing-account")
     with pytest.raises(IncompleteSnapshot):

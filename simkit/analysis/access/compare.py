@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import pandas as pd
@@ -14,7 +14,6 @@ from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import covers, uncovered
-from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import Rule
 from simkit.snapshot.protocol import Snapshot
 
@@ -73,8 +72,27 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
     >>> list(cluster.compare(before)["change"])
     ['lost', 'lost']
     """
-    old, new = _holdings(index_of(before)), _holdings(index_of(after))
-    rows = []
+    old, new = _holdings(index_of(before).all_grants()), _holdings(index_of(after).all_grants())
+    return _compared(old, new)
+
+
+def compare_subjects(before: Snapshot, after: Snapshot, subjects: Iterable[Subject]) -> pd.DataFrame:
+    """The permissions that some subjects gained and lost: the rows of ``compare`` about them.
+
+    Notes
+    -----
+    O(bindings of the subjects), once the snapshots are indexed.
+    """
+    listed = tuple(dict.fromkeys(map(normalize_subject, subjects)))
+    old, new = (
+        _holdings(grant for one in listed for grant in index.grants_of_subject(one))
+        for index in (index_of(before), index_of(after))
+    )
+    return _compared(old, new)
+
+
+def _compared(old: Mapping[Subject, GrantsByNamespace], new: Mapping[Subject, GrantsByNamespace]) -> pd.DataFrame:
+    rows: list[tuple[Any, ...]] = []
     for subject in sorted(old.keys() | new.keys()):
         was, now = old.get(subject, {}), new.get(subject, {})
         if was != now:
@@ -83,9 +101,9 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
     return table(rows, COLUMNS)
 
 
-def _holdings(index: AccessIndex) -> dict[Subject, GrantsByNamespace]:
+def _holdings(grants: Iterable[Grant]) -> dict[Subject, GrantsByNamespace]:
     held: dict[Subject, GrantsByNamespace] = {}
-    for grant in index.all_grants():
+    for grant in grants:
         scopes = held.setdefault(normalize_subject(grant.subject), {})
         scopes[grant.namespace] = (*scopes.get(grant.namespace, ()), grant)
     return held

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Final
 
@@ -15,6 +15,8 @@ from simkit.analysis.findings.check import Check, Finding, Skipped
 from simkit.analysis.findings.drift import DRIFT_CHECKS
 from simkit.analysis.findings.holders import risky_permission_checks
 from simkit.analysis.findings.loose import LOOSE_CHECKS
+from simkit.analysis.findings.namespaces import NAMESPACE_CHECKS
+from simkit.analysis.findings.nature import PRODUCT, Nature, Natures
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.findings.wide import WIDE_CHECKS
 from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
@@ -32,6 +34,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *WIDE_CHECKS,
     *risky_permission_checks(),
     *WORKLOAD_CHECKS,
+    *NAMESPACE_CHECKS,
     *LOOSE_CHECKS,
     *DRIFT_CHECKS,
 )
@@ -159,6 +162,7 @@ def audit(
     with collection_paused():
         survey = Survey(snapshot, include_defaults=include_defaults, members=members, managed=managed)
         findings, skipped = _found(survey, _chosen(checks, own))
+        findings = _with_owners(findings, Natures(snapshot, survey, managed))
     ordered = sorted(findings, key=lambda finding: finding.severity, reverse=True)
     return Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), (*CHECKS, *own))
 
@@ -175,6 +179,21 @@ def _found(survey: Survey, checks: Iterable[Check]) -> tuple[list[Finding], list
             continue
         findings += check.find(survey, check)
     return findings, skipped
+
+
+def _with_owners(found: Iterable[Finding], natures: Natures) -> list[Finding]:
+    """The findings, of which none advises to delete what a product lives by without saying so."""
+    return [_with_owner(one, natures.of(one.binding)) if one.binding and one.command else one for one in found]
+
+
+def _with_owner(finding: Finding, nature: Nature) -> Finding:
+    if nature.name == PRODUCT:
+        told = f"{nature.product} lives by this binding, and stops where it is deleted."
+        return replace(finding, fix=f"{told} {finding.fix}", command="")
+    if nature.product:
+        told = f"The binding is part of {nature.product}, which misses it once a workload of it runs again."
+        return replace(finding, fix=f"{told} {finding.fix}")
+    return finding
 
 
 def findings(

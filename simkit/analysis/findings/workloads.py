@@ -59,7 +59,7 @@ def unused_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
 
     The control plane's own controllers run in no pods, and count as used.
     """
-    used = _pods_by_account(survey).keys() | _named_in_templates(survey) | control_plane(survey.snapshot.release)
+    used = accounts_in_use(survey)
     bindings: dict[Subject, list[Binding]] = defaultdict(list)
     for binding in survey.bindings:
         for subject in binding.subjects:
@@ -78,6 +78,12 @@ def unused_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
                 role=first.role,
                 subjects=(subject,),
             )
+
+
+def accounts_in_use(survey: Survey) -> frozenset[Subject]:
+    """The accounts that pods run as, that templates of pods name, and those of the server's own controllers."""
+    running = _pods_by_account(survey).keys()
+    return frozenset((*running, *_named_in_templates(survey), *control_plane(survey.snapshot.release)))
 
 
 def needless_tokens(survey: Survey, check: Check) -> Iterator[Finding]:

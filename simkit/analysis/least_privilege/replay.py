@@ -20,7 +20,7 @@ from simkit.analysis.result import Evidence
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.cover import uncovered
 from simkit.logic.rbac.rule import ALL, Rule
-from simkit.meta.domain import AUTHORIZATION_GROUP, RBAC_GROUP
+from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
@@ -122,7 +122,8 @@ def apply(sandbox: Sandbox, changes: Iterable[Change]) -> None:
     for change in changes:
         key = change.key
         scope = f"/namespaces/{key.namespace}" if key.namespace else ""
-        collection = f"/apis/{RBAC_GROUP}/v1{scope}/{key.resource.resource}"
+        api = f"apis/{key.resource.group}" if key.resource.group else "api"
+        collection = f"/{api}/v1{scope}/{key.resource.resource}"
         if change.obj is None:
             answer = sandbox.perform(Request.of("DELETE", f"{collection}/{key.name}"), identity=administrator())
         else:

@@ -43,6 +43,17 @@ class NotebookFigure(Figure):
         return picture.getvalue()
 
 
+class NotebookAxes(Axes):
+    """Axes that a notebook shows as the picture of their figure, when they are what a cell ends with."""
+
+    def _repr_png_(self) -> bytes:
+        picture = io.BytesIO()
+        whole = self.get_figure(root=True)
+        assert whole is not None, "these axes are in no figure"
+        whole.savefig(picture, format="png")
+        return picture.getvalue()
+
+
 def figure(width: float, height: float, ax: Axes | None = None) -> tuple[Figure, Axes]:
     """The figure of some axes; without axes an empty figure of a size in inches, with one axes.
 
@@ -51,7 +62,7 @@ def figure(width: float, height: float, ax: Axes | None = None) -> tuple[Figure,
     if ax is None:
         made: Figure = NotebookFigure(figsize=(width, height), layout="constrained", dpi=110)
         FigureCanvasAgg(made)
-        axes = made.subplots()
+        axes = made.add_subplot(axes_class=NotebookAxes)
     else:
         whole = ax.get_figure(root=True)
         assert whole is not None, "these axes are in no figure"

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from simkit.analysis.causes.cause import Causes
+    from simkit.analysis.escalation.find.goal import Goal
     from simkit.analysis.findings.audit import Audit
     from simkit.analysis.findings.check import Check
     from simkit.analysis.rbac.subject import Members
@@ -122,6 +124,61 @@ class FindingsMethods(Asked):
             managed=managed,
             rules=rules,
         )
+
+    def causes(
+        self,
+        *,
+        goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
+        include_defaults: bool = False,
+        members: Members | None = None,
+        managed: Iterable[str] = (),
+    ) -> Causes:
+        """The root causes of findings and escalation paths, those first that should be looked at first.
+
+        A cause is a binding, a role that several bindings give, a namespace without a level of pod security, something
+        that is missing, or a service account. Mistakes are told apart from what installed products need for themselves,
+        from what is the server's own, and from access that nothing uses.
+
+        Parameters
+        ----------
+        goal
+            What the paths are for: see ``parse_goal``.
+        include_defaults
+            Whether the server's own roles and bindings are looked at too.
+        members
+            Groups that the cluster does not keep, as for ``who_can``.
+        managed
+            Providers of managed clusters whose own bindings count as the server's, as for ``audit``.
+
+        Returns
+        -------
+        Causes
+            ``.to_frame()`` has one row per cause: cause, kind, nature, product, namespace, severity, subjects (number),
+            paths, goals (paths to each), through (paths that pass it besides), findings, checks (ids), reaches (places),
+            share (of all paths), remedy, command. Each path belongs to the cause that it begins with, and each finding to
+            one cause.
+
+        Raises
+        ------
+        SimkitError
+            For a text that is no goal.
+        IncompleteSnapshot
+            Where roles or bindings were not captured.
+
+        Notes
+        -----
+        As ``audit`` and ``escalations`` together; O(causes x steps) besides.
+
+        Examples
+        --------
+        >>> import simkit
+        >>> cluster = simkit.Cluster(seed=1)
+        >>> len(cluster.causes())
+        0
+        """
+        from simkit.analysis.causes.group import causes
+
+        return causes(self.snapshot(), goal=goal, include_defaults=include_defaults, members=members, managed=managed)
 
     def exposure(self, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame:
         """The number of subjects that hold each risky permission, by namespace.

@@ -225,6 +225,15 @@ class PossibleRemovals:
             if self._may_narrow(narrow):
                 yield narrow
 
+    def narrowing(self, role: Key, number: int, requirements: Iterable[Requirement]) -> RemovePermissions | None:
+        """What to take out of one rule of a role so that it meets none of some needs; None where that cannot be."""
+        rules = self._index.rules(role) or ()
+        if number >= len(rules):
+            return None
+        granted = dict.fromkeys(one for need in requirements for one in _granted(rules[number], need))
+        found = RemovePermissions(role, number, tuple(granted))
+        return found if granted and self._may_narrow(found) else None
+
     def _may_narrow(self, narrow: RemovePermissions) -> bool:
         if narrow.role in self._gathering.fixed or self._keep.intersection(self._holders(narrow.role)):
             return False
@@ -237,6 +246,12 @@ class PossibleRemovals:
         """All subjects that have the role, or one that includes it."""
         every = (binding for one in self._gathering.wholes(role) for binding in self._index.bindings_of(one))
         return [normalize_subject(one) for binding in every for one in binding.subjects]
+
+    def subjects(self, removal: Removal) -> tuple[Subject, ...]:
+        """Whose access a removal takes."""
+        if isinstance(removal, RemovePermissions):
+            return tuple(dict.fromkeys(self._holders(removal.role)))
+        return (removal.subject,)
 
     def usable(self, edge: Edge, chosen: frozenset[Removal]) -> bool:
         """True if a step is still possible after some removals."""

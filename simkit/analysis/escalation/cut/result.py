@@ -11,6 +11,7 @@ import pandas as pd
 from simkit.analysis.escalation.cut.aggregation import as_settled
 from simkit.analysis.escalation.cut.removal import Removal, RemovePermissions
 from simkit.analysis.escalation.cut.verification import Verified, verify
+from simkit.analysis.escalation.cut.written import as_yaml, kubectl_commands
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
@@ -21,7 +22,6 @@ from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.analysis.result import Result
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import kubectl_command, shell_command
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
 from simkit.snapshot.protocol import Sandbox, Snapshot
@@ -79,29 +79,12 @@ class Cut(Result):
         return [change.key for change in self.changes if change.obj is None]
 
     def yaml(self) -> str:
-        """The manifests as YAML, with deletions as comments that hold their commands."""
-        import yaml
-
-        lines = [f"# {command}" for command in self.commands() if command.startswith("kubectl delete")]
-        return "\n".join(lines) + ("\n---\n" if lines else "") + yaml.safe_dump_all(self.manifests(), sort_keys=False)
+        """The manifests as YAML, the deletions as comments with their commands."""
+        return as_yaml(self.changes, self.snapshot)
 
     def commands(self) -> list[str]:
         """The same as commands: ``kubectl apply`` for new objects, ``kubectl patch`` and ``kubectl delete``."""
-        import orjson
-
-        commands = []
-        for change in self.changes:
-            key = change.key
-            named = (key.resource.resource, key.name, key.namespace)
-            if change.obj is None:
-                commands.append(kubectl_command("delete", *named))
-            elif self.snapshot.get(key.resource, key.name, key.namespace) is None:
-                commands.append(f"kubectl apply -f - <<< {shell_command(orjson.dumps(change.obj).decode())}")
-            else:
-                content = {name: change.obj[name] for name in ("subjects", "rules") if name in change.obj}
-                text = orjson.dumps(content).decode()
-                commands.append(kubectl_command("patch", *named, "--type", "merge", "-p", text))
-        return commands
+        return kubectl_commands(self.changes, self.snapshot)
 
     def after(self) -> Snapshot:
         """The snapshot after the changes."""

@@ -1,0 +1,12 @@
+"""Root causes: findings and escalation paths by the binding, role, label or missing object that they come from.
+
+``nature`` tells mistakes from what products, the server and nobody need; ``advice`` and ``remedy`` what to do;
+``group`` answers the question.
+"""
+
+from simkit.analysis.causes.cause import Cause, Causes
+from simkit.analysis.causes.group import causes, group_causes
+from simkit.analysis.causes.remedy import Remedy
+from simkit.analysis.findings.nature import NATURES, Nature, products
+
+__all__ = ["NATURES", "Cause", "Causes", "Nature", "Remedy", "causes", "group_causes", "products"]

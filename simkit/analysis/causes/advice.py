@@ -1,0 +1,186 @@
+"""What to do about a cause: the smallest change that is safe to advise, or words where none is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Final
+
+from simkit.analysis.causes.remedy import Remedy
+from simkit.analysis.escalation.cut.pod_security import enforcing, refused_pods, risk_of_level
+from simkit.analysis.escalation.cut.removal import PossibleRemovals, Removal, RemovePermissions, changes_of
+from simkit.analysis.escalation.cut.written import stored
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.table.primitive import requirements_of
+from simkit.analysis.escalation.table.risky_permission import requirements_of_grant, risky_permission_table
+from simkit.analysis.escalation.table.severity import Severity
+from simkit.analysis.findings.check import Finding
+from simkit.analysis.findings.namespaces import LEAST, NETWORK_POLICIES, deny_all
+from simkit.analysis.findings.nature import ADMINISTRATORS, PRODUCT, SERVER, UNUSED, Nature
+from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.findings.workloads import accounts_in_use
+from simkit.analysis.least_privilege.change import Change
+from simkit.analysis.least_privilege.proposal import without
+from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, display_name
+from simkit.analysis.rbac.subject import normalize_subject
+from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
+from simkit.meta.names import Key
+from simkit.snapshot.protocol import Snapshot
+
+DANGLING: Final = ("missing-account", "missing-namespace")
+RISKY: Final = {one.id: one for one in risky_permission_table().permissions}
+EVERYBODY: Final = "everybody"
+DANGLING_ROLE: Final = ("missing-role", "empty-binding", "duplicate-binding", "subsumed-binding")
+
+
+class Advisor:
+    """The remedies of one snapshot."""
+
+    def __init__(self, snapshot: Snapshot, survey: Survey) -> None:
+        self._snapshot, self._survey = snapshot, survey
+        self._ways = PossibleRemovals(snapshot)
+        self._bindings = {binding.key: binding for binding in survey.index.bindings()}
+
+    @cached_property
+    def _in_use(self) -> frozenset[Subject]:
+        return accounts_in_use(self._survey)
+
+    def remedy(self, key: Key, nature: Nature, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
+        """What to do about an object that causes findings and paths."""
+        if key.resource == NAMESPACES:
+            return self._level(key.name)
+        if key.resource == NETWORK_POLICIES:
+            return self._network(key.namespace)
+        if key.resource == SERVICE_ACCOUNTS:
+            return self._account(key)
+        if nature.name == SERVER:
+            return self._words("It is the server's own; put it back to what it was where it was changed.", nature)
+        if nature.name == ADMINISTRATORS:
+            text = "Confirm that these are the administrators, and give such a role for a time, not for ever."
+            return self._words(text, nature)
+        if nature.name == PRODUCT:
+            text = (
+                f"{nature.product} lives by it: deleting it stops {nature.product}. Keep others out of its namespace "
+                "and its pods, and give it the narrower role that its documentation has, where it has one."
+            )
+            return self._words(text, nature)
+        binding = self._bindings.get(key)
+        if binding is None:
+            return self._role(key, findings, paths)
+        return self._binding(binding, nature, findings, paths)
+
+    def _words(self, text: str, nature: Nature) -> Remedy:
+        risk = f"{nature.product} stops working without it" if nature.product else ""
+        return Remedy(text, risk, (), (), self._snapshot)
+
+    def _level(self, namespace: str) -> Remedy:
+        change = enforcing(self._snapshot, namespace, LEAST)
+        refused = refused_pods(self._snapshot, namespace, LEAST)
+        text = f"Enforce the level {LEAST} of pod security in namespace {namespace}."
+        return Remedy(text, risk_of_level(namespace, refused), (change,), (), self._snapshot)
+
+    def _network(self, namespace: str) -> Remedy:
+        obj = deny_all(namespace)
+        change = Change(Key(NETWORK_POLICIES, namespace, obj["metadata"]["name"]), obj)
+        text = f"Let only pods of namespace {namespace} reach its pods, then allow what else is needed."
+        return Remedy(text, "clients from other namespaces and from outside are cut off", (change,), (), self._snapshot)
+
+    def _account(self, key: Key) -> Remedy:
+        obj = stored(self._snapshot, key)
+        if obj is None:
+            text = "Set automountServiceAccountToken to false in the templates of the pods that run as it."
+            return Remedy(text, "", (), (), self._snapshot)
+        text = f"Mount no token of sa:{key.namespace}/{key.name} unless a pod asks for it."
+        change = Change(key, {**obj, "automountServiceAccountToken": False})
+        return Remedy(text, "a pod that asks the API server needs its token", (change,), (), self._snapshot)
+
+    def _role(self, key: Key, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
+        narrow = self._narrowing(key, findings, paths)
+        if narrow is not None:
+            return self._removal(narrow)
+        if not self._survey.index.bindings_of(key) and stored(self._snapshot, key) is not None:
+            risk = "a tool that binds it when it is needed would miss it"
+            return Remedy(
+                f"Delete {display_name(key)}, which nobody has.", risk, (Change(key, None),), (), self._snapshot
+            )
+        text = f"Write {display_name(key)} with the verbs and resources that are used; an audit log tells them."
+        return Remedy(text, "those who have the role may use what is taken out of it", (), (), self._snapshot)
+
+    def _binding(self, binding: Binding, nature: Nature, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
+        leaving = () if paths else _dangling(findings)
+        if not leaving and not paths and any(finding.check in DANGLING_ROLE for finding in findings):
+            return self._without(binding, map(normalize_subject, binding.subjects), nature)
+        if not leaving:
+            narrow = None if nature.name == UNUSED else self._narrowing(binding.role, findings, paths)
+            if narrow is not None and len(self._survey.index.bindings_of(binding.role)) == 1:
+                return self._removal(narrow)
+            found = self._removals(paths)
+            named = {one.subject for one in found if not isinstance(one, RemovePermissions)}
+            leaving = tuple(one for one in map(normalize_subject, binding.subjects) if one in named)
+        everybody = dict.fromkeys(one for finding in findings if finding.check == EVERYBODY for one in finding.subjects)
+        leaving = leaving or tuple(everybody)
+        worst = max((finding.severity for finding in findings), default=Severity.HIGH)
+        if not leaving and worst < Severity.HIGH and nature.name != UNUSED:
+            return self._words(" ".join(dict.fromkeys(finding.fix for finding in findings)), nature)
+        return self._without(binding, leaving or map(normalize_subject, binding.subjects), nature)
+
+    def _narrowing(self, role: Key, findings: Sequence[Finding], paths: Sequence[Path]) -> RemovePermissions | None:
+        """What can be taken out of a role that stops the first step of the paths, or is what the worst finding is."""
+        stopping = [one for one in self._removals(paths) if isinstance(one, RemovePermissions) and one.role == role]
+        if stopping or paths:
+            return next(iter(stopping), None)
+        for finding in sorted(findings, key=lambda one: -one.severity):
+            risk = RISKY.get(finding.check)
+            if finding.role == role and risk is not None:
+                every = [one for grant in risk.grants for one in requirements_of_grant(grant, self._snapshot.release)]
+                for number in finding.rules:
+                    found = self._ways.narrowing(role, number, every)
+                    if found is not None:
+                        return found
+        return None
+
+    def _removals(self, paths: Sequence[Path]) -> list[Removal]:
+        """What stops the first step of the paths: what stops most of them first, and of those alike the cheapest."""
+        found: Counter[Removal] = Counter()
+        for path in paths:
+            edge = next((one for one in path.edges if any(one.granted_by)), None)
+            if edge is not None:
+                needs = requirements_of(edge.primitive, edge.number, self._snapshot.release)
+                found.update(set(self._ways.of_needs(zip(needs, edge.granted_by), frozenset())))
+        return sorted(found, key=lambda one: (-found[one], self._ways.cost(one), str(one)))
+
+    def _removal(self, one: Removal) -> Remedy:
+        changes = changes_of([one], self._snapshot, self._survey.index, self._ways.in_use)
+        subjects = self._ways.subjects(one)
+        text = f"{str(one)[0].upper()}{str(one)[1:]}."
+        return Remedy(text, self._risk(subjects), changes, subjects, self._snapshot)
+
+    def _without(self, binding: Binding, leaving: Iterable[Subject], nature: Nature) -> Remedy:
+        subjects = tuple(dict.fromkeys(leaving))
+        change = without(self._snapshot, binding, subjects)
+        if change.obj is None:
+            text = f"Delete {display_name(binding.key)}."
+        else:
+            text = f"Take {listed(subjects)} out of {display_name(binding.key)}."
+        if nature.product:
+            text += f" It is part of {nature.product}, which misses it once a workload of {nature.product} runs again."
+        return Remedy(text, self._risk(subjects), (change,), subjects, self._snapshot)
+
+    def _risk(self, subjects: Sequence[Subject]) -> str:
+        """Who may need what is taken away, as far as the objects tell."""
+        running = [one for one in subjects if one in self._in_use]
+        if running:
+            are = "is" if len(running) == 1 else "are"
+            return f"{listed(running)} {are} in use by pods, which may need it: look into an audit log first"
+        accounts = [one for one in subjects if one.kind == SERVICE_ACCOUNT]
+        if accounts and len(accounts) == len(subjects):
+            return "no pod runs as it; something outside of the cluster may"
+        return f"{listed(subjects)} may use it: look into an audit log first" if subjects else ""
+
+
+def _dangling(findings: Sequence[Finding]) -> tuple[Subject, ...]:
+    """The subjects that do not exist."""
+    return tuple(
+        dict.fromkeys(subject for finding in findings if finding.check in DANGLING for subject in finding.subjects)
+    )

@@ -1,0 +1,158 @@
+"""A root cause with all that follows from it, and a list of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from simkit.analysis.causes.remedy import Remedy
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.table.severity import Severity
+from simkit.analysis.findings.check import Finding
+from simkit.analysis.findings.nature import NATURES, Nature
+from simkit.analysis.rbac.subject import text_of
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.rendering import counted, html_lines, text_lines
+from simkit.analysis.result import Result
+from simkit.logic.rbac.binding import Subject
+from simkit.meta.names import Key
+from simkit.meta.objects import Object
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLUMNS: Final = (
+    *("cause", "kind", "nature", "product", "namespace", "severity", "subjects", "paths", "goals", "through"),
+    *("findings", "checks", "reaches", "share", "remedy", "command"),
+)
+BINDING: Final = "binding"
+ROLE_RULE: Final = "role rule"
+LABEL: Final = "label"
+MISSING: Final = "missing object"
+ACCOUNT: Final = "service account"
+SHOWN: Final = 12
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What findings and paths come from: an object, or one that is missing.
+
+    ``paths`` begin with it, so that each path has one cause; ``through`` counts those besides that pass through it and
+    nothing else instead. ``reaches`` is the number of places that the subjects which it names can get to.
+    """
+
+    key: Key
+    kind: str
+    nature: Nature
+    text: str
+    bound: tuple[Subject, ...]
+    findings: tuple[Finding, ...] = field(repr=False)
+    paths: tuple[Path, ...] = field(repr=False)
+    through: int
+    reaches: int
+    rules: tuple[int, ...]
+    remedy: Remedy = field(repr=False, compare=False)
+    obj: Object | None = field(repr=False, compare=False, default=None)
+    """The object as it is stored."""
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Everybody whose paths begin with it, and those that it names."""
+        return tuple(dict.fromkeys((*map(text_of, self.bound), *(path.subject for path in self.paths))))
+
+    @property
+    def severity(self) -> Severity:
+        """That of the worst finding or path."""
+        levels = [finding.severity for finding in self.findings]
+        levels += [Severity.named(path.severity) for path in self.paths]
+        return max(levels, default=Severity.INFO)
+
+    @property
+    def goals(self) -> Mapping[str, int]:
+        """How many paths lead to each goal."""
+        return dict(Counter(path.goal.name for path in self.paths))
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The ids of the checks that found something."""
+        return tuple(dict.fromkeys(finding.check for finding in self.findings))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Causes(Result, Sequence[Cause]):
+    """Root causes, first those that should be looked at first. Each path and each finding has exactly one."""
+
+    causes: tuple[Cause, ...]
+
+    def __len__(self) -> int:
+        return len(self.causes)
+
+    def __getitem__(self, number: Any) -> Any:
+        return Causes(self.causes[number]) if isinstance(number, slice) else self.causes[number]
+
+    def __iter__(self) -> Iterator[Cause]:
+        return iter(self.causes)
+
+    @property
+    def paths(self) -> int:
+        """The number of paths of all causes."""
+        return sum(len(one.paths) for one in self.causes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per cause: cause, kind, nature, product, namespace, severity, subjects (number), paths, goals
+        (paths to each), through (paths that pass it besides), findings, checks (ids), reaches (places), share (of all
+        paths), remedy, command.
+        """
+        every = max(self.paths, 1)
+        return table([_row(one, every) for one in self.causes], COLUMNS)
+
+    def summary(self) -> pd.DataFrame:
+        """One row per nature: what, count (causes), paths, findings."""
+        rows = []
+        for name in NATURES:
+            found = [one for one in self.causes if one.nature.name == name]
+            paths, findings = sum(len(one.paths) for one in found), sum(len(one.findings) for one in found)
+            rows.append((name, len(found), paths, findings))
+        return table(rows, ("what", "count", "paths", "findings"))
+
+    def of(self, finding: Finding) -> Cause | None:
+        """The cause of a finding."""
+        return next((one for one in self.causes if any(finding is known for known in one.findings)), None)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The causes as bars of paths and findings, in a figure of its own unless axes are given."""
+        from simkit.analysis.plots.causes import causes_bars
+
+        return causes_bars(self.to_frame(), ax=ax)
+
+    def lines(self) -> Iterator[str]:
+        findings = sum(len(one.findings) for one in self.causes)
+        yield f"{counted(len(self), 'cause')} of {counted(self.paths, 'path')} and {counted(findings, 'finding')}"
+        for one in self.causes[:SHOWN]:
+            carries = f"{counted(len(one.paths), 'path')}, {counted(len(one.findings), 'finding')}"
+            yield f"{one.nature}: {one.text} ({carries})"
+        if len(self) > SHOWN:
+            yield f"... and {len(self) - SHOWN} more"
+
+    def __str__(self) -> str:
+        return text_lines(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
+
+
+def _row(one: Cause, every: int) -> tuple[Any, ...]:
+    return (
+        *(one.text, one.kind, one.nature.name, one.nature.product, one.key.namespace, one.severity.word),
+        *(len(one.subjects), len(one.paths), dict(one.goals), one.through, len(one.findings), one.checks),
+        *(one.reaches, round(len(one.paths) / every, 4), one.remedy.text, "; ".join(one.remedy.commands())),
+    )

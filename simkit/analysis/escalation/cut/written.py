@@ -1,0 +1,109 @@
+"""Changes as somebody makes them: kubectl commands, YAML, a diff, and the commands that take them back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import unified_diff
+from typing import Any, Final
+
+import orjson
+import yaml
+
+from simkit.analysis.least_privilege.change import Change
+from simkit.analysis.rbac.objects import NAMESPACES
+from simkit.meta.escaping import kubectl_command, one_line, shell_command
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, labels_of
+from simkit.snapshot.protocol import Snapshot
+
+Place = tuple[str, int | None]
+"""A file, and a line in it."""
+CONTENT: Final = ("subjects", "rules")
+_KEPT: Final = ("name", "namespace", "labels", "annotations")
+"""What of an object's metadata people write; a server makes the rest."""
+
+
+def kubectl_commands(changes: Iterable[Change], snapshot: Snapshot) -> list[str]:
+    """The changes as commands: ``apply`` for new objects, ``label``, ``patch`` and ``delete`` for those that exist."""
+    return [_command(change, stored(snapshot, change.key)) for change in changes]
+
+
+def _command(change: Change, before: Object | None) -> str:
+    key = change.key
+    named = (key.resource.resource, key.name, key.namespace)
+    if change.obj is None:
+        return kubectl_command("delete", *named)
+    if before is None:
+        return applied(change.obj)
+    if key.resource == NAMESPACES:
+        old, new = labels_of(before), labels_of(change.obj)
+        put = [f"{name}={value}" for name, value in new.items() if old.get(name) != value]
+        return kubectl_command("label", *named, *put, *(f"{name}-" for name in old if name not in new), "--overwrite")
+    content = {name: change.obj[name] for name in CONTENT if name in change.obj}
+    return kubectl_command("patch", *named, "--type", "merge", "-p", orjson.dumps(content).decode())
+
+
+def applied(obj: Mapping[str, Any]) -> str:
+    """The command that applies an object."""
+    return f"kubectl apply -f - <<< {shell_command(orjson.dumps(obj).decode())}"
+
+
+def commands_back(changes: Iterable[Change], snapshot: Snapshot) -> list[str]:
+    """The commands after which all is as it was, the last change first."""
+    return [_back(change, stored(snapshot, change.key)) for change in reversed(list(changes))]
+
+
+def _back(change: Change, before: Object | None) -> str:
+    if before is None:
+        return kubectl_command("delete", change.key.resource.resource, change.key.name, change.key.namespace)
+    if change.obj is None:
+        return applied(as_written(before))
+    return _command(Change(change.key, before), change.obj)
+
+
+def as_yaml(changes: Iterable[Change], snapshot: Snapshot) -> str:
+    """The changed objects as YAML, the deletions as comments with their commands."""
+    listed = list(changes)
+    gone = [f"# {one}" for one in kubectl_commands((one for one in listed if one.obj is None), snapshot)]
+    made = [dict(change.obj) for change in listed if change.obj is not None]
+    return "\n".join(gone) + ("\n---\n" if gone else "") + yaml.safe_dump_all(made, sort_keys=False)
+
+
+def as_diff(changes: Iterable[Change], snapshot: Snapshot, places: Mapping[Key, Place] | None = None) -> str:
+    """The changes as a unified diff of the objects' YAML.
+
+    Parameters
+    ----------
+    places
+        Where the objects are written, for the heads of the diff; else they are named by kind, namespace and name.
+    """
+    return "".join(_diff(change, stored(snapshot, change.key), (places or {}).get(change.key)) for change in changes)
+
+
+def _diff(change: Change, before: Object | None, place: Place | None) -> str:
+    key = change.key
+    file = place[0] if place else "/".join(filter(None, (key.resource.resource, key.namespace, f"{key.name}.yaml")))
+    file = one_line(file)
+    old, new = _lines(before), _lines(change.obj)
+    found = unified_diff(old, new, f"a/{file}", f"b/{file}" if new else "/dev/null", n=4)
+    return "".join(found)
+
+
+def _lines(obj: Object | None) -> list[str]:
+    if obj is None:
+        return []
+    text: str = yaml.safe_dump(as_written(obj), sort_keys=False, width=10_000)
+    return text.splitlines(keepends=True)
+
+
+def as_written(obj: Object) -> dict[str, Any]:
+    """An object as people write it: without what a server adds to its metadata, and without a status."""
+    metadata = obj.get("metadata") or {}
+    head = {name: obj[name] for name in ("apiVersion", "kind") if name in obj}
+    rest = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind", "metadata", "status")}
+    return {**head, "metadata": {name: metadata[name] for name in _KEPT if metadata.get(name)}, **rest}
+
+
+def stored(snapshot: Snapshot, key: Key) -> Object | None:
+    """The object of a key as it is."""
+    return snapshot.get(key.resource, key.name, key.namespace)

@@ -1,0 +1,153 @@
+"""Whose a binding is: a mistake of those who run the cluster, a product's own need, the server's, or nobody's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from functools import cache, cached_property
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from simkit.analysis.findings.managed import Provider, managed_bindings
+from simkit.analysis.findings.survey import Survey
+from simkit.analysis.findings.workloads import accounts_in_use
+from simkit.analysis.least_privilege.usage import default_bindings
+from simkit.analysis.rbac.default_objects import control_plane
+from simkit.analysis.rbac.objects import PODS
+from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
+from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
+from simkit.meta import datasets
+from simkit.meta.domain import label
+from simkit.meta.names import Key
+from simkit.meta.objects import labels_of
+from simkit.snapshot.protocol import Snapshot
+
+MISTAKE: Final = "mistake"
+"""Granted by those who run the cluster, and not needed by a product that is known."""
+UNUSED: Final = "unused"
+"""Of service accounts that no pod runs as and no workload names."""
+ADMINISTRATORS: Final = "administrators"
+"""Makes named people administrators of the cluster: to be confirmed, not repaired."""
+PRODUCT: Final = "product"
+"""What an installed product brings along for its own accounts."""
+SERVER: Final = "server"
+"""Made by kube-apiserver, its controllers, or whoever runs the control plane."""
+NATURES: Final = (MISTAKE, UNUSED, ADMINISTRATORS, PRODUCT, SERVER)
+"""In the order in which somebody should look at them."""
+
+
+LABELS: Final = (label("part-of", "app"), label("name", "app"), "helm.sh/chart")
+"""Labels by which installed products name themselves."""
+
+
+class Nature(NamedTuple):
+    """Whose something is; ``product`` names the product where there is one."""
+
+    name: str
+    product: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.product}".strip()
+
+
+@cache
+def products() -> Mapping[str, Provider]:
+    """The known products by name, with the bindings that they bring and the accounts that those name."""
+    table: dict[str, Any] = yaml.safe_load(datasets.path("rbac/products.yaml").read_text(encoding="utf-8"))
+    return {name: Provider(tuple(each["bindings"]), tuple(each["subjects"])) for name, each in table.items()}
+
+
+class Natures:
+    """The nature of bindings, roles and accounts of one snapshot."""
+
+    def __init__(self, snapshot: Snapshot, survey: Survey, managed: Iterable[str] = ()) -> None:
+        self._snapshot, self._survey = snapshot, survey
+        self._bindings = {binding.key: binding for binding in survey.index.bindings()}
+        self._defaults = default_bindings(snapshot) | survey.defaults
+        self._managed = managed_bindings(snapshot, managed) if managed else frozenset[Key]()
+        self._known: dict[Key, Nature] = {}
+
+    def of(self, key: Key) -> Nature:
+        """Whose an object is: a binding, or a role by the bindings that name it."""
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._found(key)
+        return known
+
+    def _found(self, key: Key) -> Nature:
+        binding = self._bindings.get(key)
+        if binding is not None:
+            return self._binding(binding)
+        if key in self._defaults:
+            return Nature(SERVER)
+        found = {self._binding(one) for one in self._survey.index.bindings_of(key)}
+        if not found:
+            return self._by_account(Subject(SERVICE_ACCOUNT, key.name, key.namespace)) or Nature(MISTAKE)
+        return min(found, key=lambda one: NATURES.index(one.name))
+
+    def _binding(self, binding: Binding) -> Nature:
+        subjects = tuple(map(normalize_subject, binding.subjects))
+        if binding.key in self._defaults or binding.key in self._managed:
+            return Nature(SERVER)
+        if any(_is_everybody(one) for one in subjects):
+            return Nature(MISTAKE)
+        if subjects and all(self._is_control_plane(one) for one in subjects):
+            return Nature(SERVER)
+        product = self._product(binding, subjects)
+        if subjects and self._is_unused(subjects):
+            return Nature(UNUSED, product)
+        if product:
+            return Nature(PRODUCT, product)
+        people = bool(subjects) and all(one.kind != SERVICE_ACCOUNT for one in subjects)
+        if people and not binding.namespace and binding.role in self._survey.full_roles:
+            return Nature(ADMINISTRATORS)
+        return Nature(MISTAKE)
+
+    def _is_control_plane(self, subject: Subject) -> bool:
+        """Whether it is one of the server's own users, groups and controllers, or a node."""
+        if subject.kind == SERVICE_ACCOUNT:
+            return subject in control_plane(self._snapshot.release)
+        return subject.name.startswith("system:")
+
+    def _product(self, binding: Binding, subjects: Iterable[Subject]) -> str:
+        """The product that brought a binding along: a known one, or one that labels what it installs; or nothing."""
+        listed = list(subjects)
+        known = next((name for name, one in products().items() if listed and one.made(binding)), "")
+        if known or not listed or not all(one.kind == SERVICE_ACCOUNT for one in listed):
+            return known
+        key = binding.key
+        written = labels_of(self._snapshot.get(key.resource, key.name, key.namespace) or {})
+        return next((written[name] for name in LABELS if written.get(name)), "")
+
+    def _is_unused(self, subjects: Iterable[Subject]) -> bool:
+        """Whether they are accounts that no pod runs as; nobody can tell where pods were not captured.
+
+        An account that does not exist is a mistake: whoever makes it has the access.
+        """
+        if PODS not in self._snapshot.captured():
+            return False
+        there = self._survey.accounts
+        return all(
+            one.kind == SERVICE_ACCOUNT and one not in self._in_use and (one.namespace, one.name) in there
+            for one in subjects
+        )
+
+    @cached_property
+    def _in_use(self) -> frozenset[Subject]:
+        return accounts_in_use(self._survey)
+
+    @staticmethod
+    def _by_account(subject: Subject) -> Nature | None:
+        """The product whose own account it is, by the name of the account alone."""
+        text = text_of(subject)
+        for name, one in products().items():
+            if subject.namespace and any(fnmatchcase(text, pattern) for pattern in one.subjects):
+                return Nature(PRODUCT, name)
+        return None
+
+
+def _is_everybody(subject: Subject) -> bool:
+    return subject.kind != SERVICE_ACCOUNT and (
+        subject.name in EVERYONE or any(subject.name.startswith(f"{name}:") for name in EVERYONE)
+    )

@@ -1,0 +1,122 @@
+"""``simkit causes``: findings and escalation paths by what causes them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from simkit.cli import reports
+from simkit.cli.output import COMPLETE, add_output, write_rows, write_value
+from simkit.cli.source import add_members, add_source, opened, paths_of, read_members
+
+if TYPE_CHECKING:
+    from simkit.analysis import Cause, Causes
+    from simkit.snapshot.dump import Dump
+
+EXAMPLES = """\
+examples:
+  simkit causes cluster.yaml
+  simkit causes cluster.yaml -o json
+  simkit causes cluster.yaml --nature mistake --goal cluster-admin
+  simkit causes cluster.yaml --all -o csv > causes.csv
+
+Natures: mistake, unused (nothing runs as the account), administrators (to be confirmed), product (what an installed
+product needs), server (kube-apiserver's own).
+
+Exit code: 0 when there is no cause, 1 when there is one, 2 for wrong use or unreadable input.
+"""
+SHOWN = ("nature", "severity", "paths", "through", "findings", "cause", "remedy")
+NATURES = ("mistake", "unused", "administrators", "product", "server")
+MOST = 25
+"""Causes that a table for people shows, unless it is asked for all."""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "causes",
+        help="list the root causes of findings and escalation paths",
+        description="Groups findings and escalation paths by the binding, role, label or missing object behind them.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("--goal", action="append", metavar="GOAL", help="what the paths are for; may be repeated")
+    parser.add_argument("--nature", action="append", choices=NATURES, help="only causes of this nature; repeatable")
+    parser.add_argument("--all", action="store_true", help=f"list all causes in tables, not only the first {MOST}")
+    parser.add_argument(
+        "--include-defaults", action="store_true", help="include the default roles and bindings of kube-apiserver"
+    )
+    parser.add_argument(
+        "--managed", action="append", default=[], metavar="WHO", help="as for audit: eks, gke, auto, ..."
+    )
+    add_members(parser)
+    add_source(parser, paths=True)
+    add_output(parser, faults=True)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer, and return the exit code."""
+    from dataclasses import replace
+
+    from simkit.analysis import causes
+    from simkit.analysis.escalation.find.queries import WELL_KNOWN
+
+    dump = opened(args)
+    found = causes(
+        dump.snapshot(),
+        goal=args.goal or WELL_KNOWN,
+        include_defaults=args.include_defaults,
+        members=read_members(args),
+        managed=args.managed,
+    )
+    if args.nature:
+        found = replace(found, causes=tuple(one for one in found if one.nature.name in args.nature))
+    _write(found, dump, args)
+    return 1 if found else 0
+
+
+def _write(found: Causes, dump: Dump, args: argparse.Namespace) -> None:
+    frame = found.to_frame()
+    rows = frame.to_dict("records")
+    for row, one in zip(rows, found):
+        row["goals"] = dict(one.goals)
+    if args.output == "json":
+        every = [{**row, **_details(one)} for row, one in zip(rows, found)]
+        write_value({"summary": found.summary().to_dict("records"), "causes": every}, args.output)
+        return
+    hidden = 0
+    if args.output not in (*COMPLETE, *reports.FORMS) and not args.all:
+        rows, hidden = rows[:MOST], max(len(rows) - MOST, 0)
+    write_rows(tuple(frame.columns), rows, args.output, shown=SHOWN, cases=lambda: _cases(found, dump, args))
+    if hidden:
+        print(f"\n... and {hidden} more; --all lists them, --nature chooses")
+
+
+def _details(one: Cause) -> Mapping[str, Any]:
+    """What only JSON has room for: names, fingerprints and the way back."""
+    from simkit.analysis.findings.suppress import fingerprint
+
+    return {
+        "subject_names": one.subjects,
+        "finding_ids": [fingerprint(finding) for finding in one.findings],
+        "commands": one.remedy.commands(),
+        "way_back": one.remedy.way_back(),
+        "risk": one.remedy.risk,
+    }
+
+
+def _cases(found: Causes, dump: Dump, args: argparse.Namespace) -> list[reports.Case]:
+    """One case for each nature, with a fault for each cause, at the place of its object."""
+    file = (paths_of(args) or ["cluster"])[0]
+    faults: dict[str, list[reports.Fault]] = {}
+    for one in found:
+        where, line = dump.origins.get(one.key) or (file, None)
+        message = f"{one.text}: {len(one.paths)} paths, {len(one.findings)} findings. {one.remedy.text}"
+        faults.setdefault(one.nature.name, []).append(
+            reports.Fault(message, one.severity.word, where, line or 1, f"{one.kind}:{one.key}")
+        )
+    return [
+        reports.Case(f"cause-{name}", f"no cause of the nature {name}", "high", faults.get(name, ()))
+        for name in NATURES
+    ]
