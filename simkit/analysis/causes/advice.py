@@ -130,7 +130,7 @@ class Advisor:
         stopping = [one for one in self._removals(paths) if isinstance(one, RemovePermissions) and one.role == role]
         if stopping or paths:
             return next(iter(stopping), None)
-        for finding in sorted(findings, key=lambda one: -one.severity):
+        for finding in sorted(findings, key=lambda one: -one.severity.rank):
             risk = RISKY.get(finding.check)
             if finding.role == role and risk is not None:
                 every = [one for grant in risk.grants for one in requirements_of_grant(grant, self._snapshot.release)]

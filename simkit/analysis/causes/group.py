@@ -279,5 +279,5 @@ def _rank(cause: Cause) -> tuple[bool, int, int, int, int, str]:
     name = cause.nature.name
     grave = name in _GRAVE and bool(cause.paths or cause.through or cause.severity >= Severity.HIGH)
     weight = max(len(cause.paths), cause.through // 2)  # what is only passed may be passed by elsewhere
-    carried = (-weight, -int(cause.severity), -cause.through - len(cause.findings))
+    carried = (-weight, -cause.severity.rank, -cause.through - len(cause.findings))
     return (not grave, NATURES.index(name), *carried, cause.text)
