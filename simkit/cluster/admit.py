@@ -112,7 +112,7 @@ def _said(step: Step) -> str:
 
 
 def admit(made: ControlPlane, obj: Object, identity: Identity) -> Admitted:
-    """Returns the changes and messages of each plugin, as if this identity wrote the object now.
+    """The changes and messages of each plugin, as if this identity wrote the object now.
 
     An object that is there already is updated, else created. All plugins are asked, also after one has refused.
     Raises SimkitError for an object that is none of the kinds that are served.

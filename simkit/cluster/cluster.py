@@ -231,7 +231,7 @@ class Cluster(AnalysisMethods):
         return response.object
 
     def admit(self, obj: Object, *, identity: Identity | None = None) -> Admitted:
-        """Returns the changes, messages and refusals of each admission plugin for an object; nothing is stored.
+        """The changes, messages and refusals of each admission plugin for an object; nothing is stored.
 
         Examples
         --------
@@ -258,7 +258,7 @@ class Cluster(AnalysisMethods):
         return past(self._made.store, self._made.catalogue, revision, self._made.captured)
 
     def history(self, what: str | Object, name: str = "", namespace: str | None = None) -> History:
-        """Returns the history of an object with authors and differences. Takes an object, or word, name, namespace."""
+        """The history of an object with authors and differences. Takes an object, or word, name, namespace."""
         from simkit.cluster.object_history import history
 
         if isinstance(what, str):

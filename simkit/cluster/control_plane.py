@@ -171,7 +171,7 @@ class ControlPlane:
 
 
 def object_getter(store: Store) -> ObjectGetter:
-    """Returns the function by which authenticators read an object as it is now."""
+    """The function by which authenticators read an object as it is now."""
 
     def lookup(resource: GroupResource, namespace: str, name: str) -> Object | None:
         entry = store.get(Key(resource, namespace, name))

@@ -128,7 +128,7 @@ class Extensions:
 
 
 def performing(engine: Engine, *, as_one: bool = False) -> Callable[[Request, Identity], Response]:
-    """Returns the function by which controllers send requests, in whatever version is served.
+    """The function by which controllers send requests, in whatever version is served.
 
     ``as_one`` has all others act as one user, whose default role is not enough for them: bind it to what they need.
     """

@@ -176,7 +176,7 @@ def _differs(fields: Mapping[str, Any], before: Any, after: Any) -> bool:
 
 
 def _under(value: Any, step: str) -> Any:
-    """Returns the value at one step of a path: a field, an item of a list by its keys, or an item by its value."""
+    """The value at one step of a path: a field, an item of a list by its keys, or an item by its value."""
     match = _STEP.match(step)
     if match is None:
         return None

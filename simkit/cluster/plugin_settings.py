@@ -45,7 +45,7 @@ def _document(path: Path) -> Mapping[str, Any]:
 
 
 def pod_security(settings: Settings) -> tuple[Policy, Exemptions]:
-    """Returns the default policy of namespaces and the exemptions. Raises SimkitError."""
+    """The default policy of namespaces and the exemptions. Raises SimkitError."""
     defaults = settings.get("defaults") or {}
     policy, errors = policy_of({PREFIX + name: str(value) for name, value in defaults.items()})
     if errors:
@@ -56,7 +56,7 @@ def pod_security(settings: Settings) -> tuple[Policy, Exemptions]:
 
 
 def limited(settings: Settings) -> list[Limited]:
-    """Returns the resources that may only be used where a quota covers them."""
+    """The resources that may only be used where a quota covers them."""
     return [
         Limited(
             GroupResource(each.get("apiGroup", ""), each.get("resource", "")),
@@ -68,7 +68,7 @@ def limited(settings: Settings) -> list[Limited]:
 
 
 def image_policy(settings: Settings, folder: Path) -> tuple[ClientConfig, ImagePolicy]:
-    """Returns the endpoint of the image policy webhook and its settings. Raises SimkitError where there are none."""
+    """The endpoint of the image policy webhook and its settings. Raises SimkitError where there are none."""
     said = settings.get("imagePolicy") or {}
     if not said.get("kubeConfigFile"):
         why = "give imagePolicy.kubeConfigFile in --admission-control-config-file"
@@ -90,7 +90,7 @@ def _seconds(said: Settings, name: str, default: float) -> float:
 
 
 def event_limits(settings: Settings) -> Sequence[Limit]:
-    """Returns the limits of event rates. Raises SimkitError where there are none, or for an unknown type of limit."""
+    """The limits of event rates. Raises SimkitError where there are none, or for an unknown type of limit."""
     found = settings.get("limits") or ()
     if not found:
         raise SimkitError("EventRateLimit needs limits: give them in --admission-control-config-file")

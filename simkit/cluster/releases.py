@@ -49,7 +49,7 @@ _LIMITS: Final = (
 
 
 def limits(release: str) -> tuple[Limit, ...]:
-    """Returns the differences from kube-apiserver of a release; empty for 1.30, whose behaviour simkit has."""
+    """The differences from kube-apiserver of a release; empty for 1.30, whose behaviour simkit has."""
     name = release_name(release)
     return () if name == BASE else (*_LIMITS, _roles(name), _plugins(name), _gates(name))
 

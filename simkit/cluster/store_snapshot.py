@@ -59,7 +59,7 @@ class StoreSnapshot:
         return self._store is store
 
     def successor(self, store: ListWatcher, catalogue: Catalogue) -> StoreSnapshot:
-        """Returns a snapshot of the present, in the same store or a fresh fork of it, that starts from this one.
+        """A snapshot of the present, in the same store or a fresh fork of it, that starts from this one.
 
         It starts from this one's own start as long as that is kept: nothing was derived from this one then.
         """

@@ -1,4 +1,4 @@
-"""What is special about each built-in kind, one file per kind; the rest follows from the compiled tables.
+"""The behaviour of each built-in kind, one file per kind; the rest follows from the compiled tables.
 
 Adding a kind that the tables of ``datasets/api`` know takes one file and its test:
 

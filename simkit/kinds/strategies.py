@@ -14,7 +14,7 @@ _HERE = Path(__file__).parent
 
 @cache
 def strategy_of(kind: GroupKind) -> Strategy:
-    """Returns the strategy of a built-in kind; ``DEFAULT_STRATEGY`` where the kind has no behaviour of its own."""
+    """The strategy of a built-in kind; ``DEFAULT_STRATEGY`` if it has no behaviour of its own."""
     folder = kind.group.split(".")[0] if kind.group else "core"
     name = kind.kind.lower()
     if not (_HERE / folder / f"{name}.py").is_file():

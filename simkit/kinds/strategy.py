@@ -1,4 +1,4 @@
-"""Strategy: the record of functions that says what is special about a kind. Each has a default that does nothing."""
+"""Strategy: the record of functions for a kind's behaviour. Each has a default without effect."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object
 
 NameRule = Callable[[str, bool], Sequence[str]]
-"""Takes a name and whether it is only a prefix (generateName); gives back what is wrong with it."""
+"""A function of a name and whether it is only a prefix (generateName), which gives the name's errors."""
 
 
 class RowPrinter(Protocol):
-    """Makes the cells of a Table row for an object; ``now`` is in seconds since the epoch."""
+    """A function that makes the cells of a Table row for an object; ``now`` is in seconds since the epoch."""
 
     def __call__(self, obj: Object, now: float) -> Sequence[Any]: ...
 
@@ -46,7 +46,7 @@ def _no_conditions(obj: Object) -> Sequence[Object]:
 
 
 def spec_differs(obj: Object, old: Object) -> bool:
-    """The usual rule for generation: whatever is neither metadata nor status has changed."""
+    """True if anything but metadata and status changed: the usual rule for the generation."""
     names = (obj.keys() | old.keys()) - {"metadata", "status", "apiVersion", "kind"}
     return any(obj.get(name) != old.get(name) for name in names)
 
@@ -85,39 +85,39 @@ class Deletion:
     """Deletion behaviour of a kind: grace period, finalizers of its own, orphaned dependents."""
 
     grace: Callable[[Object, int | None], int] | None = None
-    """Seconds between the request and the removal, given the seconds that were asked for; None: no grace at all."""
+    """The grace period in seconds, given the requested one; None: no grace period."""
     held: Callable[[Object], bool] = _never
     """Whether something besides ``metadata.finalizers`` keeps the object (a namespace's ``spec.finalizers``)."""
     mark: Callable[[Draft], None] = _nothing
-    """What else changes when deletion begins."""
+    """Further changes when deletion begins."""
     plain_mark: bool = False
-    """True if only the time is marked, no grace period."""
+    """True if only the deletion timestamp is set, without a grace period."""
     orphans: bool = False
-    """True if dependents are orphaned when the request has no propagation policy."""
+    """True if dependents are orphaned by default."""
     orphan_warning: str = ""
     """Warning for a request without a propagation policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataChecks:
-    """How often an update validates the metadata, besides the validation that all kinds share.
+    """The number of times an update validates the metadata, besides the validation that all kinds share.
 
     Each validation reports all causes again. Measured with an invalid label, finalizer and grace period for each kind.
     """
 
     changes: int = 1
-    """Against the stored metadata: what may not change."""
+    """Validation against the stored metadata: immutable fields."""
     whole: int = 1
-    """By itself, like that of a new object."""
+    """Validation like that of a new object."""
 
     def of_part(self) -> MetadataChecks:
-        """The same for a write of the status or another part: it is never looked at by itself."""
+        """The checks for a write of the status or another part, which is not validated like a new object."""
         return MetadataChecks(changes=1 if self.changes or self.whole else 0, whole=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """The behaviour of one kind. Functions see objects in the storage version, unless told otherwise.
+    """The behaviour of one kind. Functions get objects in the storage version, unless stated otherwise.
 
     A draft belongs to the function for the time of the call: it is changed in place. An Object is never changed.
     """
@@ -125,23 +125,23 @@ class Strategy:
     name: NameRule = dns_subdomain
     """Validation of names."""
     default: Callable[[Draft], None] = _nothing
-    """Sets defaults. Called on every write, and on objects read from a body, in the storage version."""
+    """Sets defaults. Called on every write, and on decoded bodies, in the storage version."""
     prepare: Callable[[Draft, Object | None], None] = _no_preparation
-    """Before validation: reset what the client may not set, derive what the server sets. ``old`` is None on create.
-    The registry has already taken care of metadata, generation and, where it is a subresource, ``status``."""
+    """Resets fields that the client may not set and derives those of the server, before validation. ``old`` is None
+    on create. The registry has already handled metadata, generation and, if it is a subresource, ``status``."""
     stamp: Callable[[Draft, Object | None, WriteContext], None] | None = None
     """Like ``prepare`` and after it, for kinds that record the user or the time of a write."""
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
     """Validation, in the order of kube-apiserver; with ``old`` also of immutable fields."""
     canonicalize: Callable[[Draft], None] = _nothing
-    """After validation, before the last word of admission: bring into the form that is stored."""
+    """Brings the object into its stored form, after validation and before validating admission."""
     generation: Callable[[Object, Object], bool] | None = None
     """Whether an update raises ``metadata.generation``, which one of the status never does; None: the kind has no
     generation."""
     fields: Callable[[Object], Mapping[str, str]] = _no_fields
     """Values for field selectors besides ``metadata.name`` and ``metadata.namespace``."""
     row: RowPrinter | None = None
-    """Cells of a Table row; None: the table that the catalogue derives from ``datasets``."""
+    """Cells of a Table row; None: the columns from ``datasets``."""
     row_conditions: Callable[[Object], Sequence[Object]] = _no_conditions
     """Conditions of a Table row (``Completed``)."""
     row_order: Callable[[Object], Any] | None = None
@@ -151,26 +151,26 @@ class Strategy:
     warnings: Callable[[Object, Object | None], Sequence[str]] = _all_well  # type: ignore[assignment]
     """Warnings returned to the client of a write."""
     metadata_checks: MetadataChecks = MetadataChecks()
-    """How often an update validates the metadata."""
+    """The number of times an update validates the metadata."""
     unqualified_finalizers: bool = False
-    """True if finalizers need no domain: kinds that the extensions bring, and custom ones."""
+    """True if finalizers need no domain: kinds of apiextensions and custom ones."""
     allow_create_on_update: bool = False
     """True if PUT of an absent object creates it."""
     reset_fields: Mapping[str, Sequence[str]] | None = None
-    """Fields (``spec``, ``status.phase``) that a write through some subresource, or through none (an empty name), does
-    not change and so nobody comes to own; None: the status through the main path, all else through ``status``."""
+    """Fields (``spec``, ``status.phase``) that a write through a subresource (empty: the main resource) does not
+    change and so nobody owns; None: the status through the main resource, all else through ``status``."""
     requires_resource_version: bool = False
     """True if an update must carry a resourceVersion."""
     return_deleted_object: bool = False
-    """True if DELETE answers with the object instead of a Status."""
+    """True if DELETE returns the object instead of a Status."""
     status_reset_fields: Sequence[tuple[str, ...]] = ()
-    """Fields besides the spec that a write of the status leaves as they are: nobody comes to own them by it."""
+    """Fields besides the spec that a write of the status does not change, and whose managers it does not change."""
     keeps_status_on_create: bool = False
-    """True if a status given on create is kept (the kind has a status field but resets nothing)."""
+    """True if a status in a create request is kept (the kind has a status field but resets nothing)."""
     deletion: Deletion = Deletion()
     """Deletion behaviour."""
     older: Mapping[str, Strategy] | None = None
-    """Strategies of older versions by ``apiVersion``, where they differ."""
+    """Strategies of older versions by ``apiVersion``, if they differ."""
     seen: Callable[[Object], Object] = _same
     """A stored object as a write through a version sees it, for kinds whose writes stay in the version they are made
     in until the end: custom ones."""
@@ -179,4 +179,4 @@ class Strategy:
 
 
 DEFAULT_STRATEGY = Strategy()
-"""A kind with nothing special about it."""
+"""The strategy of a kind without behaviour of its own."""

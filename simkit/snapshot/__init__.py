@@ -1,1 +1,1 @@
-"""The read-only door to objects: memory, dumps, overlays, differences."""
+"""The read-only access to objects: memory, dumps, overlays, differences."""

@@ -1,4 +1,4 @@
-"""The resources of which a dump holds all objects: "none exist" is not the same as "not in the dump"."""
+"""The resources of which a dump has all objects: "none exist" differs from "not in the dump"."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def captured_resources(
     stated: Iterable[str | GroupResource],
     report: Report,
 ) -> frozenset[GroupResource]:
-    """The captured resources, under all names that show the same objects. Doubts are noted in the report.
+    """The captured resources, under all names of the same objects. Doubts are noted in the report.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def captured_resources(
 
 
 def _named_by_files(index: ResourceIndex, flattener: ListFlattener, report: Report) -> set[GroupResource]:
-    """Empty lists do not say of what they are lists, but the names of their files may."""
+    """The resources of empty lists without a kind, as far as the names of their files show."""
     found = set()
     for stem, file in flattener.named.items():
         try:
@@ -68,7 +68,8 @@ def _note_missing_access(stored: Collection[GroupResource], report: Report) -> N
 
 
 def _note_one_namespace(keys: Iterable[Key], stored: Collection[GroupResource], report: Report) -> None:
-    """Every cluster has roles and their bindings in the system namespace."""
+    """Note that a dump without RBAC objects in the system namespace has only one namespace, since every cluster has
+    them."""
     spaces: dict[GroupResource, set[str]] = {}
     for key in keys:
         if key.resource in _ACCESS[2:] and key.resource in stored:

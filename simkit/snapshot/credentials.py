@@ -1,4 +1,4 @@
-"""Credentials in texts: by what they are called, by how programs take them, and by their shape.
+"""Credentials in texts, recognized by name, by the flags of programs, and by shape.
 
 Every text is read in one pass, whatever it holds: no pattern here starts again within what it has read.
 """
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 GONE: Final = "REDACTED"
-"""What stands where a value was that only its owner should know."""
+"""The text in place of a removed secret."""
 _CALLED: Final = re.compile(
     r"pass(?:word|wd|phrase)?|pwd|(?<![a-z])pw(?![a-z])|secret|token|credential|auth|cookie"
     r"|(?:api|private|access|shared|signing|encryption|master|account)[-_.]?key"
@@ -26,7 +26,7 @@ _ENDINGS: Final = (
     ),
 )
 _NAMES_ANOTHER: Final = frozenset({"secret"})
-"""Fields of which the whole name says that it is another object's name, not a value."""
+"""Fields whose name says that they hold another object's name, not a value."""
 _SEPARATORS: Final = re.compile(r"[-_. ]")
 _NAME: Final = re.compile(r"[\w.-]+")
 _ASSIGNED: Final = re.compile(r"(['\"]?(?:=|: ?))(?:(['\"])|(?=[^\s;&|'\"]))")
@@ -45,11 +45,11 @@ _SHAPES: Final = (
     (re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*"), GONE),
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), GONE),
 )
-"""Texts that are secrets wherever they stand: logins in addresses, what follows Bearer, tokens, private keys."""
+"""Texts that are secrets anywhere: logins in URLs, bearer tokens, other tokens, private keys."""
 
 
 def holds_secret(field: str) -> bool:
-    """True if a field or annotation of this name holds a secret itself, not the name or the place of one.
+    """True if a field or annotation of this name holds a secret itself, not the name or the path of one.
 
     Examples
     --------
@@ -61,14 +61,14 @@ def holds_secret(field: str) -> bool:
 
 
 def without_shapes(text: str) -> str:
-    """The text without what is a secret by its shape, or by its name in the query of an address."""
+    """The text without secrets that are recognized by shape, or by name in the query of a URL."""
     for shape, instead in _SHAPES:
         text = shape.sub(instead, text)
     return _IN_ADDRESS.sub(_unset_parameter, text)
 
 
 def without_assignments(text: str) -> str:
-    """A script or a note without the values that are assigned to what is called like a credential.
+    """A script or a note without the values of assignments to names of credentials.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def without_assignments(text: str) -> str:
 
 
 def without_flags(words: Sequence[Any], programs: str = "") -> list[Any]:
-    """Arguments without credentials, behind ``=``, in the next word or after a letter.
+    """Arguments without credentials, after ``=``, in the next word or after a letter.
 
     ``programs`` is what else tells which program is called: its image and the other arguments.
 
@@ -124,7 +124,7 @@ def _without_flag(word: str, before: str, *, client: bool) -> str:
 
 
 def _end_of_value(text: str, assigned: re.Match[str]) -> int:
-    """Where a value ends: at its closing quote, or where the text does; or at the next sign that ends a word."""
+    """The end of a value: its closing quote, the end of the text, or the next character that ends a word."""
     quote = assigned[2]
     if quote:
         closing = text.find(quote, assigned.end())

@@ -12,9 +12,9 @@ from simkit.snapshot.protocol import Snapshot
 from simkit.snapshot.resources import index_of
 
 VOLATILE: Final = ("metadata.resourceVersion", "metadata.generation", "metadata.managedFields")
-"""Fields that change with every write and say nothing of their own."""
+"""Fields that change with every write and have no meaning of their own."""
 _SHOWN: Final = 80
-"""Characters of a value that a line shows."""
+"""The most characters of a value in a line."""
 
 
 class _Absent:
@@ -23,7 +23,7 @@ class _Absent:
 
 
 ABSENT: Final = _Absent()
-"""Stands for a field that is not there."""
+"""The value of a field that does not exist."""
 
 
 def _short(value: Any) -> str:
@@ -33,7 +33,7 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field that differs; ``before`` or ``after`` is ABSENT where it is only in one of them."""
+    """One field that differs; ``before`` or ``after`` is ABSENT if only one of them has it."""
 
     path: str
     before: Any
@@ -45,13 +45,13 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The keys that came, went and changed. False where nothing did."""
+    """The keys that were added, removed and changed. False if there are none."""
 
     added: tuple[Key, ...]
     removed: tuple[Key, ...]
     changed: Mapping[Key, tuple[FieldChange, ...]]
     not_compared: frozenset[GroupResource] = frozenset()
-    """Resources that only one of the two captured."""
+    """The resources that only one of the two captured."""
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)
@@ -120,7 +120,7 @@ def _by_key(snapshot: Snapshot, resource: GroupResource) -> dict[Key, Object]:
 
 
 def field_changes(before: Any, after: Any, *, path: str = "", ignore: Collection[str] = ()) -> Iterator[FieldChange]:
-    """The fields that differ, outermost first. Items of lists are compared by name where all have one, else in order.
+    """The fields that differ, outermost first. Items of lists are compared by name if all have one, else by position.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def _joined(path: str, name: str) -> str:
 
 
 def _parts(before: Any, after: Any) -> tuple[dict[Any, Any], dict[Any, Any]] | None:
-    """Two lists of mappings as mappings from name or position; None for anything else."""
+    """Two lists of mappings as mappings by name or position; None for anything else."""
     for value in (before, after):
         if not (isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value)):
             return None
@@ -169,13 +169,13 @@ def _parts(before: Any, after: Any) -> tuple[dict[Any, Any], dict[Any, Any]] | N
 
 
 def _by_name(items: list[Any]) -> dict[Any, Any] | None:
-    """None where items have no names, or the same."""
+    """The items by name; None if some have no name, or the same."""
     found = {f"name={item['name']}": item for item in items if isinstance(item.get("name"), str)}
     return found if len(found) == len(items) else None
 
 
 def _order_change(before: Mapping[Any, Any], after: Mapping[Any, Any], path: str) -> Iterator[FieldChange]:
-    """A change of its own where the same items stand in another order."""
+    """A change for equal items in another order."""
     old = [name for name in before if name in after]
     new = [name for name in after if name in before]
     if old != new:

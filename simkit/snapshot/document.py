@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 Advance = Callable[[int], None]
-"""Is told how many characters more have been read."""
+"""A callback that is told how many more characters have been read."""
 
 REPAIR: Final = "it was left out; repair the file or write it again"
 CUT: Final = "the file is not whole; write it again, or what came after is missing"
@@ -17,7 +17,7 @@ _KIND: Final = re.compile(r"""(?:^|[{,])[\s\-]*["']?kind["']?\s*:\s*["']?([A-Za-
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One decoded value, the line on which it begins, and the lines of its items where they are known.
+    """One decoded value, with its first line, and the lines of its items if they are known.
 
     ``whole`` is False for a list that breaks off: the objects after the break are not known.
     """
@@ -29,6 +29,6 @@ class Document:
 
 
 def named(text: str) -> str:
-    """``a Role``, as far as a broken text says what it is; its values may be secret and stay out of messages."""
+    """The kind of a broken text, such as ``a Role``; values may be secret and stay out of messages."""
     match = _KIND.search(text)
     return f"a {match.group(1)}" if match else "a document"

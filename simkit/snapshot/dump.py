@@ -1,4 +1,4 @@
-"""The result of a load: objects, the resources that were captured, and the problems on the way."""
+"""The result of a load: objects, the captured resources, and the problems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simkit.snapshot.report import Problem
 from simkit.snapshot.resources import ResourceIndex
 
 _SHOWN: Final = 8
-"""How many resources and problems a short description shows."""
+"""The most resources and problems in a short description."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,26 +28,26 @@ class Dump:
 
     keyed: Mapping[Key, Object]
     captured: frozenset[GroupResource]
-    """The resources that the dump holds all objects of, as far as it shows or the user says."""
+    """The resources of which the dump has all objects, as far as it shows or the user says."""
     problems: Sequence[Problem]
     index: ResourceIndex
     origins: Mapping[Key, tuple[str, int | None]]
     withheld: int = 0
-    """How many secrets came without their values."""
+    """The number of secrets without their values."""
 
     @property
     def release(self) -> str:
-        """The release by which kinds were read."""
+        """The release whose kinds were used for reading."""
         return self.index.release
 
     @property
     def objects(self) -> tuple[Object, ...]:
-        """The objects in the order of the source, in the versions they came in."""
+        """The objects in the order of the source, in their original versions."""
         return tuple(self.keyed.values())
 
     @property
     def counts(self) -> dict[GroupResource, int]:
-        """How many objects there are of each resource, by resource; 0 for what was captured and has none."""
+        """The number of objects of each resource; 0 for captured resources without objects."""
         found = Counter(key.resource for key in self.keyed)
         stored = {self.index.stored(resource) for resource in self.captured}
         return {resource: found[resource] for resource in sorted({*found, *stored})}
@@ -58,7 +58,7 @@ class Dump:
         return tuple(problem for problem in self.problems if problem.weight == "lost")
 
     def snapshot(self) -> MemorySnapshot:
-        """The dump as analyses take it: in the preferred versions of its release."""
+        """The dump as a snapshot: in the preferred versions of its release."""
         return MemorySnapshot(self.keyed.values(), captured=self.captured, index=self.index)
 
     def __iter__(self) -> Iterator[Object]:

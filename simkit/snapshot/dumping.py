@@ -1,4 +1,4 @@
-"""Commands of kubectl that write a complete dump.
+"""kubectl commands that write a complete dump.
 
 One file per resource, because kubectl writes every list as a ``List``: an empty one says only by the name of its file
 what it is a list of. A file whose list was refused is removed, because kubectl writes an empty list there too.
@@ -19,7 +19,7 @@ ACCESS: Final = (
     "serviceaccounts",
     "namespaces",
 )
-"""What questions about access read."""
+"""The resources for questions about access."""
 AUDIT: Final = (
     *ACCESS,
     "pods",
@@ -31,13 +31,13 @@ AUDIT: Final = (
     f"certificatesigningrequests.{CERTIFICATES_GROUP}",
     f"customresourcedefinitions.{EXTENSIONS_GROUP}",
 )
-"""What ``simkit audit`` reads besides."""
+"""The further resources that ``simkit audit`` reads."""
 NEEDED: Final[Mapping[str, Sequence[str]]] = {
     **dict.fromkeys(("who-can", "can-i", "check", "diff", "least-privilege"), ACCESS),
     "audit": AUDIT,
     **dict.fromkeys(("escalations", "cut", "removal-report"), ()),
 }
-"""The resources that each command reads; empty where it reads all there are."""
+"""The resources that each command reads; empty if it reads all."""
 _ACCOUNT: Final = label("service-account.name")
 _WITHOUT_VALUES: Final = (
     "{apiVersion: v1, kind: SecretList, items: [{{range .items}}"
@@ -51,7 +51,7 @@ _WITHOUT_VALUES: Final = (
 
 
 def resources_for(command: str) -> Sequence[str]:
-    """The resources that a command reads, as kubectl takes them; empty: all.
+    """The resources that a command reads, as kubectl names them; empty: all.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def kubectl_commands(
 
 
 def _every_type(kubectl: str, *, secrets: bool) -> str:
-    """The part of a command that lists all types but events, and secrets where they are written apart."""
+    """The part of a command that lists all types but events, and but secrets if they are written separately."""
     left_out = ["events", f"events.{EVENTS_GROUP}", *([] if secrets else [SECRETS])]
     pattern = " ".join(f"-e {each}" for each in left_out)
     return f"$({kubectl} api-resources --verbs=list -o name | grep -vxF {pattern})"

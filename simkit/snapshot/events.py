@@ -1,4 +1,4 @@
-"""Events in the fields of the core group and of events.k8s.io: they are kept once and served by both groups.
+"""Events in the fields of the core group and of events.k8s.io: they are stored once and served by both groups.
 
 pkg/apis/core/v1 and pkg/apis/events/v1 conversions, release 1.30.
 """
@@ -17,14 +17,14 @@ GROUP_VERSION: Final = f"{EVENTS_GROUP}/v1"
 
 
 def core_event(event: Object) -> Object:
-    """The event as the core group shows it."""
+    """The event in the fields of the core group."""
     if GroupVersion.parse(event["apiVersion"]).group != EVENTS_GROUP:
         return event
     return _in_words(event, OLDER, "v1")
 
 
 def group_event(event: Object) -> Object:
-    """The event as the events group shows it."""
+    """The event in the fields of the events group."""
     if GroupVersion.parse(event["apiVersion"]).group == EVENTS_GROUP:
         return event
     return _in_words(event, NEWER, GROUP_VERSION)

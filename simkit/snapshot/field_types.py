@@ -1,4 +1,4 @@
-"""The first field of an object whose value has another type than the kind's schema says.
+"""The first field of an object whose value does not have the type in the kind's schema.
 
 kube-apiserver refuses such objects when it decodes them, so that none can be in a cluster. Unknown fields and values
 out of range are no concern here.
@@ -23,7 +23,7 @@ _METADATA: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
 class Mismatch(NamedTuple):
-    """A value of a wrong type: where it is within its object, and the type that belongs there."""
+    """A value of a wrong type: its path, and the right type."""
 
     path: str
     wanted: str
@@ -34,7 +34,7 @@ class Mismatch(NamedTuple):
 
 
 Check = Callable[[Any], Mismatch | None]
-"""Takes a value that is not null."""
+"""A check of a non-null value."""
 
 
 def first_mismatch(obj: Object, release: str) -> Mismatch | None:
@@ -63,7 +63,7 @@ def _check_of(api_version: str, kind: str, release: str) -> Check:
 
 
 def _schema(gvk: GroupVersionKind, release: str) -> Schema | None:
-    """The schema of a built-in kind, of the release or of the newest one that has the kind."""
+    """The schema of a built-in kind in the release, or in the newest one that has the kind."""
     for each in (release, newest_release(gvk)):
         try:
             if each in RELEASES:
@@ -74,7 +74,7 @@ def _schema(gvk: GroupVersionKind, release: str) -> Schema | None:
 
 
 class _Fields:
-    """Checks an object with named fields; what belongs into a field is found out when it is first met."""
+    """The check of an object with named fields; the check of each field is made on first use."""
 
     __slots__ = ("_checks", "_node")
 

@@ -1,4 +1,4 @@
-"""Kinds of objects by the name of their file, for objects that do not say what they are."""
+"""Kinds of objects by the name of their file, for objects without kind and apiVersion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_OBJECTS: Final = {
 
 
 def typed(found: Found, index: ResourceIndex) -> Found:
-    """The object with the kind that its file is named after, or the folder of its file, if it does not say its own.
+    """The object, if necessary with the kind in the name of its file or folder.
 
     Go programs that write single items of lists leave apiVersion and kind out: ``roles/dev.json``,
     ``dev/rolebindings.rbac.authorization.k8s.io.json``.
@@ -38,7 +38,7 @@ def typed(found: Found, index: ResourceIndex) -> Found:
 
 
 def other_than_objects(found: Found) -> str:
-    """What the file is where it is known to hold no objects, else nothing."""
+    """The description of a file that is known to hold no objects; empty for any other."""
     value = found.value
     if isinstance(value, dict) and value.get("kind") not in (None, "Kustomization", "Component"):
         return ""

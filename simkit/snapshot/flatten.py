@@ -1,4 +1,4 @@
-"""Lists opened into single objects, with what the lists say of being complete."""
+"""Lists split into single objects, with the facts about their completeness."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simkit.snapshot.report import Report
 from simkit.snapshot.sources import SUFFIXES
 
 ApiKind = tuple[str, str]
-"""apiVersion and kind."""
+"""An apiVersion and a kind."""
 _LIST: Final = "List"
 _HOW: Final = "`simkit dump` prints how to dump objects"
 _PAGED: Final = "say captured=[...] when all pages of it are in the dump"
@@ -26,29 +26,29 @@ _NOT_OBJECTS: Final[Mapping[str, str]] = {
 
 
 class Found(NamedTuple):
-    """An object as it stands in its file, not looked at yet."""
+    """An object as written in its file, unchecked."""
 
     value: Any
     file: str
     line: int | None
     where: str = ""
-    """The place within the document, such as ``item 3``."""
+    """The position within the document, such as ``item 3``."""
 
 
 @dataclass
 class ListFlattener:
-    """Opens lists, and remembers which resources they hold completely."""
+    """Splits lists, and records the resources that they contain completely."""
 
     report: Report
     whole: set[ApiKind] = field(default_factory=set)
-    """Kinds of which a list came whole, perhaps without an item."""
+    """Kinds of complete lists, perhaps empty ones."""
     cut: dict[ApiKind, str] = field(default_factory=dict)
-    """Kinds of which a list came in part, with the file."""
+    """Kinds of incomplete lists, with the file."""
     named: dict[str, str] = field(default_factory=dict)
-    """Names of files that hold an empty list which does not say of what."""
+    """Names of files with an empty list without a kind."""
 
     def objects(self, document: Document, file: str) -> Iterator[Found]:
-        """The objects of a document, lists within lists opened too."""
+        """The objects of a document, with nested lists split too."""
         found = Found(document.value, file, document.line)
         if isinstance(document.value, list):
             yield from self._items(document.value, found, document, {})
@@ -133,7 +133,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _item_types(value: Mapping[str, Any], kind: str) -> dict[str, str]:
-    """apiVersion and kind of the items of a list that is of one kind; empty for a mixed one."""
+    """apiVersion and kind of the items of a list of one kind; empty for a mixed one."""
     api_version = str(value.get("apiVersion") or "")
     if kind == _LIST or not GroupVersion.parse(api_version).version:
         return {}
@@ -141,7 +141,7 @@ def _item_types(value: Mapping[str, Any], kind: str) -> dict[str, str]:
 
 
 def stem(file: str) -> str:
-    """The name of a file without its folder and the endings that say how it is written."""
+    """The name of a file without its folder and its suffixes."""
     name = PurePath(file).name
     while (suffix := PurePath(name).suffix.lower()) in SUFFIXES and suffix:
         name = name[: -len(suffix)]

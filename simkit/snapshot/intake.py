@@ -1,4 +1,4 @@
-"""The values that count as objects, and the corrections on the way in."""
+"""The values that count as objects, and their corrections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EVERYWHERE: Final = "the dump"
 
 
 class Intake:
-    """Collects objects by key. Call ``take`` for each, then ``finish`` for what is said once."""
+    """Collects objects by key. Call ``take`` for each, then ``finish`` for problems that concern many."""
 
     def __init__(
         self, index: ResourceIndex, report: Report, *, secrets: bool, namespace: str = DEFAULT_NAMESPACE
@@ -37,7 +37,7 @@ class Intake:
         self._repeated: Counter[str] = Counter()
 
     def take(self, found: Found) -> None:
-        """Take the object in, or say why not."""
+        """Add the object, or report why it cannot be added."""
         obj = found.value
         api_version, kind = obj.get("apiVersion"), obj.get("kind")
         meta = obj.get("metadata")
@@ -80,7 +80,7 @@ class Intake:
             self._old[api_version, kind] += 1
 
     def _seated(self, obj: Object, mapping: RESTMapping, found: Found) -> tuple[Object, str]:
-        """The object in the namespace in which it can only be."""
+        """The object with its namespace corrected for the scope of its resource."""
         name = f"{obj['kind']} {obj['metadata']['name']}"
         if mapping.namespaced:
             what, hint = f"{name} has no namespace", f"it was put into {self._namespace}"
@@ -107,7 +107,7 @@ class Intake:
         self._report.add(found.file, found.line, what, "the later one counts", weight="changed")
 
     def finish(self) -> None:
-        """Report what concerns many objects at once."""
+        """Report problems that concern many objects."""
         for (api_version, kind), found in self._unknown.items():
             what = (
                 f"{kind} ({api_version}) is no kind of release {self._index.release}, and no definition of it is here"
@@ -126,7 +126,7 @@ class Intake:
         self._note_release()
 
     def _note_release(self) -> None:
-        """Nodes say which release they run."""
+        """Note the release that nodes report."""
         nodes = (obj for key, obj in self.keyed.items() if key.resource == ("", "nodes"))
         running = {_minor(at(node, "status", "nodeInfo", "kubeletVersion")) for node in nodes} - {""}
         if running and self._index.release not in running:
@@ -136,7 +136,7 @@ class Intake:
 
 
 def _complaint(api_version: Any, kind: Any, meta: Any) -> tuple[str, str] | None:
-    """What keeps a value from being an object, and what to do about it."""
+    """The reason why a value is no valid object, and a suggestion; None if it is valid."""
     if not (api_version and isinstance(api_version, str) and kind and isinstance(kind, str)):
         missing = " and ".join(
             word
@@ -158,7 +158,7 @@ def _complaint(api_version: Any, kind: Any, meta: Any) -> tuple[str, str] | None
 
 
 def _cannot_be_written(obj: Object) -> str:
-    """Why an object cannot be written again within a list or an event; empty for those that can be."""
+    """The reason why an object cannot be encoded within a list or an event; empty if it can."""
     try:
         orjson.dumps([[[[[[obj]]]]]])
     except TypeError as error:
@@ -167,6 +167,6 @@ def _cannot_be_written(obj: Object) -> str:
 
 
 def _minor(version: Any) -> str:
-    """``1.30`` of ``v1.30.4``, empty for what is no version."""
+    """The minor release ``1.30`` of ``v1.30.4``; empty for anything else."""
     parts = str(version or "").removeprefix("v").split(".")
     return ".".join(parts[:2]) if len(parts) > 1 and all(part.isdigit() for part in parts[:2]) else ""

@@ -1,4 +1,4 @@
-"""JSON documents: one, several in a row, one a line; and the readable part of a list that breaks off."""
+"""JSON documents: one, several in a row, or one per line; and the readable part of a truncated list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ITEMS: Final = re.compile(r'"items"\s*:\s*\[')
 
 
 def json_documents(file: str, text: str, line: int, report: Report, advance: Advance) -> Iterator[Document]:
-    """The documents of a text that begins as JSON does: one, several in a row, or one a line.
+    """The documents of a JSON text: one, several in a row, or one per line.
 
     ``line`` is the line of the file on which the text begins.
     """
@@ -34,7 +34,7 @@ def json_documents(file: str, text: str, line: int, report: Report, advance: Adv
 def _odd_json(
     file: str, text: str, line: int, error: orjson.JSONDecodeError, report: Report, advance: Advance
 ) -> Iterator[Document]:
-    """JSON lines, several documents in a row, YAML that begins like JSON, or something broken."""
+    """The documents of JSON lines, of several documents in a row, of YAML that begins like JSON, or of broken text."""
     first = text.lstrip().partition("\n")[0]
     if _loads(first) is not None:
         yield from _json_lines(file, text, line, report, advance)
@@ -63,7 +63,7 @@ def _json_lines(file: str, text: str, line: int, report: Report, advance: Advanc
 
 
 def _json_row(file: str, text: str, line: int, report: Report, advance: Advance) -> Iterator[Document]:
-    """Documents one after the other, each over several lines. After a broken one, the next that begins a line."""
+    """Documents in a row, each over several lines. After a broken one, the next that begins a line."""
     start = counted = 0
     while (start := _skip_space(text, start)) < len(text):
         line, counted = line + text.count("\n", counted, start), start
@@ -93,7 +93,7 @@ def _flow_yaml_or_broken(
 
 
 def _salvaged(file: str, text: str, line: int, error: orjson.JSONDecodeError, report: Report) -> Iterator[Document]:
-    """The items of a broken list up to where it breaks off."""
+    """The items of a truncated list, up to the break."""
     where = line + error.lineno - 1
     begin = _ITEMS.search(text)
     items = list(_items_before_break(text, begin.end())) if begin else []
@@ -124,7 +124,7 @@ def _skip_space(text: str, start: int) -> int:
 
 
 def _end_of_value(text: str, start: int) -> int | None:
-    """Where the JSON value that begins here ends; None where it is broken."""
+    """The end of the JSON value that begins here; None if it is broken."""
     try:
         _, end = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError of Python's

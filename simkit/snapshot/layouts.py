@@ -1,4 +1,4 @@
-"""Folders and archives that other programs write, and which of their files hold objects."""
+"""Folders and archives of other programs, and their files with objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TEXTS: Final = frozenset((".json", ".yaml", ".yml"))
 
 
 class Layout(NamedTuple):
-    """The layout of one program: its name, the file by which it is known, and the files that hold objects."""
+    """The layout of one program: its name, the file that identifies it, and its files with objects."""
 
     name: str
     marks: Callable[[PurePath], bool]
@@ -22,7 +22,7 @@ def _within(path: PurePath, *folders: str) -> bool:
 
 
 def _velero_holds(path: PurePath) -> bool:
-    """Objects stand under their resource; copies in other versions under resource and version."""
+    """True for files of objects by resource; copies in other versions are under resource and version."""
     parts = path.parts
     if not _within(path, "resources"):
         return False
@@ -53,7 +53,7 @@ LAYOUTS: Final = (
         _bundle_holds,
     ),
 )
-"""The first whose mark is there counts. Everything else is read file by file.
+"""The known layouts; the first whose marker file exists applies. Other folders are read file by file.
 
 References: the output format that Velero documents; the enhancement proposal of must-gather; the snapshot
 documentation of Sonobuoy; the collectors clusterInfo and clusterResources of Troubleshoot. What
@@ -62,7 +62,7 @@ documentation of Sonobuoy; the collectors clusterInfo and clusterResources of Tr
 
 
 def layout_of(paths: Iterable[PurePath]) -> Layout | None:
-    """The layout of a folder or archive, None where it is none of the known ones.
+    """The layout of a folder or archive; None if it is unknown.
 
     Examples
     --------

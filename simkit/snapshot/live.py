@@ -14,13 +14,13 @@ from simkit.meta.names import GroupResource
 from simkit.snapshot.sources import Piece
 
 PAGE: Final = 500
-"""Objects in a page of a list: what kubectl asks for."""
+"""Objects per page of a list, as with kubectl."""
 _TRANSIENT: Final = frozenset({"events"})
-"""Resources that are left out unless they are named: they tell what happened, not what is there."""
+"""Resources that are left out unless they are named, since they describe events and not state."""
 
 
 class LiveCluster:
-    """A cluster that a kubeconfig leads to. Nothing but lists and discovery is asked of it.
+    """A cluster of a kubeconfig, from which only lists and discovery are requested.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class LiveCluster:
         return f"{told.get('major')}.{minor}"
 
     def pieces(self, resources: Collection[str] = ()) -> Iterator[Piece]:
-        """A list of each resource, in the version that the server prefers, and the refusals among the answers.
+        """A list of each resource in the server's preferred version; refusals are among the answers.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class LiveCluster:
                 yield Piece(f"{self.server}{path}", self._all_pages(path))
 
     def _served(self) -> Iterator[tuple[str, GroupResource, bool]]:
-        """The path of each resource, what it is, and whether it can be listed."""
+        """The path of each resource, its name, and True if it can be listed."""
         groups = [("", f"/api/{version}") for version in self._asked("/api").get("versions") or ()]
         others = self._asked("/apis").get("groups") or ()
         groups += [(each["name"], f"/apis/{each['preferredVersion']['groupVersion']}") for each in others]
@@ -84,7 +84,7 @@ class LiveCluster:
                     yield f"{path}/{each['name']}", GroupResource(name, each["name"]), "list" in each["verbs"]
 
     def _all_pages(self, path: str) -> Mapping[str, Any]:
-        """The whole list; where the server refuses or loses a page, its answer instead."""
+        """The whole list; the server's answer instead if it refuses a page."""
         found: dict[str, Any] = {}
         items: list[Any] = []
         token = ""
@@ -98,14 +98,14 @@ class LiveCluster:
                 return {**found, "metadata": {}, "items": items}
 
     def _asked(self, path: str) -> Mapping[str, Any]:
-        """What the server says; SimkitError where it refuses."""
+        """The server's answer. Raises SimkitError if it refuses."""
         answer = self._answer(path)
         if answer.get("kind") == "Status":
             raise SimkitError(f"{self.server}{path}: {answer.get('message') or answer.get('reason')}")
         return answer
 
     def _answer(self, path: str, query: list[tuple[str, Any]] | None = None) -> Mapping[str, Any]:
-        """The object in an answer, of a refusal too."""
+        """The object in an answer, also in a refusal."""
         errors = import_module("kubernetes.client.exceptions")
         broken = import_module("urllib3.exceptions")
         try:

@@ -1,4 +1,4 @@
-"""The loader of dumps: objects as kubectl, backups and other tools write them."""
+"""The loader of dumps: objects in the forms of kubectl, backups and other tools."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def load(
     namespace: str = DEFAULT_NAMESPACE,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Dump:
-    """The objects of a dump, with a report of what was wrong in it.
+    """The objects of a dump, with a report of its problems.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def load(
 
 
 def _found(source: Source, flattener: ListFlattener, report: Report, limits: Limits) -> list[Found]:
-    """Every object of the source. Texts are let go as soon as they are read."""
+    """Every object of the source. Texts are released as soon as they are parsed."""
     waiting = list(pieces(source, report, limits))
     waiting.reverse()
     found: list[Found] = []

@@ -1,4 +1,4 @@
-"""Manifests as people hand them over: text, paths, mappings, lists of them."""
+"""Manifests in all forms: text, paths, mappings, lists of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simkit.snapshot.sources import Source
 
 
 def manifests(source: Source, release: str) -> Sequence[Object]:
-    """The objects of manifests, in order, lists taken apart, secrets with their values.
+    """The objects of manifests, in order, with lists split and secrets complete.
 
     Unlike the load of a dump, nothing may be lost: SimkitError tells what could not be read.
     """

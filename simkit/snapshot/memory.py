@@ -98,7 +98,7 @@ capture them too: `simkit dump secrets` prints how
 
     @property
     def index(self) -> ResourceIndex:
-        """Which kinds belong to which resources here, custom ones included."""
+        """The resources of the kinds in this snapshot, custom ones included."""
         return self._index
 
     def captured(self) -> Collection[GroupResource]:
@@ -137,20 +137,20 @@ capture them too: `simkit dump secrets` prints how
         return spaces.get(namespace, ())
 
     def original(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
-        """The object in the version in which it came, or None. Raises IncompleteSnapshot as ``get`` does."""
+        """The object in its original version, or None. Raises IncompleteSnapshot as ``get`` does."""
         stored = self._kept(resource)
         kept = self._objects.get(stored, {}).get((namespace, name))
         return self._originals.get(Key(stored, namespace, name), kept)
 
     def items(self) -> Iterator[tuple[Key, Object]]:
-        """Every object with its key, each once: by resource, namespace and name. Captured or not."""
+        """Every object with its key: by resource, namespace and name. Captured or not."""
         for resource in sorted(self._objects):
             for (namespace, name), obj in sorted(self._objects[resource].items(), key=itemgetter(0)):
                 yield Key(resource, namespace, name), obj
 
     @property
     def counts(self) -> Mapping[GroupResource, int]:
-        """How many objects of each kept resource there are, by resource."""
+        """The number of objects of each stored resource, by resource."""
         return {resource: len(self._objects[resource]) for resource in sorted(self._objects)}
 
     def __len__(self) -> int:

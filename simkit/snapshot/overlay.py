@@ -1,4 +1,4 @@
-"""A snapshot with some objects put or removed, over another one that stays as it is."""
+"""A snapshot with some objects added, replaced or removed, over an unchanged one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simkit.snapshot.resources import ResourceIndex, index_of
 
 
 class OverlaySnapshot:
-    """What a snapshot would be with these objects put and those removed.
+    """A snapshot with some objects put and others removed.
 
     Putting an object of a resource that was not captured does not make it captured: there may be others.
 
@@ -52,7 +52,7 @@ class OverlaySnapshot:
 
     @property
     def index(self) -> ResourceIndex:
-        """Which kinds belong to which resources here."""
+        """The resources of the kinds in this snapshot."""
         return self._index
 
     def captured(self) -> Collection[GroupResource]:

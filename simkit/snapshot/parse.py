@@ -1,4 +1,4 @@
-"""The documents of one text; unreadable parts are reported, and the rest goes on."""
+"""The documents of one text; unreadable parts are reported and skipped."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from simkit.snapshot.yamldocuments import yaml_documents
 
 _LOGS_MARK: Final = "==== START logs for container "
 _LOGS: Final = re.compile(rf"^{_LOGS_MARK}.*?^==== END logs for container [^\n]*$", re.DOTALL | re.MULTILINE)
-"""What ``kubectl cluster-info dump`` writes between the objects."""
+"""The lines of ``kubectl cluster-info dump`` between objects."""
 _TEMPLATE: Final = re.compile(r"\{\{-? ?[^\s{]")
 _CHATTER: Final = re.compile(r"(?:Warning: |Error from server|error: |No resources found|[WEI]\d{4} )")
 
 
 def documents(piece: Piece, report: Report, advance: Advance) -> Iterator[Document]:
-    """The documents of a piece, in order. What cannot be read is reported."""
+    """The documents of a piece, in order. Unreadable parts are reported."""
     if isinstance(piece.content, Mapping):
         yield Document(piece.content, None)
         return
@@ -42,7 +42,7 @@ def documents(piece: Piece, report: Report, advance: Advance) -> Iterator[Docume
 
 
 def _without_chatter(piece: Piece, report: Report) -> tuple[str, int]:
-    """The text without what kubectl said on the way, and how many lines that was."""
+    """The text without messages of kubectl in front, and their number of lines."""
     assert isinstance(piece.content, str)
     text, lines = piece.content, 0
     while _CHATTER.match(text):

@@ -1,4 +1,4 @@
-"""A progress bar for loads that take a while, where somebody may be watching."""
+"""A progress bar for slow loads on a terminal or in a notebook."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE: Final = 2.0
 
 
 class Progress:
-    """Counts characters read. The bar, and the library that draws it, come only when somebody has waited for a while.
+    """Counts characters read. The bar, and the library for it, appear only after some seconds.
 
     Examples
     --------
@@ -27,7 +27,7 @@ class Progress:
         self._drawn: Any = None
 
     def advance(self, characters: int) -> None:
-        """Count so many more."""
+        """Count further characters."""
         self._done += characters
         if self._drawn is not None:
             self._drawn.update(characters)

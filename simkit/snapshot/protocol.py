@@ -1,5 +1,5 @@
-"""The protocols of analysis: Snapshot, the read-only view of objects, and Sandbox, the cluster that an analysis may try
-things on.
+"""The protocols of analysis: Snapshot, the read-only view of objects, and Sandbox, a cluster that an analysis may
+change.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Snapshot(Protocol):
         ...
 
     def captured(self) -> Collection[GroupResource]:
-        """The resources that the snapshot knows all objects of, including those with no object."""
+        """The resources of which the snapshot has all objects, perhaps none."""
         ...
 
     def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
-        """One object, or None. Raises IncompleteSnapshot where the resource was not captured."""
+        """One object, or None. Raises IncompleteSnapshot if the resource was not captured."""
         ...
 
     def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
@@ -40,27 +40,27 @@ class Snapshot(Protocol):
 
 @runtime_checkable
 class Successor(Snapshot, Protocol):
-    """A snapshot that knows what was written since an earlier one, so that what was derived from that can be updated.
+    """A snapshot that knows the writes since an earlier one, so that derived values can be updated.
 
     An implementation must leave nothing out: where it does not know everything that was written, ``earlier`` is None.
     """
 
     @property
     def earlier(self) -> Snapshot | None:
-        """The snapshot that ``written`` starts from; None where there is none, or not all is known any more."""
+        """The snapshot before the writes in ``written``; None if there is none, or if they are not all known."""
         ...
 
     def written(self) -> Iterable[tuple[Key, Object | None]]:
-        """What was written since then: keys with the objects that are there now, None for those that are gone."""
+        """The writes since the earlier snapshot: keys with their present objects, None for deleted ones."""
         ...
 
     def forget(self) -> None:
-        """Let the earlier one go: what is wanted of this one was derived, and the next one may start from here."""
+        """Release the earlier snapshot, since derived values are now those of this one."""
         ...
 
 
 class Sandbox(Protocol):
-    """A cluster that may be tried on: how an analysis executes what it claims. A Cluster is one.
+    """A cluster on which an analysis may execute its claims. A Cluster is one.
 
     An implementation must keep forks apart: nothing done on a fork is seen by its origin or by other forks.
     """
@@ -70,7 +70,7 @@ class Sandbox(Protocol):
         ...
 
     def perform(self, request: Request, *, identity: Identity) -> Response:
-        """The answer to one request of this identity, through authorization, admission and all else."""
+        """The answer to one request of this identity, through the whole handler chain."""
         ...
 
     def snapshot(self) -> Snapshot:

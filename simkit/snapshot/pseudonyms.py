@@ -13,7 +13,7 @@ from simkit.meta.objects import Object, annotations_of, labels_of, metadata, wit
 _WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 _PART: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _STRUCTURAL: Final = frozenset({"CustomResourceDefinition", "APIService"})
-"""Kinds whose names are made of those of resources and groups, which stay."""
+"""Kinds whose names consist of names of resources and groups, which are kept."""
 _PROTECTED: Final = frozenset(
     {
         *("apiVersion", "kind", "apiGroup", "apiGroups", "apiVersions", "verbs", "resources", "nonResourceURLs"),
@@ -21,21 +21,21 @@ _PROTECTED: Final = frozenset(
         *("creationTimestamp", "restartPolicy", "reason", "status", "mode", "policyTypes", "accessModes", "key"),
     }
 )
-"""Fields that hold words of the interface, never names that somebody gave."""
+"""Fields with words of the API, never with names from users."""
 _OPAQUE: Final = frozenset({"image", "host", "hosts", "externalName", "server", "url", "email"})
 _FREE_TEXT: Final = frozenset({"message", "note", "description", "args", "command", "expression", "messageExpression"})
 _OPEN_KEYS: Final = frozenset({"labels", "matchLabels", "selector", "nodeSelector", "data", "stringData", "binaryData"})
-"""Mappings whose keys somebody chose."""
+"""Mappings whose keys users choose."""
 _AUTOUPDATE: Final = label("autoupdate", "rbac.authorization")
 _BOOTSTRAPPING: Final = label("bootstrapping")
 _COMPOSED: Final = ("system:serviceaccount", "system:node:")
-"""How the server's names begin that hold names which somebody gave."""
+"""Prefixes of server-made names that contain names from users."""
 _USER_FACING: Final = frozenset({"cluster-admin", "admin", "edit", "view"})
 _NAMED_ITEMS: Final = ("containers", "initContainers", "ephemeralContainers", "volumes", "subjects")
 
 
 class Pseudonyms:
-    """Learns the names that objects use, then replaces them. The same key gives the same pseudonyms.
+    """Learns the names in objects, then replaces them. The same key gives the same pseudonyms.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Pseudonyms:
         self._kept: set[str] = set()
 
     def learn(self, objects: Iterable[Object]) -> None:
-        """Take in all names of the objects; do so for all of them before the first is replaced."""
+        """Learn all names in the objects; do so for all of them before the first is replaced."""
         listed = list(objects)
         self._kept.update(name for obj in listed if _BOOTSTRAPPING in labels_of(obj) for name in _shipped(obj))
         for obj in listed:
@@ -71,7 +71,7 @@ class Pseudonyms:
         return f"n{blake2b(name.encode(), key=self._key, digest_size=6).hexdigest()}"
 
     def replaced(self, obj: Object) -> Object:
-        """The object with every learnt name replaced, free text and most annotations gone."""
+        """The object with every learnt name replaced, and without free text and most annotations."""
         kept = {name: text for name, text in annotations_of(obj).items() if name == _AUTOUPDATE}
         bare = with_metadata(obj, annotations=kept or None, generateName=None)
         if obj.get("kind") in _STRUCTURAL:
@@ -79,7 +79,7 @@ class Pseudonyms:
         return {name: self._value(value, name) for name, value in bare.items()}
 
     def _defined(self, obj: Object) -> Object:
-        """A definition, in which only labels and the services behind it were named by somebody."""
+        """A definition with only its labels and webhook services replaced."""
         spec = obj.get("spec")
         services = ("conversion", "service")
         if isinstance(spec, Mapping):
@@ -104,7 +104,7 @@ class Pseudonyms:
         return self._made(value) if value and field in _OPAQUE else self.text(value)
 
     def text(self, text: str) -> str:
-        """A text with the learnt names in it replaced: the whole, or its words, or their parts."""
+        """A text with its learnt names replaced: the whole, or its words, or their parts."""
         if text in self._kept or (text.startswith("system:") and not text.startswith(_COMPOSED)):
             return self._known.get(text, text)
         whole = self._known.get(text)
@@ -116,7 +116,7 @@ class Pseudonyms:
 
 
 def _own(name: str) -> bool:
-    """True if the server or the interface gave the name, so that it tells nothing."""
+    """True if the server or the API gave the name, so that it reveals nothing."""
     return (
         name.startswith(("system:", "kube-"))
         or name in _USER_FACING
@@ -127,7 +127,7 @@ def _own(name: str) -> bool:
 
 
 def _shipped(obj: Object) -> Iterator[str]:
-    """The names in a role or binding of the server itself; what somebody added to its subjects is not among them."""
+    """The names in a default role or binding; subjects that users added are not among them."""
     yield str(metadata(obj).get("name") or "")
     rules, subjects = obj.get("rules") or (), obj.get("subjects") or ()
     yield from (str(name) for rule in rules for name in rule.get("resourceNames") or ())
@@ -135,7 +135,7 @@ def _shipped(obj: Object) -> Iterator[str]:
 
 
 def _names(obj: Object) -> Iterator[str]:
-    """Every name in an object: its own, its labels' values, and those that it refers to."""
+    """Every name in an object: its own, its labels' values, and those in references."""
     meta = metadata(obj)
     for field in ("name", "namespace"):
         if isinstance(meta.get(field), str):

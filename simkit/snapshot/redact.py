@@ -1,4 +1,4 @@
-"""Objects that can be shown to others: without secret values, with consistent pseudonyms where wanted."""
+"""Objects that can be shared: without secret values, and on request with consistent pseudonyms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REQUEST_FIELDS: Final = {"request", "certificate"}
 def redacted(
     objects: Iterable[Object], *, pseudonyms: Pseudonyms | None = None, keep_config: bool = False
 ) -> Iterator[Object]:
-    """The objects without what only their owner should know, names replaced where pseudonyms are given.
+    """The objects without secret values, with names replaced if pseudonyms are given.
 
     Gone are: the values of secrets and, unless they are kept, of config maps; values of environment variables and
     headers that are written out; values of flags, and of assignments in scripts, that are called like credentials;
@@ -81,7 +81,7 @@ def _note(name: str, text: Any) -> Any:
 
 
 def _cleaned(value: Any, field: str = "", programs: str = "") -> Any:
-    """The value without written-out variables and credentials in flags and addresses."""
+    """The value without literal environment variables, and without credentials in flags and URLs."""
     if isinstance(value, str):
         return GONE if value and holds_secret(field) else without_shapes(value)
     if isinstance(value, Mapping):
@@ -97,7 +97,7 @@ def _cleaned(value: Any, field: str = "", programs: str = "") -> Any:
 
 
 def _programs(value: Mapping[str, Any]) -> str:
-    """What tells which program a container runs: its image, its command, its arguments."""
+    """The text that identifies a container's program: its image, its command, its arguments."""
     words = [value.get("image"), *_words(value.get("command")), *_words(value.get("args"))]
     return " ".join(word for word in words if isinstance(word, str))
 
@@ -107,7 +107,7 @@ def _words(value: Any) -> Sequence[Any]:
 
 
 def _unset(variable: Any) -> Any:
-    """A variable without its value; where it is taken from elsewhere, that stays."""
+    """A variable without its value; references to values are kept."""
     if isinstance(variable, Mapping) and variable.get("value"):
         return {**variable, "value": GONE}
     return variable

@@ -1,4 +1,4 @@
-"""The problems of reading objects, for people to act on."""
+"""The problems of reading objects, with suggestions."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Weight = Literal["lost", "changed", "note"]
-"""``lost``: something could not be read; ``changed``: read otherwise than it stands there; ``note``: worth knowing."""
+"""``lost``: something could not be read; ``changed``: it was read differently than written; ``note``: worth knowing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem: its place, what is wrong, and what to try.
+    """One problem: its position, its cause, and a suggestion.
 
     Examples
     --------
@@ -22,7 +22,7 @@ class Problem:
 
     file: str
     line: int | None
-    """Counted from 1; None where there are no lines (decoded values, compact JSON)."""
+    """The line, from 1; None if there are no lines (decoded values, compact JSON)."""
     what: str
     hint: str = ""
     weight: Weight = "lost"
@@ -33,17 +33,17 @@ class Problem:
 
 
 LONGEST: Final = 500
-"""Letters of what is told of one problem."""
+"""The most letters of a problem's text."""
 
 
 class Report:
-    """Collects problems while a load is going on."""
+    """Collects problems during a load."""
 
     def __init__(self) -> None:
         self._problems: list[Problem] = []
 
     def add(self, file: str, line: int | None, what: str, hint: str = "", *, weight: Weight = "lost") -> None:
-        """Note one problem. What is quoted from the source is cut where it is very long."""
+        """Add a problem. Long quotations from the source are shortened."""
         told = what if len(what) <= LONGEST else f"{what[:LONGEST]}... ({len(what):,} letters)"
         self._problems.append(Problem(file, line, told, hint, weight))
 

@@ -1,4 +1,4 @@
-"""The resource of an object: by the catalogue of a release, by definitions at hand, or by guess.
+"""The resource of an object: from the catalogue of a release, from definitions, or guessed.
 
 As a RESTMapper of k8s.io/apimachinery/pkg/api/meta does it.
 """
@@ -39,11 +39,11 @@ class RESTMapping:
     served: Resource | None
     version_served: bool
     kept: bool
-    """True if a server keeps such objects; False for access reviews and the like."""
+    """True if a server stores such objects; False for access reviews and the like."""
 
 
 class ResourceIndex:
-    """The resources of a release and of the custom resource definitions that came along.
+    """The resources of a release and of the given custom resource definitions.
 
     Examples
     --------
@@ -63,11 +63,11 @@ class ResourceIndex:
 
     @classmethod
     def of(cls, objects: Iterable[Object], release: str = "1.30") -> ResourceIndex:
-        """The index of a release and of those definitions that are among the objects."""
+        """The index of a release and of the definitions among the objects."""
         return cls(release, [obj for obj in objects if _is_definition(obj)])
 
     def mapping(self, api_version: str, kind: str) -> RESTMapping:
-        """Where objects of this kind and version belong. O(1) after the first of them."""
+        """The resource for objects of this kind and version. O(1) after the first of them."""
         mapping = self._places.get((api_version, kind))
         if mapping is None:
             mapping = self._places[api_version, kind] = self._find(api_version, kind)
@@ -96,7 +96,7 @@ class ResourceIndex:
         return found
 
     def keyed(self, obj: Object) -> tuple[Key, Object]:
-        """The key under which an object is kept, and the object with its namespace filled in where it needs one.
+        """The key of an object, and the object with its namespace filled in if necessary.
 
         Raises
         ------
@@ -118,16 +118,16 @@ class ResourceIndex:
         return Key(mapping.stored, namespace, name), obj
 
     def key(self, obj: Object) -> Key:
-        """The key under which an object is kept. SimkitError as in ``keyed``."""
+        """The key of an object. Raises SimkitError as in ``keyed``."""
         return self.keyed(obj)[0]
 
     def stored(self, resource: GroupResource) -> GroupResource:
-        """The resource under whose name the objects of a resource are kept: itself, but for doubled ones."""
+        """The resource under whose name the objects of a resource are stored."""
         known = self.catalogue.preferred(resource)
         return known.storage if known else resource
 
     def views(self, stored: GroupResource) -> tuple[GroupResource, ...]:
-        """All resources that show what is kept under this one, itself among them."""
+        """All resources that serve the objects stored under this one, itself included."""
         return self._views.get(stored, (stored,))
 
     @cached_property
@@ -138,7 +138,7 @@ class ResourceIndex:
         return {stored: tuple(names) for stored, names in found.items()}
 
     def named(self, words: Iterable[str | GroupResource]) -> frozenset[GroupResource]:
-        """The kept resources that words name: ``roles``, ``deploy``, ``leases.coordination.<domain>``, ``*`` for all.
+        """The stored resources that words name: ``roles``, ``deploy``, ``leases.coordination.<domain>``, ``*`` for all.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class ResourceIndex:
 
 
 def custom_resources(definition: Object) -> Iterator[Resource]:
-    """The resources that a custom resource definition makes a server offer, the preferred version first."""
+    """The resources of a custom resource definition, the preferred version first."""
     spec: Any = definition.get("spec") or {}
     names: Any = spec.get("names") or {}
     group: Any = spec.get("group")
@@ -183,7 +183,7 @@ def custom_resources(definition: Object) -> Iterator[Resource]:
 
 
 def _versions(spec: Object) -> list[Any]:
-    """The versions of a definition; v1beta1 could name a single one in ``spec.version``."""
+    """The versions of a definition; v1beta1 may have a single one in ``spec.version``."""
     written = spec.get("versions")
     rows = written if isinstance(written, list) else []
     listed = [each for each in rows if isinstance(each, dict) and isinstance(each.get("name"), str)]
@@ -202,7 +202,7 @@ def _is_definition(obj: Object) -> bool:
 
 
 def guess_plural(kind: str) -> str:
-    """The plural that a kind most likely has, by the rules that clients use when they cannot ask a server.
+    """The most likely plural of a kind, by the rules of clients without discovery.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def guess_plural(kind: str) -> str:
 
 
 def index_of(snapshot: Snapshot, more: Iterable[Object] = ()) -> ResourceIndex:
-    """The index by which a snapshot's objects are placed, with definitions among ``more`` objects too."""
+    """The index for a snapshot's objects, with definitions among ``more`` objects too."""
     added = [obj for obj in more if _is_definition(obj)]
     known = getattr(snapshot, "index", None)
     if isinstance(known, ResourceIndex) and not added:

@@ -1,4 +1,4 @@
-"""The writer of dumps: ``load`` reads the same, and the same objects give the same bytes."""
+"""The writer of dumps: ``load`` reads them back, and the same objects give the same bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORMS: Final[dict[str, Form]] = {".json": "json", ".yaml": "yaml", ".yml": "yam
 
 
 def save(source: Saveable, path: str | Path) -> Path:
-    """Where the objects were written: JSON or YAML by the ending of the path, compressed if it ends in ``.gz``.
+    """The path of the written objects: JSON or YAML by the suffix, compressed if it ends in ``.gz``.
 
     One ``List``, ordered by resource, namespace and name, its keys sorted: as ``kubectl get`` would write it. Resources
     of which it is known that there are none are in it as empty lists of their kind, so that loading tells them from
@@ -47,7 +47,7 @@ def save(source: Saveable, path: str | Path) -> Path:
 
 
 def rendered(source: Saveable, form: Form = "json") -> bytes:
-    """What ``save`` writes, uncompressed.
+    """The bytes that ``save`` writes, uncompressed.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def rendered(source: Saveable, form: Form = "json") -> bytes:
 
 
 def _packed(content: bytes) -> bytes:
-    """Compressed without the time and the name of the file, which would differ."""
+    """The compressed bytes, without time and name of the file, which would differ."""
     buffer = io.BytesIO()
     with gzip.GzipFile("", "wb", fileobj=buffer, mtime=0) as file:
         file.write(content)
@@ -99,7 +99,7 @@ def _by_key(pair: tuple[Key, Object]) -> Key:
 def _with_marks(
     keyed: Iterable[tuple[Key, Object]], captured: Collection[GroupResource], index: ResourceIndex
 ) -> list[Any]:
-    """The objects in order, then an empty list for each captured resource without an object.
+    """The objects in order, followed by an empty list for each captured resource without an object.
 
     Where there are objects of a resource that was not captured, the empty list says that it goes on.
     """
@@ -112,7 +112,7 @@ def _with_marks(
 
 
 def _empty_list(resource: GroupResource, index: ResourceIndex, *, goes_on: bool = False) -> Draft | None:
-    """None for a resource whose kind nothing tells."""
+    """An empty list of a resource; None if its kind is unknown."""
     known = index.catalogue.preferred(resource)
     if known is None:
         return None

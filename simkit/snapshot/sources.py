@@ -17,9 +17,9 @@ from simkit.snapshot.report import Report
 from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits, Unpacking
 
 SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".gz", ".tgz", ".tar", ".list", ""))
-"""Endings of the files that are read from folders and archives. A file that is named itself is always read."""
+"""Suffixes of the files that are read from folders and archives. A file that is named itself is always read."""
 _INDENTED: Final = re.compile(r"\s*\n[ \t]+\S|[ \t]+\S")
-"""Text within code is often indented as a whole, also the lines between documents, which then are none."""
+"""Indented text, as in code, whose separator lines are indented too."""
 _GZIP: Final = b"\x1f\x8b"
 _TAR_AT: Final = 257
 _TAR: Final = b"ustar"
@@ -37,7 +37,7 @@ class Readable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One text or one decoded value, with the name under which problems are reported."""
+    """One text or one decoded value, with its name in reports."""
 
     file: str
     content: str | Mapping[str, Any]
@@ -85,7 +85,7 @@ def _pieces(source: Any, unpacking: Unpacking) -> Iterator[Piece]:
 
 
 def _is_text(source: str) -> bool:
-    """Text rather than a path: it has lines, or begins as JSON does, or is empty."""
+    """True for text rather than a path: it has lines, or begins like JSON, or is empty."""
     return "\n" in source or source.lstrip()[:1] in ("{", "[", "") or source.startswith("apiVersion:")
 
 
@@ -131,12 +131,12 @@ def _from_folder(folder: Path, unpacking: Unpacking) -> Iterator[Piece]:
 
 
 def _leads_out(path: Path, folder: Path) -> bool:
-    """True if a file is somewhere else than in its folder, by a link on the way."""
+    """True if a symbolic link leads out of the folder of a file."""
     return not path.resolve().is_relative_to(folder.resolve())
 
 
 def _wanted(paths: Sequence[P], where: str, report: Report) -> list[P]:
-    """The paths of the files that are read; how many are not is noted."""
+    """The paths of the files to read; the number of others is noted."""
     layout = layout_of(paths)
     readable = [path for path in paths if (layout.holds(path) if layout else _is_wanted(path))]
     count = len(paths) - len(readable)
@@ -185,7 +185,7 @@ def _from_tar(name: str, content: bytes, unpacking: Unpacking, depth: int) -> It
 
 
 def _list_members(archive: tarfile.TarFile, members: dict[PurePath, tarfile.TarInfo]) -> Exception | None:
-    """Note the files of an archive, in its order, and give back what kept it from being read to its end."""
+    """Note the files of an archive, in order; returns the error that ended its reading, if any."""
     try:
         for member in archive:
             if member.isfile():
@@ -196,7 +196,7 @@ def _list_members(archive: tarfile.TarFile, members: dict[PurePath, tarfile.TarI
 
 
 def _text(name: str, content: bytes, report: Report) -> str:
-    """The text of a file, by its byte order mark if it has one: some shells redirect output as UTF-16."""
+    """The text of a file, decoded by its byte order mark if it has one: some shells redirect output as UTF-16."""
     for mark, encoding in _BOMS:
         if content.startswith(mark):
             return content[len(mark) :].decode(encoding, "replace")

@@ -1,4 +1,4 @@
-"""Bounds of what a source may unpack to: a small file from somebody else can hold terabytes of nothing."""
+"""Limits for unpacking: a small file can expand to terabytes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from simkit.snapshot.report import Report
 
 _AT_ONCE: Final = 1 << 20
 _GRACE: Final = 64 << 20
-"""Bytes that anything may unpack to, however small it is packed."""
+"""Bytes that any source may unpack to, however small it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a source may cost to read. What goes beyond is reported and left out, and the rest is read.
+    """The limits of reading a source. Everything beyond is reported and left out.
 
     Examples
     --------
@@ -26,11 +26,11 @@ class Limits:
     """
 
     unpacked_bytes: int = 4 << 30
-    """Bytes of all compressed files and archives of a source together, once they are unpacked."""
+    """Unpacked bytes of all compressed files and archives of a source together."""
     ratio: int = 200
-    """How many bytes each compressed one may become, beyond the first 64 MiB. Dumps come to 10 or 50."""
+    """The ratio of unpacked to packed bytes beyond the first 64 MiB. Dumps have 10 to 50."""
     nesting: int = 3
-    """How often something may be packed within something packed: compressed, archive, compressed."""
+    """The depth of packing: compressed, archive, compressed."""
 
 
 DEFAULT_LIMITS: Final = Limits()
@@ -38,14 +38,14 @@ DEFAULT_LIMITS: Final = Limits()
 
 @dataclass(slots=True)
 class Unpacking:
-    """Unpacks within limits, which hold for the source as a whole."""
+    """Unpacks within limits for the source as a whole."""
 
     report: Report
     limits: Limits = DEFAULT_LIMITS
     used: int = 0
 
     def gunzipped(self, name: str, content: bytes) -> bytes | None:
-        """The unpacked content; of damaged content what comes before the damage; None where it is too much."""
+        """The unpacked content; of damaged content the part before the damage; None if it exceeds the limits."""
         found, hint = bytearray(), "fetch it again; what comes before the damage was read"
         most = min(self.limits.unpacked_bytes - self.used, max(_GRACE, self.limits.ratio * len(content)))
         try:
@@ -61,7 +61,7 @@ class Unpacking:
         return bytes(found)
 
     def has_room(self, name: str, size: int) -> bool:
-        """True if a member of an archive may be read; says so if not."""
+        """True if a member of an archive may be read; otherwise reports it."""
         if self.used + size > self.limits.unpacked_bytes:
             self._refuse(name, self.limits.unpacked_bytes - self.used)
             return False
@@ -69,7 +69,7 @@ class Unpacking:
         return True
 
     def may_open(self, name: str, depth: int) -> bool:
-        """True if something packed that stands so deep may be opened; says so if not."""
+        """True if packed content at this depth may be opened; otherwise reports it."""
         if depth < self.limits.nesting:
             return True
         what = f"it is packed more than {self.limits.nesting} times"

@@ -15,7 +15,7 @@ Conversion = Callable[[Object], Object]
 
 
 def to_preferred(mapping: RESTMapping, index: ResourceIndex, api_version: str) -> Conversion | None:
-    """How objects of this version become objects of the preferred version of where they are kept.
+    """The conversion of objects in this version to the preferred version of their resource; None if there is none.
 
     None where nothing is to be done: they have that version already, or the release does not know the kind. A version
     that no release converts is left as it is: its fields may have other meanings.
@@ -38,7 +38,7 @@ def _relabelled(api_version: str) -> Conversion:
 
 
 def _by_family(served: Resource, preferred: Resource, api_version: str) -> Conversion | None:
-    """By the conversions between all versions of the kind; None where no release had one."""
+    """The conversion within the versions of a kind; None if no release had one."""
     target = preferred.api_version
     if not convertible(served.kind, api_version, target):
         return None

@@ -1,4 +1,4 @@
-"""Secrets without their values: the keys stay."""
+"""Secrets without their values; the keys remain."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, with_metadata
 
 LAST_APPLIED: Final = label("last-applied-configuration", "kubectl")
-"""The annotation in which clients keep the whole object as it was applied last: a second copy of a secret's values."""
+"""The annotation of client-side apply with the last applied object, which is a second copy of a secret's values."""
 _VALUES: Final = ("data", "stringData")
 
 
 def is_secret(obj: Object) -> bool:
-    """True if the object is a Secret of the core group, in whatever version."""
+    """True if the object is a Secret of the core group, in any version."""
     return obj.get("kind") == "Secret" and "/" not in (obj.get("apiVersion") or "")
 
 
 def withheld(secret: Object) -> Object:
-    """The secret with every value emptied, in its fields and in the copy that its annotations may hold.
+    """The secret with every value emptied, in its fields and in the copy in its annotations.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def _blank(values: Any) -> Any:
 
 
 def _without_values(applied: Any) -> str | None:
-    """The annotation with its values emptied; None where it cannot be read and so cannot be trusted."""
+    """The annotation with its values emptied; None if it cannot be parsed."""
     try:
         value = orjson.loads(applied)
     except (orjson.JSONDecodeError, TypeError):

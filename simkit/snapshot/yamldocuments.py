@@ -50,7 +50,7 @@ def _report_broken_yaml(file: str, text: str, error: BrokenText, report: Report)
 
 
 def _chunks(text: str, line: int) -> Iterator[tuple[str, int]]:
-    """The parts between the lines of three dashes, each with its first line. In YAML such a line always separates."""
+    """The parts between lines of three dashes, each with its first line. In YAML such a line always separates."""
     start = 0
     for mark in _SEPARATOR.finditer(text):
         if mark.start() > start:
@@ -67,13 +67,13 @@ def _single(text: str, line: int, advance: Advance) -> Document:
 
 
 def _leading_lines(text: str) -> int:
-    """How many empty lines and comments come first."""
+    """The number of leading empty lines and comments."""
     match = re.match(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*", text)
     return match.group().count("\n") if match else 0
 
 
 def _list(file: str, text: str, line: int, report: Report, advance: Advance) -> Document | None:
-    """A list read item by item, so that a broken item costs only itself; None where the text is no such list."""
+    """A list parsed item by item, so that a broken item affects only itself; None if the text is no such list."""
     begin = _ITEMS.search(text)
     if begin is None:
         return None

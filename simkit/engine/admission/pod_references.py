@@ -43,7 +43,7 @@ def _secret_names(pod: Object) -> Iterator[str]:
 
 
 def env_secrets(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Returns the uses of secrets in a container's environment: the words for it, and the secret."""
+    """The uses of secrets in a container's environment: the words for it, and the secret."""
     for env in container.get("env") or ():
         reference = at(env, "valueFrom", "secretKeyRef")
         if reference is not None:

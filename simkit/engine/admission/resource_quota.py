@@ -136,7 +136,7 @@ class ResourceQuota:
         return {name: amount for name, amount in left.items() if name in total and amount.nano > 0}
 
     def _fitting(self, review: Review, covering: _Covering) -> Amounts:
-        """Returns the usage with the object. Raises 403 where it is too much."""
+        """The usage with the object. Raises 403 where it is too much."""
         quota = covering.entry.object
         hard, used = amounts_of(at(quota, "status", "hard")), amounts_of(at(quota, "status", "used"))
         requested = {name: amount for name, amount in covering.added.items() if name in hard and amount.nano}

@@ -51,7 +51,7 @@ class WebhookClient:
     def ask(
         self, hook: WebhookAccessor, attributes: AdmissionAttributes, matched: Resource, uid: str, *, mutating: bool
     ) -> Answer | None:
-        """Returns the webhook's answer to a write; None where it was not called because no call may leave the process.
+        """The webhook's answer to a write; None where it was not called because no call may leave the process.
 
         Raises CallFailed, and the 400 StatusError of a dry run that the webhook does not take.
         """
@@ -94,7 +94,7 @@ def _shown(attributes: AdmissionAttributes) -> str:
 
 
 def _asked(function: WebhookFunction, request: dict[str, Any]) -> Answer:
-    """Returns the answer of a function, which gets a copy of the request.
+    """The answer of a function, which gets a copy of the request.
 
     None or True let the write pass, False refuses it, a text refuses it with this message. A mapping with ``allowed``
     is a response as webhooks give it, its patch a list of operations; one with ``kind`` is the changed object.

@@ -81,7 +81,7 @@ def encoded(request: Mapping[str, Any], version: str) -> bytes:
 
 
 def answer_of(review: Mapping[str, Any], uid: str, version: str, *, mutating: bool) -> Answer:
-    """Returns the answer in a review. Raises BadAnswer where it contradicts itself or the request."""
+    """The answer in a review. Raises BadAnswer where it contradicts itself or the request."""
     response = review.get("response")
     if not isinstance(response, Mapping):
         raise BadAnswer("webhook response was absent")

@@ -213,7 +213,7 @@ def _shown(registration: APIService) -> str:
 
 
 def _request_target(context: RequestContext) -> str:
-    """Returns the request target, made anew from what was authorized, so that no server reads another path from it."""
+    """The request target, made anew from what was authorized, so that no server reads another path from it."""
     path = quote(context.info.path, safe=_UNQUOTED)
     pairs = [(name, value) for name, values in context.request.query.items() for value in values]
     return f"{path}?{urlencode(pairs)}" if pairs else path

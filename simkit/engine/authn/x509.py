@@ -117,7 +117,7 @@ class DynamicAuthorities:
         self._file = DynamicFile(path, made, clock)
 
     def verify(self, chain: tuple[bytes, ...]) -> Identity | None:
-        """Returns the answer of ``ChainVerifier.verify`` for the present authorities."""
+        """The answer of ``ChainVerifier.verify`` for the present authorities."""
         return self._file.current().verify(chain)
 
 

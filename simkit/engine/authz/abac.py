@@ -86,7 +86,7 @@ class PolicyFile:
         return Decision(NO_OPINION, "No policy matched.")
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
-        """Returns the rules of the policies that name the identity, for the namespace."""
+        """The rules of the policies that name the identity, for the namespace."""
         resource_rules, path_rules = [], []
         for policy in self.policies:
             if not policy.names(identity) or policy.namespace not in ("*", namespace):

@@ -20,7 +20,7 @@ def sanitized(text: str) -> str:
 
 
 def forbidden_message(ask: Attributes, reason: str = "") -> str:
-    """Returns the message of a refusal: user, request, and the authorizer's reason where it gave one.
+    """The message of a refusal: user, request, and the authorizer's reason where it gave one.
 
     Examples
     --------

@@ -150,7 +150,7 @@ class NodeGraph:
 
 
 def used_by_pod(pod: Object) -> Iterator[Key]:
-    """Returns the objects that the node of a pod has to read for it."""
+    """The objects that the node of a pod has to read for it."""
     namespace, spec = namespace_of(pod), pod.get("spec") or {}
     if spec.get("serviceAccountName"):
         yield Key(ACCOUNTS, namespace, spec["serviceAccountName"])

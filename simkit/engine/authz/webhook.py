@@ -95,7 +95,7 @@ class WebhookAuthorizer:
         self._lock = Lock()
 
     def authorize(self, ask: Attributes) -> Decision:
-        """Returns the service's decision; the failure policy's where the call fails or the answer is unusable."""
+        """The service's decision; the failure policy's where the call fails or the answer is unusable."""
         spec = spec_of(ask)
         try:
             if self._conditions is not None and not self._conditions.hold(spec):

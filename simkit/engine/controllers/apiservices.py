@@ -114,7 +114,7 @@ class AvailableConditionController:
 
 
 def _service_fault(service: tuple[str, str, int], snapshot: Snapshot) -> Finding | None:
-    """Returns the obstacle between requests and a service, as far as its objects tell."""
+    """The obstacle between requests and a service, as far as its objects tell."""
     namespace, name, port = service
     shown = f'service/{name} in "{namespace}"'
     found = snapshot.get(_CLUSTER_SERVICES, name, namespace)

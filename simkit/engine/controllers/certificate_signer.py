@@ -133,7 +133,7 @@ def _client(request: CertificateSigningRequest, usages: Sequence[str]) -> str:
 
 
 def kubelet_client(request: CertificateSigningRequest, usages: Sequence[str]) -> str:
-    """Returns the reason why a request is not one for the client certificate of a node; empty where it is."""
+    """The reason why a request is not one for the client certificate of a node; empty where it is."""
     if _organizations(request) != _NODES:
         return "subject organization is not system:nodes"
     names = _names(request)

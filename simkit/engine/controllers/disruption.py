@@ -95,7 +95,7 @@ class DisruptionController(ResourceWatcher):
         return again
 
     def _numbers(self, client: Client, lister: Lister, budget: Object, pods: Sequence[Object]) -> tuple[int, int]:
-        """Returns the expected number of pods, and the number that has to be healthy."""
+        """The expected number of pods, and the number that has to be healthy."""
         least, most = at(budget, "spec", "minAvailable"), at(budget, "spec", "maxUnavailable")
         if most is None and not isinstance(least, str):
             return len(pods), least or 0

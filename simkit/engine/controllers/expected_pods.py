@@ -39,7 +39,7 @@ class ExpectedPods:
         self._catalogue = catalogue
 
     def count(self, client: Client, lister: Lister, pods: Sequence[Object]) -> tuple[int, bool]:
-        """Returns the number of pods that their controllers want together, and whether some pods have no controller.
+        """The number of pods that their controllers want together, and whether some pods have no controller.
 
         Raises ExpectedCountError for a controller that has no size.
         """

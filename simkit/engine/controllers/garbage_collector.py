@@ -182,7 +182,7 @@ class GarbageCollector:
         return solid, absent, waiting
 
     def _place(self, dependent: Key, owner: Mapping[str, Any]) -> Key | None:
-        """Returns the key of an owner, None where it is unknown whether the owner exists."""
+        """The key of an owner, None where it is unknown whether the owner exists."""
         group, version = GroupVersion.parse(owner.get("apiVersion", ""))
         resource = self._catalogue().kind(GroupVersionKind(group, version, owner.get("kind", "")))
         if resource is None or (self._captured is not None and resource.storage not in self._captured):

@@ -94,7 +94,7 @@ class Caller:
         return self._request("POST", body, {"content-type": "application/json", "accept": "application/json"})
 
     def get(self) -> bytes:
-        """Returns the content at the endpoint's address. Raises CallFailed for anything but a success."""
+        """The content at the endpoint's address. Raises CallFailed for anything but a success."""
         return self._request("GET", b"", {"accept": "application/json"})
 
     def _request(self, method: str, body: bytes, headers: Mapping[str, str]) -> bytes:

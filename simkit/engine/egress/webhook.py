@@ -57,7 +57,7 @@ def address(client: Mapping[str, Any]) -> str:
 
 
 def post(egress: EgressPolicy, client: Mapping[str, Any], body: bytes, seconds: int, is_service: IsService) -> bytes:
-    """Returns the answer of a webhook to a review.
+    """The answer of a webhook to a review.
 
     Parameters
     ----------

@@ -127,7 +127,7 @@ def _shown(objects: Sequence[Object], api_version: str) -> str:
 
 
 def _asked(function: ConversionFunction, objects: Sequence[Object], api_version: str) -> Sequence[Any]:
-    """Returns the result of a function for copies of the objects; a text is the reason of its failure."""
+    """The result of a function for copies of the objects; a text is the reason of its failure."""
     answered = []
     for obj in objects:
         made = function(copied(obj), api_version)

@@ -64,7 +64,7 @@ def _validate_fields(spec: Object, old: Object | None, name: str) -> Iterator[Fi
 
 
 def _validate_kind(path: str, kind: Object) -> Iterator[FieldError]:
-    """The kind of the parameters: any that exists or may come."""
+    """The errors of paramKind: any kind is allowed, existing or not."""
     given = kind.get("apiVersion") or ""
     if not given:
         yield required(f"{path}.apiVersion")
@@ -92,7 +92,7 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_warning(obj: Object) -> Iterator[FieldError]:
-    """A warning of the type checker says what it is about, and something."""
+    """The errors of a type checking warning: field reference and text must not be empty."""
     for index, row in enumerate(at(obj, "status", "typeChecking", "expressionWarnings") or ()):
         path = f"status.typeChecking.expressionWarnings[{index}]"
         if not row.get("warning"):

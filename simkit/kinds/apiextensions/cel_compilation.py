@@ -36,7 +36,7 @@ _MESSAGE_STAGES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CompiledRule:
-    """One rule: its programs, or why there are none."""
+    """One rule: its programs, or the reason why there are none."""
 
     rule: Rule
     program: Program | None = None
@@ -44,7 +44,7 @@ class CompiledRule:
     error: str = ""
     message_error: str = ""
     path: str = ""
-    """The field that errors name, below the node."""
+    """The field in error messages, below the node."""
 
     @property
     def uses_old(self) -> bool:
@@ -56,17 +56,17 @@ class CompiledRule:
 
 
 def declared_node(schema: Schema, *, root: bool) -> DeclType | None:
-    """The type that rules of a node see as ``self``; None where they must not see it."""
+    """The type of ``self`` in rules of a node; None if rules must not see the value."""
     return schema_decl_type(schema, _SELF_TYPE, resource=root)
 
 
 def cardinality(node: DeclType) -> int:
-    """Returns the largest number of values of a node in one request."""
+    """The largest number of values of a node in one request."""
     return MAX_REQUEST // (node.min_size + 1)
 
 
 def compiled(rule: Rule, schema: Schema, node: DeclType, *, stored: bool) -> CompiledRule:
-    """A rule of a node, read as the server reads expressions that are being written, or that are stored already.
+    """A rule of a node, compiled as a new or as a stored expression.
 
     One that is being written may use what only stored ones have in release 1.30 (functions of addresses): definitions
     are written for it, and servers of that release that take them are in use.

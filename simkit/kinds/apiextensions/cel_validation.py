@@ -1,4 +1,4 @@
-"""Rules on objects: every rule of a schema is asked about the parts of an object that it stands at.
+"""Validation of objects by the CEL rules of their schema: every rule is evaluated on its part of the object.
 
 All rules together have one budget for each object. A rule over a value that did not change does not refuse an update,
 it warns; a rule that mentions ``oldSelf`` is asked where the old value can be found.
@@ -76,13 +76,13 @@ class CelValidator:
         self._schema, self._root = schema, root or schema.embedded
 
     def errors(self, value: Any, old: Any = ABSENT, *, warn: Warn, budget: int = OBJECT_BUDGET) -> list[FieldError]:
-        """Returns the errors of the rules, in order. Refused values that did not change become warnings."""
+        """The errors of the rules, in order. Errors for unchanged values become warnings."""
         asking = ValidationPass(budget, [], warn)
         self._begin(value, old, NEW if old is ABSENT else _known(value, old), asking)
         return asking.errors
 
     def refusals(self, value: Any, old: Any, budget: int) -> tuple[list[FieldError], int]:
-        """Returns the errors for changed and unchanged values, and the remaining budget (negative when spent).
+        """The errors for changed and unchanged values, and the remaining budget (negative when spent).
 
         Nothing is warned of.
         """
@@ -91,7 +91,7 @@ class CelValidator:
         return asking.errors, asking.budget if complete else -1
 
     def _begin(self, value: Any, old: Any, before: OldValue, asking: ValidationPass) -> bool:
-        """True if all rules could be asked."""
+        """True if all rules could be evaluated."""
         try:
             self._ask(value, "", old if old is not ABSENT else None, before, asking)
         except ValidationBudgetSpent:
@@ -214,7 +214,7 @@ class CelValidator:
     def _refusal(
         self, each: CompiledRule, bindings: Mapping[str, Any], path: str, asking: ValidationPass
     ) -> tuple[FieldError, bool]:
-        """The error of a rule that says no, and whether asking ends with it."""
+        """The error of a rule that evaluates to false, and True if validation ends with it."""
         kind = self._schema.type
         if each.message is None:
             return _refused(each, path, kind, _default_text(each)), False
@@ -235,7 +235,7 @@ class CelValidator:
 
 
 def _message(program: Program, bindings: Mapping[str, Any]) -> tuple[str, int]:
-    """The text of a message expression and its cost; no text where it fails or gives none that can be shown."""
+    """The text of a message expression and its cost; an empty text if it fails or gives none that can be used."""
     try:
         value, cost = program.evaluate(bindings, budget=CALL_LIMIT)
     except EvaluationError as error:
@@ -254,7 +254,7 @@ def _failed(error: EvaluationError, rule: str) -> str:
 
 
 def _told(each: CompiledRule) -> str:
-    """Returns the message of a rule, or the rule itself."""
+    """The message of a rule, or the rule itself."""
     return str(each.rule.get("message") or each.rule["rule"]).strip()
 
 
@@ -289,7 +289,7 @@ def _known(value: Any, old: Any) -> OldValue:
 
 
 def _around(before: OldValue) -> OldValue:
-    """Returns the state of an old value that cannot be correlated itself."""
+    """The state of an old value that cannot be correlated itself."""
     return OldValue(ABSENT, False, before.unchanged) if before.known else before
 
 

@@ -34,7 +34,7 @@ _AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTim
 
 
 def strategy_of(version: CustomVersion) -> Strategy:
-    """Returns the strategy of a version's objects. Schemas and rules are compiled at first use."""
+    """The strategy of a version's objects. Schemas and rules are compiled on demand."""
     judge = _Judge(version)
     with_status = version.resource.has_status
     return Strategy(
@@ -54,7 +54,7 @@ def strategy_of(version: CustomVersion) -> Strategy:
 
 
 def _status_alone(draft: Draft, live: Object) -> None:
-    """A write of the status changes the status and its owners, nothing else."""
+    """Keep everything but status and managed fields of the live object on a write of the status."""
     status, given = draft.get("status", ABSENT), draft["metadata"]
     draft.clear()
     draft.update(live)
@@ -68,7 +68,7 @@ def _status_alone(draft: Draft, live: Object) -> None:
 
 
 class _Judge:
-    """Checks objects of one version."""
+    """The checks of objects of one version."""
 
     def __init__(self, version: CustomVersion) -> None:
         self._version = version
@@ -85,7 +85,7 @@ class _Judge:
         return self._check
 
     def _expressions(self) -> Any:
-        """The rules of the schema, None where it has none. The language is loaded with the first."""
+        """The rules of the schema; None if it has none. CEL is imported with the first."""
         if self._with_rules is None:
             from simkit.kinds.apiextensions.cel_validation import CelValidator, has_rules
 
@@ -128,7 +128,7 @@ class _Judge:
         return ABSENT if old is None else self._version.read(old)
 
     def _asked(self, shown: Object, before: Any, errors: Sequence[FieldError], obj: Object) -> list[FieldError]:
-        """Returns the errors of the rules, which are not evaluated where types or sizes are invalid."""
+        """The errors of the rules, which are not evaluated if types or sizes are invalid."""
         self._said.about, self._said.warnings = obj, []
         expressions = self._expressions()
         if expressions is None:
@@ -139,7 +139,7 @@ class _Judge:
         return found
 
     def warnings(self, obj: Object, old: Object | None) -> Sequence[str]:
-        """Returns the warnings of this thread's last validation of the object, and of finalizers without a domain."""
+        """The warnings of this thread's last validation of the object, and of finalizers without a domain."""
         said = self._said.warnings if getattr(self._said, "about", None) is obj else []
         return [*said, *_finalizer_warnings(obj, old)]
 
@@ -155,7 +155,7 @@ class _Judge:
         return [name_of(obj), *(cell(obj, column, now) for column in self._version.columns or (_AGE,))]
 
     def fields(self, obj: Object) -> Mapping[str, str]:
-        """The values of the fields that selectors may name, as the object is in this version."""
+        """The values of the selectable fields, in this version."""
         paths = self._version.selectable
         if not paths:
             return {}

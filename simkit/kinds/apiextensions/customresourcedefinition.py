@@ -97,7 +97,7 @@ def _own_name(obj: Object) -> Iterator[FieldError]:
 
 
 def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:
-    """Returns the errors of changed immutable fields, some of them only once the names are accepted."""
+    """The errors of changed immutable fields, some of them only after the names are accepted."""
     before, names, known = old["spec"], spec.get("names") or {}, old["spec"].get("names") or {}
     pairs = [("spec.group", spec.get("group"), before.get("group"))]
     pairs.append(("spec.names.plural", names.get("plural"), known.get("plural")))
@@ -135,7 +135,7 @@ def _accepted_names(obj: Object) -> Iterator[FieldError]:
 
 
 def _status_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """Of a written status only the names are looked at: which versions are stored is the migrator's word."""
+    """The errors of a written status: only the names are validated, since migrators set the stored versions."""
     return list(_accepted_names(obj))
 
 
@@ -177,7 +177,7 @@ def _validate_approval(obj: Object, old: Object | None) -> Iterator[FieldError]:
 
 
 def _held(obj: Object) -> bool:
-    """The first request to delete only marks: the objects of the kind go first."""
+    """True for the first delete request, which only sets the deletion time: the objects of the kind are deleted first."""
     return not metadata(obj).get("deletionTimestamp")
 
 

@@ -1,4 +1,4 @@
-"""A CustomResourceDefinition as it is served: schema, rules and columns of each version, made at first use."""
+"""A CustomResourceDefinition as it is served: schema, rules and columns of each version, made on demand."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from simkit.schema.structural import Resolver, Schema
 from simkit.schema.versions import version_rank
 
 VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
-"""In the order in which discovery lists them for custom resources."""
+"""The verbs of custom resources, in the order of discovery."""
 _PART_VERBS: Final = ("get", "patch", "update")
 _NUMBERS = count(1)
 
 Conversion = Callable[["Definition", Sequence[Object], str], Sequence[Any] | None]
-"""Asks a definition's webhook for objects in another apiVersion; None where no call may be made.
+"""A function that converts objects to another apiVersion by a definition's webhook; None if it may not be called.
 
 Raises ConversionFailed.
 """
@@ -62,7 +62,7 @@ class Definition:
         self.namespaced = spec.get("scope") != "Cluster"
         self._twin: Definition | None = None
         self.mark = next(_NUMBERS)
-        """Tells what was made by this definition from what was made by earlier ones of its name."""
+        """A number that distinguishes this definition from earlier ones of its name."""
 
     @property
     def group_resource(self) -> GroupResource:
@@ -79,7 +79,7 @@ class Definition:
 
     @cached_property
     def is_terminating(self) -> bool:
-        """True if it is going away: no new objects then."""
+        """True if it is being deleted: no objects can be created then."""
         return holds(self.object, "Terminating") or at(self.object, "metadata", "deletionTimestamp") is not None
 
     @cached_property
@@ -89,12 +89,12 @@ class Definition:
 
     @property
     def loose(self) -> bool:
-        """True if its objects keep what no schema knows, as the first definitions did."""
+        """True if its objects keep unknown fields, as the first definitions did."""
         return self.spec.get("preserveUnknownFields") is True
 
     @cached_property
     def rows(self) -> Sequence[Object]:
-        """The versions as they are written; the oldest form names one only."""
+        """The versions as written; v1beta1 may name only one."""
         written = self.spec.get("versions")
         rows = [row for row in written or () if isinstance(row, Mapping) and row.get("name")]
         if rows or not self.spec.get("version"):
@@ -118,11 +118,11 @@ class Definition:
         return [self.versions[name].resource for name in sorted(served, key=version_rank)]
 
     def version_of(self, obj: Object) -> CustomVersion | None:
-        """The version that an object is written in; None for one that the definition does not have any more."""
+        """The version of an object; None if the definition no longer has it."""
         return self.versions.get(GroupVersion.parse(obj.get("apiVersion") or "").version)
 
     def with_conversion(self, conversion: Conversion) -> Definition:
-        """The same definition on a server that asks its webhook in this way."""
+        """The same definition on a server with this conversion."""
         made = Definition(self.object, self.resolve, trusted=self.trusted, conversion=conversion)
         made.mark, made._twin = self.mark, self
         return made
@@ -134,7 +134,7 @@ class Definition:
         return schema_of(version.properties, self.resolve, loose=self.loose)
 
     def converted(self, objects: Sequence[Object], wanted: CustomVersion) -> Sequence[Object] | None:
-        """Objects in a version; None where that needs a call and none may be made.
+        """Objects in a version; None if that needs a webhook that may not be called.
 
         With the strategy None only the apiVersion changes. A webhook is asked about one object after the other that
         is in another version, as kube-apiserver does it. Raises a StatusError of 500 where it fails.
@@ -166,7 +166,7 @@ class CustomVersion:
         self.name: str = row["name"]
         self.api_version = f"{definition.group}/{self.name}"
         self.encoding = f"{self.api_version}#{definition.mark}"
-        """Under which entries keep their bytes in this version, as long as the definition stays as it is."""
+        """The key of encoded bytes in this version, valid as long as the definition does not change."""
 
     @cached_property
     def properties(self) -> Properties:
@@ -191,13 +191,13 @@ class CustomVersion:
 
     @cached_property
     def columns(self) -> Sequence[Mapping[str, Any]]:
-        """Printer columns as they are written."""
+        """Printer columns as written."""
         columns: Sequence[Mapping[str, Any]] = self._part("additionalPrinterColumns") or ()
         return columns
 
     @cached_property
     def selectable(self) -> Sequence[str]:
-        """The fields that selectors may name besides name and namespace, as they name them."""
+        """The selectable fields besides name and namespace, as selectors name them."""
         rows = self._part("selectableFields") or ()
         return [str(row.get("jsonPath") or "").removeprefix(".") for row in rows]
 
@@ -248,7 +248,7 @@ class CustomVersion:
         )
 
     def coerced(self, obj: Object) -> dict[str, Any]:
-        """An object as this version's schema lets it be: without unknown fields and forbidden nulls, with defaults."""
+        """An object coerced to this version's schema: without unknown fields and forbidden nulls, with defaults."""
         return self._fitted(obj, defaults=True)
 
     def _fitted(self, obj: Object, *, defaults: bool) -> dict[str, Any]:
@@ -260,7 +260,7 @@ class CustomVersion:
         return {**content, **head}
 
     def read(self, stored: Object) -> Object:
-        """A stored object in this version. Raises a StatusError of 500 where a webhook is needed and fails."""
+        """A stored object in this version. Raises a StatusError of 500 if its webhook fails."""
         return self.coerced(stored) if self.is_of(stored) else self.read_all([stored])[0]
 
     def read_all(self, stored: Sequence[Object]) -> Sequence[Object]:
@@ -277,11 +277,11 @@ class CustomVersion:
         return [self._fitted(obj, defaults=False) for obj in converted]
 
     def is_of(self, obj: Object) -> bool:
-        """True if an object is written in this version."""
+        """True if an object has this version."""
         return bool(obj.get("apiVersion") == self.api_version)
 
     def _original(self, stored: Object) -> CustomVersion:
-        """The version that an object is stored in; this one, where the definition has it no more."""
+        """The version in which an object is stored; this one, if the definition no longer has it."""
         return self.definition.version_of(stored) or self
 
     def _closed(self, obj: Object) -> str:
@@ -291,7 +291,7 @@ class CustomVersion:
         )
 
     def stored(self, wanted: Object) -> Object:
-        """An object of this version as it is kept: in the storage version, without what that does not know.
+        """An object of this version in its stored form: in the storage version, without fields unknown there.
 
         Where its webhook may not be called it is kept as it was written.
         """
@@ -303,7 +303,7 @@ class CustomVersion:
 
 
 class Provider:
-    """Gives the schemas of custom kinds to a catalogue, and their versions to who knows more than schemas."""
+    """The schemas and versions of custom kinds, for a catalogue."""
 
     def __init__(self, definitions: Iterable[Definition]) -> None:
         self._versions = {
@@ -316,7 +316,7 @@ class Provider:
         return self.version(gvk).schema
 
     def version(self, gvk: GroupVersionKind) -> CustomVersion:
-        """The version that defines a kind. Raises SimkitError where there is none."""
+        """The version that defines a kind. Raises SimkitError if there is none."""
         try:
             return self._versions[gvk]
         except KeyError:

@@ -18,7 +18,7 @@ from simkit.schema.structural import Schema
 
 
 def embedded(value: Any, schema: Schema, *, itself: bool = False) -> list[FieldError]:
-    """Returns the errors of kind, apiVersion and metadata of embedded objects; with ``itself``, of the object too."""
+    """The errors of kind, apiVersion and metadata of embedded objects; with ``itself``, of the object too."""
 
     def visit(part: Any, node: Schema, path: Path) -> Iterator[FieldError]:
         return _embedded(part, node, path) if path or itself else iter(())
@@ -74,7 +74,7 @@ _LISTS: Final = {"ownerReferences": Mapping, "finalizers": str}
 
 
 def _typed(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the fields that have the right type; other errors are reported elsewhere."""
+    """The fields with the right type; other errors are reported elsewhere."""
     out: dict[str, Any] = {}
     for name in ("labels", "annotations"):
         entries = metadata.get(name)

@@ -13,11 +13,11 @@ _ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "
 
 
 class BadPath(ValueError):
-    """A path that leads to no field of the schema; ``str()`` says why."""
+    """A path that leads to no field of the schema; ``str()`` is the reason."""
 
 
 def normalized(path: str, schema: Schema) -> str:
-    """The path as errors show it, without the leading dot. Raises BadPath where the schema has no such field.
+    """The path in the form of errors, without the leading dot. Raises BadPath if the schema has no such field.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def normalized(path: str, schema: Schema) -> str:
 
 
 def resolved(path: str, schema: Schema, *, brackets: bool = True) -> tuple[str, Schema]:
-    """The path as errors show it, and the node that it leads to. ``brackets``: whether names may stand in them."""
+    """The path in the form of errors, and its node. ``brackets``: whether names may stand in them."""
     found, node = "", schema
     for name in _names(path, brackets):
         if node.row.get("fields") is not None:

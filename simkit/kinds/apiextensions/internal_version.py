@@ -1,4 +1,4 @@
-"""Internal version of a definition, in which kube-apiserver validates it: shared parts stand above the versions.
+"""The internal version of a definition, in which kube-apiserver validates it: shared parts are above the versions.
 
 Its errors name that form: ``spec.validation.openAPIV3Schema`` where there is one version, or where all versions have
 the same schema, and ``spec.versions[0].schema.openAPIV3Schema`` where they differ.
@@ -20,7 +20,7 @@ _POINTED: Final = "0xc000000000"
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version with what it does not share with the others."""
+    """One version with the parts that differ from other versions."""
 
     name: str
     served: bool
@@ -80,19 +80,19 @@ def _column(column: Properties) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Internal:
-    """A definition's spec as it is checked."""
+    """A definition's spec in the internal version."""
 
     spec: Object
     versions: Sequence[Version]
     shared: Mapping[str, Any]
-    """Parts that are the same in all versions, under their names in a version."""
+    """The parts common to all versions, by their names in a version."""
 
     @property
     def version(self) -> str:
         return self.versions[0].name if self.versions else ""
 
     def subresources_of(self, version: Version) -> Properties:
-        """Returns the subresources of a version, shared or its own."""
+        """The subresources of a version, shared or its own."""
         found: Properties = version.subresources or self.shared.get("subresources") or {}
         return found
 
@@ -105,7 +105,7 @@ class Internal:
 
 
 def internal_of(spec: Object) -> Internal:
-    """The checked form of a spec."""
+    """The internal form of a spec."""
     rows: Sequence[Object] = spec.get("versions") or ()
     shared = {part: rows[0].get(part) for part in _PARTS if rows and _identical([row.get(part) for row in rows])}
     versions = [

@@ -1,4 +1,4 @@
-"""Status conditions of a CustomResourceDefinition, and the names that it is given in its group.
+"""Status conditions of a CustomResourceDefinition, and the acceptance of its names in its group.
 
 Follows ``k8s.io/apiextensions-apiserver/pkg/controller/status/naming_controller.go``, release 1.30.
 """
@@ -12,7 +12,7 @@ from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.objects import Object, at
 
 CLEANUP: Final = f"customresourcecleanup.{EXTENSIONS_GROUP}"
-"""The finalizer that keeps a definition until its objects are gone."""
+"""The finalizer that keeps a definition until its objects are deleted."""
 Condition = dict[str, str]
 
 
@@ -21,7 +21,7 @@ def condition(kind: str, status: str, reason: str, message: str) -> Condition:
 
 
 def found(obj: Object, kind: str) -> Mapping[str, Any] | None:
-    """The condition of a type, None where there is none."""
+    """The condition of a type, or None."""
     return next((each for each in at(obj, "status", "conditions") or () if each.get("type") == kind), None)
 
 
@@ -31,7 +31,7 @@ def holds(obj: Object, kind: str) -> bool:
 
 
 def with_condition(status: Mapping[str, Any], wanted: Condition, now: str) -> dict[str, Any]:
-    """A status with a condition set; its time moves where its status does."""
+    """A status with a condition set; its time changes with its status."""
     conditions: list[Mapping[str, Any]] = list(status.get("conditions") or ())
     for index, old in enumerate(conditions):
         if old.get("type") == wanted["type"]:
@@ -52,7 +52,7 @@ _NAMES: Final = (("plural", "Plural"), ("singular", "Singular"), ("kind", "Kind"
 
 
 def accept_names(obj: Object, others: Sequence[Object]) -> tuple[dict[str, Any], Condition]:
-    """The names that a definition gets beside others of its group, and the condition that tells of it.
+    """The names that a definition gets beside others of its group, and the condition NamesAccepted.
 
     A name that another one has is not given; the last conflict is the one that is told.
     """
@@ -103,7 +103,7 @@ def _give_shorts(names: dict[str, Any], wanted: Mapping[str, Any], taken: set[An
 
 
 def established(obj: Object, names: Condition) -> Condition | None:
-    """Returns the condition Established after the names are decided; None where it does not change."""
+    """The condition Established after the names are accepted; None if it does not change."""
     if holds(obj, "Established"):
         return None
     if names["status"] == "True":

@@ -24,7 +24,7 @@ Path = Sequence[Step]
 
 
 class BadPath(ValueError):
-    """A path that cannot be read."""
+    """A path that cannot be parsed."""
 
 
 @lru_cache(maxsize=2048)
@@ -48,7 +48,7 @@ def parse_json_path(path: str) -> Path:
 
 
 def find_values(obj: Any, path: str) -> Iterator[Any]:
-    """Returns the values that a path leads to; none where it leads nowhere."""
+    """The values at a path; none if there are none."""
     found: Iterator[Any] = iter((obj,))
     for step in parse_json_path(path):
         found = _through(found, step)
@@ -149,7 +149,7 @@ def _compared(one: Any, operator: str, other: Any) -> bool:
 
 
 def cell(obj: Object, column: Mapping[str, Any], now: float) -> Any:
-    """The cell of a column: the first value of the path if it is of the column's type, else null."""
+    """The cell of a column: the first value of the path if it has the column's type, else null."""
     try:
         found = list(find_values(obj, column.get("jsonPath") or ""))
     except BadPath:
@@ -180,7 +180,7 @@ def _age(text: str, now: float) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value as text: as it is, numbers and truth values written, structures as JSON."""
+    """A value as text: strings unchanged, numbers and booleans printed, structures as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Validation of the values that the scale subresource of a custom resource is made from.
+"""Validation of the values behind the scale subresource of a custom resource.
 
 Follows ``k8s.io/apiextensions-apiserver/pkg/registry/customresource/validator.go``, release 1.30.
 """
@@ -16,11 +16,11 @@ _LARGEST: Final = 2**31 - 1
 
 
 class _Misplaced(Exception):
-    """A value of another type than a path leads to; the message is kube-apiserver's."""
+    """A value of a wrong type at a path; the message is kube-apiserver's."""
 
 
 def validate_scale(scale: Mapping[str, Any], obj: Object, *, only_status: bool) -> Iterator[FieldError]:
-    """The faults of the replicas that are wanted and there, and of the selector."""
+    """The errors of the desired and actual replicas, and of the selector."""
     if not only_status:
         yield from _validate_replica(obj, scale.get("specReplicasPath") or "")
     yield from _validate_replica(obj, scale.get("statusReplicasPath") or "")
@@ -45,7 +45,7 @@ def _validate_replica(obj: Object, path: str) -> Iterator[FieldError]:
 
 
 def _value(obj: Object, path: str, wanted: type, name: str) -> Any:
-    """The value that a path leads to, None where it leads nowhere."""
+    """The value at a path; None if there is none."""
     steps = path.removeprefix(".").split(".")
     found: Any = obj
     for index, step in enumerate(steps):

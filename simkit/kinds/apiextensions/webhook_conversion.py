@@ -25,7 +25,7 @@ class ConversionFailed(Exception):
 
 
 def kind_text(obj: Object) -> str:
-    """The kind of an object as errors of conversions name it.
+    """The kind of an object in errors of conversions.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def kind_text(obj: Object) -> str:
 
 
 def accept_converted(sent: Sequence[Object], answered: Sequence[Any], api_version: str) -> list[Object]:
-    """The converted objects with the metadata of those that were sent; only labels and annotations may change.
+    """The converted objects with the metadata of the originals; only labels and annotations may change.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def accept_converted(sent: Sequence[Object], answered: Sequence[Any], api_versio
 
 
 def _difference(original: Object, converted: Any, api_version: str) -> str:
-    """The reason why an object is not what was asked for; empty where it is."""
+    """The reason why an object does not match the request; empty if it does."""
     given = str(converted.get("apiVersion") or "")
     if given != api_version:
         return f"invalid groupVersion (expected {api_version}, received {given})"
@@ -77,7 +77,7 @@ def _difference(original: Object, converted: Any, api_version: str) -> str:
 
 
 def _restored(original: Object, converted: Mapping[str, Any]) -> Object:
-    """The converted object with the metadata of the original, but for labels and annotations."""
+    """The converted object with the metadata of the original, except labels and annotations."""
     if "metadata" not in converted:
         raise ConversionFailed("missing metadata in converted object")
     given = converted["metadata"]

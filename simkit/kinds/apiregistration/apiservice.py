@@ -22,7 +22,7 @@ from simkit.meta.name_validation import dns1035_label, dns_subdomain, path_segme
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
 
 AUTOMANAGED: Final = label("automanaged", "kube-aggregator")
-"""On registrations that the server makes of what it serves itself, and takes away with it."""
+"""The label of registrations that the server makes and removes for groups that it serves itself."""
 _PORT: Final = 443
 _STATUSES: Final = ("True", "False", "Unknown")
 _LIMITS: Final = (("groupPriorityMinimum", 20000), ("versionPriority", 1000))
@@ -59,7 +59,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_name(obj: Object) -> Iterator[FieldError]:
-    """The name is the version, a dot and the group."""
+    """The error of a name that is not the version, a dot and the group."""
     wanted = f"{at(obj, 'spec', 'version') or ''}.{at(obj, 'spec', 'group') or ''}"
     for field in ("generateName", "name"):
         given = metadata(obj).get(field)

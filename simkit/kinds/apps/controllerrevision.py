@@ -29,7 +29,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _unread(data: Any) -> Any:
-    """Returns a raw extension as errors print it: byte by byte."""
+    """A raw extension as errors print it: byte by byte."""
     if data is None:
         return "null"
     raw = ", ".join(f"0x{byte:x}" for byte in orjson.dumps(data))

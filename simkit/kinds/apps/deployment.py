@@ -129,7 +129,7 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _raises_generation(obj: Object, old: Object) -> bool:
-    """Annotations count too, since they are copied to replica sets."""
+    """True if the spec or annotations changed; annotations count, since they are copied to replica sets."""
     return spec_differs(obj, old) or annotations_of(obj) != annotations_of(old)
 
 

@@ -148,7 +148,7 @@ _NO_SHARE: Final = pointer("intstr.IntOrString", None)
 
 
 def _validate_template(spec: Object) -> Iterator[FieldError]:
-    """Of the template only the labels and annotations are looked at; the rest shows when pods are made."""
+    """The errors of the template's labels and annotations; the rest is checked when pods are created."""
     selector, template = spec.get("selector"), spec.get("template") or {}
     yield from validate_selector("spec.selector", selector, "statefulset")
     chosen = selector_of(selector)

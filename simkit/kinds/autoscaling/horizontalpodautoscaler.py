@@ -29,7 +29,7 @@ _UP: Final[Mapping[str, Any]] = {
 _DOWN: Final[Mapping[str, Any]] = {"selectPolicy": "Max", "policies": [_ALL_IN_15]}
 _SHARE: Final = 80
 _NIL: Final = "<nil>"
-"""What stands where a metric is known, but not the number that is asked for."""
+"""The text for a number that is not known."""
 
 
 def _default(draft: Draft) -> None:
@@ -120,7 +120,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 def _metrics(metrics: Sequence[Object], current: Sequence[Object]) -> str:
-    """What is wanted and what is, for the first two metrics, and how many more there are."""
+    """The targets and current values of the first two metrics, and the number of others."""
     if not metrics:
         return NONE
     texts = [_metric(metric, current[index] if index < len(current) else {}) for index, metric in enumerate(metrics)]

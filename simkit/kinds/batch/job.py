@@ -63,7 +63,7 @@ def _default(draft: Draft) -> None:
 
 
 def default_failure_policy(spec: Draft) -> None:
-    """Conditions of a failure policy are to be true where it does not say."""
+    """Set the status of conditions in a pod failure policy to True by default."""
     rules = at(spec, "podFailurePolicy", "rules") or ()
     if any(not one.get("status") for rule in rules for one in rule.get("onPodConditions") or ()):
         spec["podFailurePolicy"] = {**spec["podFailurePolicy"], "rules": [_defaulted_rule(rule) for rule in rules]}
@@ -89,7 +89,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _select_own(draft: Draft, spec: Draft) -> None:
-    """Pods get labels with the job's name and uid, and the job looks for its uid."""
+    """Give pods labels with the job's name and uid, and select the uid."""
     uid, name = metadata(draft).get("uid") or "", name_of(draft)
     own = {_OLD_NAME: name, NAME: name, _OLD_CONTROLLER: uid, CONTROLLER: uid}
     template = spec.get("template") or {}
@@ -108,7 +108,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_own_selector(obj: Object, old: Object | None) -> Iterator[FieldError]:
-    """A selector that should have been made, and was not, or pods that it would not find.
+    """The errors of a selector that should have been generated, or that does not match the pods.
 
     Jobs of older servers have the labels without a prefix alone.
     """
@@ -189,7 +189,8 @@ def _validate_completion(spec: Object, old: Object) -> Iterator[FieldError]:
 
 
 def _directed(template: Object, old: Object) -> Object:
-    """The old template as it may become before the job first runs: other labels, other nodes."""
+    """The old template with the changes that are allowed before the job first runs: other labels, other node
+    selectors."""
     spec, before = template.get("spec") or {}, dict(old.get("spec") or {})
     for name in ("nodeSelector", "tolerations", "schedulingGates"):
         before.pop(name, None)
@@ -226,7 +227,7 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_success(spec: Object, conditions: Sequence[Object]) -> Iterator[FieldError]:
-    """A job meets the criteria of success only if it has any, and has not failed."""
+    """The errors of the condition SuccessCriteriaMet on a job without success policy, or beside a failure."""
     true = {one.get("type") for one in conditions if one.get("status") == "True"}
     if "SuccessCriteriaMet" not in true:
         return
@@ -255,7 +256,7 @@ _MANY: Final = (
 
 
 def many_warnings(path: str, spec: Object) -> Iterator[str]:
-    """A warning of jobs that are too large to count well."""
+    """The warning of jobs that are too large to count reliably."""
     completions, parallelism = spec.get("completions") or 0, spec.get("parallelism") or 0
     if spec.get("completionMode") == "Indexed" and completions > 100_000 and parallelism > 10_000:
         yield f"{path}: {_MANY}"

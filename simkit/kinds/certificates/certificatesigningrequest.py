@@ -55,7 +55,7 @@ _OF_REQUESTER: Final = ("username", "uid", "groups", "extra")
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    """Resets the spec to the stored one on updates."""
+    """Reset the spec to the stored one on updates."""
     if old is None:
         draft["status"] = {}
     elif "spec" in old:
@@ -63,7 +63,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
-    """Sets the requesting user from the request, and missing times of conditions."""
+    """Set the requesting user from the request, and missing times of conditions."""
     if old is None and circumstances.identity is not None:
         who = circumstances.identity
         spec = {name: value for name, value in (draft.get("spec") or {}).items() if name not in _OF_REQUESTER}
@@ -88,7 +88,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """The beta version took any usage, any number of times, and knew a signer for requests that name none."""
+    """The errors in v1beta1, which allows unknown and duplicate usages, and the legacy signer."""
     spec = obj.get("spec") or {}
     signer = () if spec.get("signerName") == _LEGACY else _validate_signer(spec)
     return [*_validate_request(spec), *signer, *_validate_status_only(obj, old)]
@@ -148,7 +148,7 @@ def _validate_status_only(obj: Object, old: Object | None) -> Iterator[FieldErro
 
 
 def _approve(draft: Draft, live: Object) -> None:
-    """Approval changes the conditions alone."""
+    """Keep everything but the conditions on approval."""
     conditions = at(draft, "status", "conditions")
     keep_all_but_status(draft, live)
     status = {name: value for name, value in (live.get("status") or {}).items() if name != "conditions"}
@@ -164,7 +164,7 @@ def _validate_signing(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_change(obj: Object, old: Object, *, decides: bool) -> Iterator[FieldError]:
-    """Returns errors for removed decisions, decisions outside of approval, and a changed certificate."""
+    """The errors of removed decisions, decisions outside of approval, and a changed certificate."""
     path = "status.conditions"
     for kind in _FINAL:
         now, was = _of_type(obj, kind), _of_type(old, kind)

@@ -1,4 +1,4 @@
-"""Every version of every kind into every other: what a server of any release does between its versions.
+"""Conversions between all versions of every kind in all releases.
 
 One file a kind that changes more than its version; all others are relabelled. ``convert`` gives the object,
 ``explain`` also what it lost on the way and what a change of ``apiVersion`` alone would have made of it.

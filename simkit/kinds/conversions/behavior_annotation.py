@@ -1,4 +1,4 @@
-"""Scaling behaviour in the annotation of older autoscalers, with the names of Go's fields."""
+"""Scaling behaviour in the annotation of older autoscalers, with Go's field names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simkit.kinds.conversions.field_edits import entries, pick
 
 
 def behavior_to_annotation(behavior: Mapping[str, Any]) -> dict[str, Any]:
-    """The behaviour with capital names, null where nothing is said."""
+    """The behaviour with capitalized names; missing parts are null."""
     return {"ScaleUp": _rules(behavior.get("scaleUp")), "ScaleDown": _rules(behavior.get("scaleDown"))}
 
 
@@ -28,7 +28,7 @@ def _rules(rules: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def behavior_from_annotation(behavior: Mapping[str, Any]) -> dict[str, Any]:
-    """The behaviour that the annotation spells. Names are read in any case, as Go reads them."""
+    """The behaviour in the annotation. Names are read in any case, as by Go."""
     lowered = _lower(behavior)
     names = {"scaleup": "scaleUp", "scaledown": "scaleDown"}
     return {new: _read_rules(lowered[old]) for old, new in names.items() if lowered.get(old) is not None}

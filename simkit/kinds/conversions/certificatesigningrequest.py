@@ -1,4 +1,5 @@
-"""CertificateSigningRequest: v1beta1 guessed signer, usages and condition status; v1 demands them.
+"""Conversions of CertificateSigningRequest: v1beta1 has defaults for signer, usages and condition status; v1 requires
+them.
 
 Follows ``pkg/apis/certificates/v1beta1/defaults.go``, release 1.30.
 """

@@ -41,12 +41,12 @@ _MODULES: Final = {
     "SubjectAccessReview": "subjectaccessreview",
     "ValidatingWebhookConfiguration": "webhooks",
 }
-"""Kinds that change more than their version, with the module whose FAMILIES hold them by kind."""
+"""Kinds whose versions differ in more than the name, with the module whose FAMILIES holds them."""
 
 
 @cache
 def family_of(api_version: str, kind: str) -> Family | None:
-    """The family that a version of a kind belongs to; None where it has no other version."""
+    """The family of a kind's version; None if it has no other version."""
     if kind in _MODULES:
         families: Mapping[str, Family] = import_module(f"simkit.kinds.conversions.{_MODULES[kind]}").FAMILIES
         found = families[kind]
@@ -55,14 +55,14 @@ def family_of(api_version: str, kind: str) -> Family | None:
 
 
 def kept_in(hub: str, api_version: str, kind: str) -> Family | None:
-    """The family of a version whose objects are kept in another one, None where that is not the family's hub."""
+    """The family of a version whose objects are stored in another one; None if that is not the family's hub."""
     family = family_of(api_version, kind)
     return family if family is not None and family.hub == hub else None
 
 
 @cache
 def _relabelled() -> Mapping[tuple[str, str], Family]:
-    """Families of kinds whose versions have the same fields: those that releases keep as one and the same."""
+    """Families of kinds whose versions have the same fields, which releases treat as one."""
     hubs: dict[tuple[str, str], set[str]] = {}
     for name, resource in lifecycle.every_resource():
         hub = resource.storage_gvk.api_version if resource.stored else _unstored_hub(resource.group_version)
@@ -75,16 +75,16 @@ def _relabelled() -> Mapping[tuple[str, str], Family]:
 
 
 _BODIES: Final[Mapping[tuple[str, str], set[str]]] = {("policy/v1", "Eviction"): {"policy/v1", "policy/v1beta1"}}
-"""Kinds that are bodies of subresources."""
+"""Kinds of subresources' bodies."""
 
 
 def _unstored_hub(group_version: GroupVersion) -> str:
-    """Reviews are never stored; their stable version is the hub."""
+    """The stable version of a review, which is never stored."""
     return f"{group_version.group}/v1" if group_version.group else "v1"
 
 
 def versions(api_version: str, kind: str) -> tuple[str, ...]:
-    """All versions that a kind in one version can be converted to, that one included; the hub comes first.
+    """All versions to which a kind in one version can be converted, itself included; the hub comes first.
 
     Examples
     --------
@@ -96,13 +96,13 @@ def versions(api_version: str, kind: str) -> tuple[str, ...]:
 
 
 def convertible(kind: str, old: str, new: str) -> bool:
-    """True if there is a way from one version to another."""
+    """True if one version can be converted to another."""
     family = family_of(old, kind)
     return old == new or (family is not None and family.form(new) is not None)
 
 
 def convert(obj: Object, to_api_version: str, *, defaults: bool = False) -> Object:
-    """The object in another version; the given one stays as it is.
+    """The object in another version; the argument does not change.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def convert(obj: Object, to_api_version: str, *, defaults: bool = False) -> Obje
 
 
 def defaulted(obj: Object) -> Object:
-    """The object with all that its own version defaults made explicit.
+    """The object with all defaults of its own version set.
 
     For a version that is not the hub, values are taken through the hub and back.
     """

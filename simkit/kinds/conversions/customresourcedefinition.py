@@ -1,4 +1,4 @@
-"""CustomResourceDefinition: what v1beta1 said once for all versions, v1 says for each.
+"""Conversions of CustomResourceDefinition: v1beta1 may have properties for all versions, v1 has them for each.
 
 Follows ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1/conversion.go``, release 1.30.
 """
@@ -19,7 +19,7 @@ _SHARED: Final = (
     ("additionalPrinterColumns", "additionalPrinterColumns"),
     ("selectableFields", "selectableFields"),
 )
-"""What v1beta1 may say at the top, and what a version calls the same."""
+"""The common properties of v1beta1, and their names in a version."""
 _REVIEW_VERSIONS: Final = "conversionReviewVersions"
 
 
@@ -46,7 +46,7 @@ def _default_names(spec: Draft) -> None:
 
 
 def _default_stored(draft: Draft) -> None:
-    """Sets the stored versions where the status has none."""
+    """Set the stored versions if the status has none."""
     status = section(draft, "status")
     if not status.get("storedVersions"):
         versions = entries(peek(draft, "spec"), "versions")
@@ -99,7 +99,7 @@ def _from_hub(draft: Draft) -> None:
 
 
 def _lift(spec: Draft, versions: list[dict[str, Any]], top: str, name: str) -> None:
-    """Say once what all versions say."""
+    """Move properties that all versions share to the top."""
     first = versions[0].get(name) if versions else None
     if first is not None and all(version.get(name) == first for version in versions):
         spec[top] = first

@@ -25,7 +25,7 @@ _KEYS: Final = "key encipherment"
 
 
 def default_signer(spec: Mapping[str, Any]) -> str:
-    """The signer that the request's content speaks for: of node clients, of node servers, or the unknown one."""
+    """The signer for the request's content: of kubelet clients, of kubelet servers, or the legacy one."""
     request = _parsed(spec.get("request") or "")
     if request is None or not _is_node(request):
         return UNKNOWN
@@ -57,7 +57,7 @@ def _is_node(request: CertificateSigningRequest) -> bool:
 
 
 def _names(request: CertificateSigningRequest) -> Mapping[str, int]:
-    """How many alternative names of each sort the request asks for."""
+    """The number of alternative names of each sort in the request."""
     from cryptography import x509
 
     try:

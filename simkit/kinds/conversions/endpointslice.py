@@ -1,4 +1,4 @@
-"""EndpointSlice: zone and node became fields of an endpoint; the rest of the topology map can be read, not written.
+"""Conversions of EndpointSlice: zone and node became fields of an endpoint; the rest of the topology map is read-only.
 
 Follows ``pkg/apis/discovery/v1beta1/conversion.go``, release 1.30.
 """

@@ -1,4 +1,4 @@
-"""Event: kept in the core version; the events group has other names for the same fields.
+"""Conversions of Event: stored in the core version; the events group has other names for the same fields.
 
 Follows ``pkg/apis/events/v1/conversion.go``, release 1.30.
 """

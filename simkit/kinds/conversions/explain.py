@@ -1,4 +1,4 @@
-"""Conversion of an object together with its changes of meaning and its losses."""
+"""The conversion of an object with its changes of meaning and its losses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simkit.meta.objects import Object
 
 
 class Difference(NamedTuple):
-    """One place where two objects differ; None where one of them has nothing there."""
+    """One field in which two objects differ; None for a missing value."""
 
     path: str
     before: Any
@@ -24,18 +24,18 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """An object in another version, and what is to be said about the way there."""
+    """An object in another version, with notes on the conversion."""
 
     object: Object
     meaning: tuple[Difference, ...]
-    """What a change of ``apiVersion`` alone would have made different: before, what the new version should say;
-    after, what it would have said."""
+    """Fields whose meaning would change with ``apiVersion`` alone: before, the right value in the new version;
+    after, the value with its defaults."""
     lost: tuple[Difference, ...]
-    """What is not the same after the way back: before, the original; after, what came back."""
+    """Fields that differ after the way back: before, the original; after, the result."""
 
 
 def explain(obj: Object, to_api_version: str) -> Conversion:
-    """The conversion of an object, with all defaults explicit, and what it means.
+    """The conversion of an object, with all defaults explicit, and its notes.
 
     Raises ConversionError as ``convert`` does.
 
@@ -54,7 +54,7 @@ def explain(obj: Object, to_api_version: str) -> Conversion:
 
 
 def _relabelled(obj: Object, to_api_version: str) -> Object:
-    """Returns the object as the new version reads it when only ``apiVersion`` was changed."""
+    """The object as the new version reads it if only ``apiVersion`` is changed."""
     return defaulted({**obj, "apiVersion": to_api_version})
 
 
@@ -68,7 +68,7 @@ def _lost(original: Object, converted: Object) -> Iterator[Difference]:
 
 
 def differences(before: Any, after: Any, path: str = "") -> Iterator[Difference]:
-    """The leaves in which two objects differ. Empty values, null and nothing are the same.
+    """The leaves in which two objects differ. Empty values, null and missing ones are equal.
 
     Examples
     --------

@@ -10,11 +10,11 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Draft
 
 Step = Callable[[Draft], None]
-"""Changes a draft in place."""
+"""A function that changes a draft in place."""
 
 
 class ConversionError(SimkitError):
-    """An object that cannot be converted: kube-apiserver refuses it too."""
+    """An object that cannot be converted, as in kube-apiserver."""
 
 
 def _as_it_is(draft: Draft) -> None:
@@ -23,23 +23,23 @@ def _as_it_is(draft: Draft) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One version beside the hub. The steps change all but ``apiVersion``."""
+    """One version besides the hub. The steps change everything but ``apiVersion``."""
 
     to_hub: Step = _as_it_is
     from_hub: Step = _as_it_is
     default: Step = _as_it_is
-    """Defaults that the version has of its own, made explicit before the way to the hub. The hub's come after it."""
+    """Defaults of this version only, set before the conversion to the hub. The hub's come after it."""
     hub_defaults: bool = True
     """True if the version also has the hub's defaults."""
 
     @property
     def reshapes(self) -> bool:
-        """True if more changes on the way to the hub or back than ``apiVersion``."""
+        """True if a conversion to the hub or back changes more than ``apiVersion``."""
         return self.to_hub is not _as_it_is or self.from_hub is not _as_it_is
 
     @property
     def has_own_defaults(self) -> bool:
-        """True if leaving something out may mean something else here than in the hub."""
+        """True if a missing field may have another meaning here than in the hub."""
         return self.default is not _as_it_is or not self.hub_defaults
 
 
@@ -49,7 +49,7 @@ SAME_FIELDS = Form()
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A kind with the version that all others are converted through, the one that objects are kept in."""
+    """A kind with its hub version, through which all others are converted, and in which objects are stored."""
 
     kind: str
     hub: str
@@ -57,7 +57,7 @@ class Family:
     forms: Mapping[str, Form] = field(default_factory=lambda: MappingProxyType({}))
     """The other versions by ``apiVersion``."""
     hub_steps: Form = SAME_FIELDS
-    """What the hub itself does when it is read (``to_hub``) and written."""
+    """The steps of the hub itself when it is read (``to_hub``) and written."""
 
     @property
     def reshapes(self) -> bool:

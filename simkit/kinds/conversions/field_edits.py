@@ -1,4 +1,4 @@
-"""Small edits of drafts that conversions are made of."""
+"""Small edits of drafts for conversions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from simkit.meta.objects import Draft
 
 
 def rename(part: Draft, old: str, new: str) -> None:
-    """Move a value to another key of the same mapping; nothing where there is none."""
+    """Move a value, if there is one, to another key of the same mapping."""
     if old in part:
         part[new] = part.pop(old)
 
 
 def section(part: Draft, *names: str) -> Draft:
-    """The mapping under a path, made where it is missing."""
+    """The mapping at a path, created if it is missing."""
     for name in names:
         inner = part.get(name)
         if not isinstance(inner, dict):
@@ -25,7 +25,7 @@ def section(part: Draft, *names: str) -> Draft:
 
 
 def peek(part: Mapping[str, Any], *names: str) -> Draft:
-    """The mapping under a path, or an empty one that belongs to nobody."""
+    """The mapping at a path, or an empty one outside of the draft."""
     for name in names:
         found = part.get(name)
         if not isinstance(found, dict):
@@ -46,7 +46,7 @@ def annotate(draft: Draft, key: str, value: str) -> None:
 
 
 def take_annotation(draft: Draft, key: str) -> str | None:
-    """The value of an annotation, which is removed; the annotations go with their last one."""
+    """The value of an annotation, which is removed, together with an empty annotations map."""
     annotations = peek(draft, "metadata", "annotations")
     if key not in annotations:
         return None
@@ -57,11 +57,11 @@ def take_annotation(draft: Draft, key: str) -> str | None:
 
 
 def pick(part: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """The named values that are there, in that order."""
+    """The existing values of some names, in that order."""
     return {name: part[name] for name in names if part.get(name) is not None}
 
 
 def default(part: Draft, name: str, value: Any) -> None:
-    """Set a value where there is none: nothing, null or an empty text."""
+    """Set a value that is missing, null or empty."""
     if part.get(name) in (None, ""):
         part[name] = value

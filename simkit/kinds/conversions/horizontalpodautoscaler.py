@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscaler: v1 knows one metric, v2beta1 writes metrics flat, v2beta2 and v2 give each a target.
+"""Conversions of HorizontalPodAutoscaler: v1 has one metric, v2beta1 flat metrics, v2beta2 and v2 metrics with targets.
 
 What an older version cannot say travels in annotations: all further metrics, behaviour, and the status of both.
 
@@ -33,7 +33,7 @@ def _drop_annotations(draft: Draft) -> None:
 
 
 def _read(text: str | None, kind: type) -> Any:
-    """The value in an annotation; None where there is none, or nonsense, which is dropped."""
+    """The value in an annotation; None if there is none, or if it is invalid, which drops it."""
     try:
         value = orjson.loads(text) if text is not None else None
     except orjson.JSONDecodeError:
@@ -81,7 +81,7 @@ def _flat_from_hub(draft: Draft) -> None:
 
 
 def _default_v1(draft: Draft) -> None:
-    """A processor target where nothing speaks of other metrics."""
+    """Set a CPU target if no other metrics are present."""
     spec = section(draft, "spec")
     spec.setdefault("minReplicas", 1)
     if METRICS not in peek(draft, "metadata", "annotations"):

@@ -1,4 +1,4 @@
-"""Ingress: backends became structures, the default backend got another name.
+"""Conversions of Ingress: backends became structures, the default backend got another name.
 
 Follows ``pkg/apis/networking/v1beta1/conversion.go``, release 1.30.
 """
@@ -27,7 +27,7 @@ def _default(draft: Draft) -> None:
 
 
 def _backends(draft: Draft, name: str, change: Callable[[Draft], None]) -> None:
-    """Change the default backend, which is called ``name``, and those of all paths."""
+    """Change the default backend, under ``name``, and those of all paths."""
     backend = peek(draft, "spec").get(name)
     if isinstance(backend, dict):
         change(backend)

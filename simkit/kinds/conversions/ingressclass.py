@@ -1,4 +1,4 @@
-"""IngressClass: v1 gives parameters a scope where there is none, v1beta1 leaves it open."""
+"""Conversions of IngressClass: v1 sets a default scope of parameters, v1beta1 does not."""
 
 from __future__ import annotations
 

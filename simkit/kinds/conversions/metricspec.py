@@ -59,7 +59,7 @@ def _named(part: Part, name: str, selector: str) -> tuple[Part, Part]:
 
 
 def _renamed(part: Mapping[str, Any], **names: str) -> Part:
-    """Values under new names, in the order of the new names; what is missing stays away."""
+    """Values under new names, in the order of the new names; missing ones stay missing."""
     return {new: part[old] for new, old in names.items() if part.get(old) is not None}
 
 

@@ -1,4 +1,4 @@
-"""NetworkPolicy: the same fields; only v1 says which protocol a port without one means."""
+"""Conversions of NetworkPolicy: the same fields; only v1 sets a default protocol of ports."""
 
 from __future__ import annotations
 

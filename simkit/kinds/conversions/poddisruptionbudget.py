@@ -1,4 +1,4 @@
-"""PodDisruptionBudget: an empty selector selected nothing in v1beta1 and selects everything in v1.
+"""Conversions of PodDisruptionBudget: an empty selector selects nothing in v1beta1 and everything in v1.
 
 Follows ``pkg/apis/policy/v1beta1/conversion.go``, release 1.30.
 """
@@ -13,7 +13,7 @@ from simkit.meta.domain import label
 from simkit.meta.objects import Draft
 
 MARK: Final = label("deprecated-v1beta1-empty-selector-match", "pdb")
-"""A label that no pod has: selecting by its presence selects nothing, by its absence everything."""
+"""A label that no pod has: its presence selects nothing, its absence everything."""
 _NOTHING: Final = {"key": MARK, "operator": "Exists"}
 _EVERYTHING: Final = {"key": MARK, "operator": "DoesNotExist"}
 
@@ -28,7 +28,7 @@ def _is_empty(selector: dict[str, Any]) -> bool:
 
 
 def _unmarked(selector: dict[str, Any]) -> bool:
-    """Take the mark out of the expressions, among which it says nothing; whether it was wanted to be there."""
+    """Remove the marker from the expressions; True if it was required to exist."""
     found = selector.get("matchExpressions") or []
     expressions = [each for each in found if each.get("key") != MARK]
     if len(expressions) == len(found):

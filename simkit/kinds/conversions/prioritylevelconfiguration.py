@@ -1,4 +1,5 @@
-"""PriorityLevelConfiguration: shares got another name, and only v1 tells zero shares from none given."""
+"""Conversions of PriorityLevelConfiguration: shares got another name, and only v1 distinguishes zero from missing
+shares."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from simkit.meta.domain import API_DOMAIN, api_group
 from simkit.meta.objects import Draft, annotations_of
 
 KEEP_ZERO: Final = f"flowcontrol.{API_DOMAIN}/v1beta3-preserve-zero-concurrency-shares"
-"""Says in v1beta3 that zero shares are meant."""
+"""The annotation of v1beta3 for intended zero shares."""
 DEFAULT_SHARES: Final = 30
 _GROUP: Final = api_group("flowcontrol.apiserver")
 _OLD, _NEW = "assuredConcurrencyShares", "nominalConcurrencyShares"

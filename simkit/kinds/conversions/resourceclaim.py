@@ -1,4 +1,4 @@
-"""Claims for devices: v1beta1 asked for one device in the request itself, v1beta2 and v1 under ``exactly``."""
+"""Conversions of ResourceClaim: v1beta1 has the device request itself, v1beta2 and v1 have it under ``exactly``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXACT: Final = (
     "capacity",
     "derivedAttributes",
 )
-"""What v1beta1 says in a request and later versions under ``exactly``."""
+"""The fields of a v1beta1 request that later versions have under ``exactly``."""
 
 Spec = Callable[[Draft], Draft]
 

@@ -1,4 +1,5 @@
-"""ResourceSlice: v1beta1 keeps what a device has under ``basic``, v1beta2 and v1 in the device itself."""
+"""Conversions of ResourceSlice: v1beta1 has a device's contents under ``basic``, v1beta2 and v1 in the device
+itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Role bindings: v1alpha1 named a subject's version, not its group, and had a user for everybody.
+"""Conversions of role bindings: v1alpha1 has a subject's version instead of its group, and a user for everybody.
 
 Follows ``pkg/apis/rbac/v1alpha1/conversion.go``, release 1.30.
 """

@@ -1,4 +1,4 @@
-"""RuntimeClass: v1alpha1 had a spec around what later versions keep at the top.
+"""Conversions of RuntimeClass: v1alpha1 has a spec with the fields that later versions have at the top.
 
 Follows ``pkg/apis/node/v1alpha1/conversion.go``, release 1.30.
 """

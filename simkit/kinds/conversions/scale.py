@@ -1,4 +1,4 @@
-"""Conversion of Scale: the selector was a map with a text beside it, later a text alone.
+"""Conversions of Scale: the selector was a map with a text beside it, later only a text.
 
 Follows ``pkg/apis/apps/v1beta1/conversion.go``, release 1.30.
 """
@@ -29,7 +29,7 @@ def _from_hub(draft: Draft) -> None:
 
 
 def _as_map(text: str) -> dict[str, str]:
-    """The labels that a selector wants, where it wants nothing but single values."""
+    """The labels of a selector that only requires single values."""
     pairs = [part.strip().replace("==", "=").split("=") for part in text.split(",") if part.strip()]
     if any(len(pair) != 2 or "!" in pair[0] or " " in pair[0].strip() for pair in pairs):
         return {}

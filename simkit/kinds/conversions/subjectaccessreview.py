@@ -1,4 +1,4 @@
-"""Access reviews about others: the list of groups is called ``group`` in v1beta1. The others only change version.
+"""Conversions of access reviews: the list of groups is ``group`` in v1beta1. Others only change version.
 
 Follows ``pkg/apis/authorization/v1beta1/conversion.go``, release 1.30.
 """

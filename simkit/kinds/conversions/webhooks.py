@@ -1,4 +1,4 @@
-"""Webhook configurations: the same fields, other defaults; v1 has none for what must be decided.
+"""Conversions of webhook configurations: the same fields, other defaults; v1 requires some fields.
 
 Follows ``pkg/apis/admissionregistration/v1beta1/defaults.go``, release 1.30.
 """
@@ -14,7 +14,7 @@ from simkit.meta.objects import Draft
 
 _GROUP: Final = api_group("admissionregistration")
 DEFAULTS: Final = {"failurePolicy": "Ignore", "matchPolicy": "Exact", "timeoutSeconds": 30, "sideEffects": "Unknown"}
-"""What v1beta1 meant by leaving a field out. v1 means Fail, Equivalent and 10, and demands side effects."""
+"""The defaults of v1beta1. Those of v1 are Fail, Equivalent and 10, and it requires sideEffects."""
 
 
 def _default(draft: Draft) -> None:

@@ -1,4 +1,4 @@
-"""Deployments, daemon sets, stateful sets and replica sets: the older, the fewer things had to be said.
+"""Conversions of deployments, daemon sets, stateful sets and replica sets: older versions have more defaults.
 
 Follows ``pkg/apis/apps/v1beta1/conversion.go``, release 1.30.
 """
@@ -20,7 +20,7 @@ _OLDEST, _OLD, _NEXT, _HUB = "extensions/v1beta1", "apps/v1beta1", "apps/v1beta2
 
 
 def _named_by_template(draft: Draft) -> None:
-    """Labels and selector of the object are those of its pods, where it has none."""
+    """Copy labels and selector from the pod template, if the object has none."""
     spec = section(draft, "spec")
     labels = peek(spec, "template", "metadata").get("labels")
     if not labels:
@@ -33,7 +33,7 @@ def _named_by_template(draft: Draft) -> None:
 
 
 def _on_delete(draft: Draft) -> None:
-    """Pods are replaced when somebody deletes them, where nothing else is said."""
+    """Set the update strategy OnDelete by default."""
     _named_by_template(draft)
     default(section(draft, "spec", "updateStrategy"), "type", "OnDelete")
 
@@ -60,7 +60,7 @@ def _deployment_defaults(bound: int | str, deadline: int, history: int) -> Step:
 
 
 def _number(draft: Draft, key: str) -> int | None:
-    """The number in an annotation. Raises ConversionError for one that is none, as kube-apiserver does."""
+    """The number in an annotation. Raises ConversionError if it is none, as kube-apiserver does."""
     text = annotations_of(draft).get(key)
     if text is None:
         return None
@@ -111,7 +111,7 @@ def _check_generation(draft: Draft) -> None:
 
 
 def _typed_claims(draft: Draft) -> None:
-    """Claims in a template say what they are."""
+    """Set kind and apiVersion of claims in a template."""
     for claim in entries(peek(draft, "spec"), "volumeClaimTemplates"):
         _fill(claim, {"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
 

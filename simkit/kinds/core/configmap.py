@@ -43,7 +43,7 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
-    """Returns errors for changes of an immutable object."""
+    """The errors of changes of an immutable object."""
     if not old.get("immutable"):
         return
     if not obj.get("immutable"):

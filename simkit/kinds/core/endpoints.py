@@ -37,7 +37,7 @@ def _canonicalize(draft: Draft) -> None:
 
 
 def repacked(subsets: Sequence[Object]) -> list[Draft]:
-    """The subsets with every port told once for the same addresses; an address that is ready anywhere is ready.
+    """The subsets with every port once for the same addresses; an address that is ready anywhere is ready.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def _default(draft: Draft) -> None:
 
 
 def _default_container(limit: Draft) -> None:
-    """Limits come from the maximum; requests from the limits, or the minimum."""
+    """Set default limits from the maximum, and default requests from the limits or the minimum."""
     limits = {**(limit.get("max") or {}), **(limit.get("default") or {})}
     requests = {**(limit.get("min") or {}), **limits, **(limit.get("defaultRequest") or {})}
     for name, amounts in (("default", limits), ("defaultRequest", requests)):
@@ -49,7 +49,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
-    """One that was given no name at all gets one."""
+    """Name a limit range that has neither name nor generateName by a new uid."""
     if old is None and not name_of(draft):
         draft["metadata"]["name"] = circumstances.uid()
 
@@ -111,7 +111,7 @@ _ORDER: Final = (
     ("min", "default", "default", "min", "min value", "default value"),
     ("default", "max", "default", "max", "default value", "max value"),
 )
-"""What may not be more than what; the field that is told, the amount that is shown, and the words for both."""
+"""Pairs of fields in ascending order; the field of the error, the amount that it shows, and the words for both."""
 
 
 def _validate_order(amounts: Amounts, path: str, name: str) -> Iterator[FieldError]:
@@ -141,7 +141,7 @@ def _validate_ratio(amounts: Amounts, path: str, name: str) -> Iterator[FieldErr
 
 
 def _overcommits(name: str) -> bool:
-    """True if limits of a resource may be more than its requests."""
+    """True if limits of a resource may exceed its requests."""
     return is_native(name) and not name.startswith("hugepages-") and not (is_counted(name) and "/" in name)
 
 

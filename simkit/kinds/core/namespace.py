@@ -56,7 +56,7 @@ def _validate_finalizer(path: str, name: str) -> Iterator[FieldError]:
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """The phase says whether deletion has begun, and nothing else."""
+    """The error of a phase that does not match the deletion timestamp."""
     phase, going = at(obj, "status", "phase") or "", bool(obj["metadata"].get("deletionTimestamp"))
     wanted = "Terminating" if going else "Active"
     if phase == wanted:
@@ -66,7 +66,7 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _merge(draft: Draft, live: Object) -> None:
-    """Only metadata: finalizers and status have endpoints of their own."""
+    """Keep everything but metadata: finalizers and status have endpoints of their own."""
     for name in ("spec", "status"):
         draft.pop(name, None)
         if name in live:

@@ -35,7 +35,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _default(draft: Draft) -> None:
-    """Defaults allocatable to the capacity, and ``podCIDRs`` to ``podCIDR``."""
+    """Set allocatable to the capacity by default, and ``podCIDRs`` to ``podCIDR``."""
     spec = draft.get("spec") or {}
     single, several = spec.get("podCIDR") or "", spec.get("podCIDRs") or []
     if single and several[:1] != [single]:
@@ -55,7 +55,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """Returns the errors of an update, some of them for the second time."""
+    """The errors of an update, some of them twice."""
     status = obj.get("status") or {}
     faults = [*_validate_resource(status), *_validate_address(status.get("addresses") or ())]
     faults += _changes(obj.get("spec") or {}, at(old, "spec") or {})
@@ -85,7 +85,7 @@ def _validate_taint(taints: Sequence[Object]) -> Iterator[FieldError]:
 
 
 def _shown(taint: Object) -> Shown:
-    """A taint as Go prints the structure."""
+    """A taint as Go prints the struct."""
     names = (("Key", "key"), ("Value", "value"), ("Effect", "effect"))
     fields = [(name, printed(taint.get(field))) for name, field in names]
     return struct("core.Taint", *fields, ("TimeAdded", "<nil>"))
@@ -114,7 +114,7 @@ def _validate_range(ranges: Sequence[str]) -> Iterator[FieldError]:
 
 
 def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
-    """Ranges and the provider are told once."""
+    """The errors of changed CIDRs and provider IDs, which are set once."""
     before, now = old.get("podCIDRs") or [], spec.get("podCIDRs") or []
     if before:
         text = 'node updates may not change podCIDR except from "" to valid'

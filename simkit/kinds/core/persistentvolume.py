@@ -56,7 +56,7 @@ def _default(draft: Draft) -> None:
 
 
 def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
-    """Sets the time of the last phase transition."""
+    """Set the time of the last phase transition."""
     now = timestamp(circumstances.now)
     if old is None:
         draft["status"] = {"phase": "Pending", "lastPhaseTransitionTime": now}
@@ -76,7 +76,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_mount(obj: Object) -> Iterator[FieldError]:
-    """Options of mounting in the old annotation, of a type of volume that takes none."""
+    """The errors of mount options in the old annotation for a volume type without mount options."""
     if _OPTIONS in annotations_of(obj) and not any(obj["spec"].get(name) is not None for name in _WITH_OPTIONS):
         text = "may not specify mount options for this volume type"
         yield forbidden_field(f"metadata.annotations.{_OPTIONS}", text)
@@ -96,7 +96,7 @@ def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
 
 
 def _lasting(spec: Object, old: Object, name: str) -> Object | None:
-    """The source as it is compared with the old one: the secret for growing a driver's volume may be told later."""
+    """The source for the comparison with the old one: the secret for expanding a CSI volume may be set later."""
     source: Object | None = spec.get(name)
     if name != "csi" or source is None or at(old, "csi") is None or at(old, "csi", _GROWING) is not None:
         return source
@@ -104,7 +104,7 @@ def _lasting(spec: Object, old: Object, name: str) -> Object | None:
 
 
 def _renewed(old: Object, new: Object | None) -> bool:
-    """True if more has changed than old labels of nodes to the newer ones that mean the same."""
+    """True if more than deprecated node labels was changed to the newer ones."""
     before, now = (at(one, "required", "nodeSelectorTerms") or () for one in (old, new or {}))
     if new is None or len(before) != len(now):
         return True

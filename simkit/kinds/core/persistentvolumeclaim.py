@@ -25,7 +25,7 @@ from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, nam
 from simkit.meta.quantity import parse
 
 CLASS: Final = label("storage-class", "volume.beta")
-"""The annotation that named the storage class before there was a field."""
+"""The old annotation for the storage class."""
 _SNAPSHOTS: Final = (api_group("snapshot.storage"), "VolumeSnapshot")
 _SPEC: Final = "core.PersistentVolumeClaimSpec"
 _ONCE_BOUND: Final = (
@@ -52,7 +52,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _keep_known_source(spec: Draft) -> None:
-    """The older of the two fields takes claims and snapshots only; anything else in it is left out."""
+    """Drop a data source other than a claim or a snapshot from the older of the two fields."""
     source = spec.get("dataSource")
     if source is None:
         return
@@ -92,7 +92,7 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
 
 
 def _class_changes(obj: Object, old: Object, spec: Draft) -> Iterator[FieldError]:
-    """The storage class stays, but where there was none, or only the annotation, the field may be told later."""
+    """The errors of a changed storage class; it may be set later if only the annotation, or none, was given."""
     notes, old_notes = annotations_of(obj), annotations_of(old)
     chosen = spec.get("storageClassName")
     late = chosen is not None and at(old, "spec", "storageClassName") is None

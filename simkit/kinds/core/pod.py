@@ -67,7 +67,7 @@ def _validate_fields(obj: Object) -> list[FieldError]:
 
 
 def _validate_token(spec: Object) -> Iterator[FieldError]:
-    """Tokens of an account in the pod of none."""
+    """The errors of service account tokens in the pod of no account."""
     for index, volume in enumerate(spec.get("volumes") or ()):
         for number, source in enumerate(at(volume, "projected", "sources") or ()):
             if source.get("serviceAccountToken") is not None:
@@ -109,7 +109,7 @@ _EPHEMERAL_KIND: Final = "core.EphemeralContainer"
 
 
 def _merge_ephemeral(draft: Draft, live: Object) -> None:
-    """Only the list of ephemeral containers is taken, and nothing of the metadata but its version."""
+    """Keep everything but the list of ephemeral containers and the resource version."""
     wanted = at(draft, _SPEC, _EPHEMERAL)
     metadata = {**live["metadata"], "managedFields": draft["metadata"].get("managedFields")}
     version = draft["metadata"].get("resourceVersion")
@@ -140,7 +140,7 @@ def _validate_ephemeral(obj: Object, old: Object | None) -> Sequence[FieldError]
 
 
 def grace_seconds(obj: Object, asked: int | None) -> int:
-    """Returns the grace period of a pod in seconds: 0 for one without a node."""
+    """The grace period of a pod in seconds: 0 for one without a node."""
     seconds = at(obj, _SPEC, "terminationGracePeriodSeconds") or 0 if asked is None else asked
     if not at(obj, _SPEC, "nodeName") or at(obj, "status", "phase") in _ENDED:
         return 0

@@ -60,7 +60,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    """Of an update kube-apiserver looks at the template that was there before."""
+    """The warnings of a controller; on an update those of the old template, as in kube-apiserver."""
     if old is None:
         return workload_warnings(obj, None)
     return template_warnings({**old, "metadata": obj["metadata"]}, old)

@@ -75,7 +75,7 @@ def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Iterator[FieldEr
 
 
 def _unfit(scope: str, hard: Mapping[str, str]) -> list[str]:
-    """Resources that a scope does not tell apart."""
+    """The resources that a scope does not apply to."""
     if scope not in _SCOPES:
         return []
     fit = {"pods"} if scope == "BestEffort" else _COMPUTE | {"pods"}
@@ -109,7 +109,7 @@ def _validate_selector(spec: Object, hard: Mapping[str, str]) -> Iterator[FieldE
 
 
 def _selector_shown(expressions: Sequence[Object]) -> Shown:
-    """A selector of scopes as Go prints the structure."""
+    """A scope selector as Go prints the struct."""
     name = "core.ScopedResourceSelectorRequirement"
     rows = [
         struct(

@@ -66,7 +66,7 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
 
 
 def _demanded(kind: str, data: Mapping[str, str]) -> Iterator[FieldError]:
-    """Keys that a type cannot be without."""
+    """The errors of missing keys that a type requires."""
     documents = {_DOCKER_CONFIG: ".dockercfg", _DOCKER_JSON: ".dockerconfigjson"}
     if kind in documents:
         name = documents[kind]
@@ -81,7 +81,7 @@ def _demanded(kind: str, data: Mapping[str, str]) -> Iterator[FieldError]:
 
 
 def _why_no_document(encoded: str) -> str:
-    """Go's words for bytes that are no JSON object, nothing for those that are one, or ``null``."""
+    """The JSON error of Go for bytes that are no JSON object; empty for an object or ``null``."""
     content = base64.b64decode(encoded)
     try:
         found = json.loads(content.decode("utf-8", "surrogateescape"), parse_int=float)  # of any length
@@ -95,7 +95,7 @@ def _why_no_document(encoded: str) -> str:
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
-    """Returns errors for changes of immutable fields."""
+    """The errors of changed immutable fields."""
     if obj["type"] != old.get("type"):
         yield invalid_value("type", obj["type"], "field is immutable")
     if not old.get("immutable"):
@@ -107,7 +107,7 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    """What is wrong with the key pair of a TLS secret, which is stored all the same."""
+    """The warnings about the key pair of a TLS secret, which is stored anyway."""
     if obj.get("type") != _TLS:
         return ()
     data: Mapping[str, str] = obj.get("data") or {}

@@ -15,7 +15,7 @@ from simkit.meta.objects import Draft, Object, name_of
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    """Of references to secrets only names are kept."""
+    """Keep only the names of secret references."""
     without_empty(draft, ("secrets", "imagePullSecrets"))
     if "secrets" in draft:
         draft["secrets"] = [{"name": each["name"]} if each.get("name") else {} for each in draft["secrets"]]

@@ -33,7 +33,7 @@ def _default(draft: Draft) -> None:
 
 
 def _prepare_older(draft: Draft, old: Object | None) -> None:
-    """The beta version has a topology of its own, which the first stable one only shows."""
+    """Set empty lists to null, as they are stored."""
     null_where_empty(draft, "endpoints", "ports")
 
 
@@ -46,7 +46,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _raises_generation(obj: Object, old: Object) -> bool:
-    """Labels count too, since they say which service the slice belongs to."""
+    """True if labels, address type, endpoints or ports changed; labels name the slice's service."""
     names = ("addressType", "endpoints", "ports")
     return labels_of(obj) != labels_of(old) or any(obj.get(name) != old.get(name) for name in names)
 
@@ -148,7 +148,7 @@ def _port(port: Object) -> str:
 
 
 def _some(texts: Sequence[str]) -> str:
-    """The first three, and how many more."""
+    """The first three, and the number of others."""
     more = len(texts) - 3
     return (",".join(texts[:3]) or UNSET) + (f" + {more} more..." if more > 0 else "")
 

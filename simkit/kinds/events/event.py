@@ -26,7 +26,7 @@ _BEFORE: Final = f"{EVENTS_GROUP}/v1beta1"
 
 
 def _lenient(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """The beta version demands no more than the core group does."""
+    """The errors in the beta version, which requires no more than the core group."""
     return list(validate_event(obj, field="reportingController"))
 
 

@@ -47,7 +47,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_fixed(spec: Object, name: str) -> Iterator[FieldError]:
-    """Schemas that every server has stay as they are."""
+    """The errors of changes to mandatory flow schemas."""
     wanted = mandatory_spec("FlowSchema", name)
     if wanted is not None and not same(spec, wanted):
         shown = structure("flowcontrol.FlowSchemaSpec", spec)
@@ -94,7 +94,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 def _order(obj: Object) -> tuple[int, str]:
-    """In the order in which requests are matched."""
+    """The sort key in the order of matching."""
     return at(obj, "spec", "matchingPrecedence") or 0, name_of(obj)
 
 

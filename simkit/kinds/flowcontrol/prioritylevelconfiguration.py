@@ -54,13 +54,13 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_note(obj: Object) -> Iterator[FieldError]:
-    """The annotation is for the older version alone, which has taken it away by now."""
+    """The error of the annotation of v1beta3, which other versions may not have."""
     if KEEP_ZERO in annotations_of(obj):
         yield forbidden_field("metadata.annotations", f"annotation '{KEEP_ZERO}' is forbidden")
 
 
 def _validate_fixed(spec: Object, name: str) -> Iterator[FieldError]:
-    """Levels that every server has stay as they are, but for the shares of the exempt one."""
+    """The errors of changes to mandatory priority levels, except the shares of the exempt one."""
     wanted = mandatory_spec("PriorityLevelConfiguration", name)
     if wanted is None:
         return

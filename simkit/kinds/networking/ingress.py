@@ -57,7 +57,7 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
 
 
 def _validate_annotation(obj: Object) -> Iterator[FieldError]:
-    """The class was told by an annotation once; both must agree."""
+    """The error of a class in the old annotation that differs from the field."""
     given, chosen = annotations_of(obj).get(_CLASS), obj["spec"].get("ingressClassName")
     if given is not None and chosen is not None and given != chosen:
         text = "must match `ingressClassName` when both are specified"
@@ -150,7 +150,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 def _hosts(rules: Sequence[Object]) -> str:
-    """The first three hosts. Once they are told, every further rule counts, and so do those before without a host."""
+    """The first three hosts, followed by the number of further rules."""
     named = [index for index, rule in enumerate(rules) if rule.get("host")]
     hosts = [rules[index]["host"] for index in named[:_SHOWN]]
     more = len(hosts) == _SHOWN and named[_SHOWN - 1] + 1 < len(rules)

@@ -14,7 +14,7 @@ from simkit.meta.objects import Object, at, name_of
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
-    """Three cells under two columns, as kube-apiserver has it."""
+    """Three cells under two columns, as in kube-apiserver."""
     return [name_of(obj), _parent(at(obj, "spec", "parentRef")), created(obj, now)]
 
 

@@ -106,7 +106,7 @@ def _validate_block(block: Object, path: str) -> Iterator[FieldError]:
 
 
 def _inside(part: Network, whole: Network) -> bool:
-    """True if a range is a true part of another one."""
+    """True if a range is a strict subset of another one."""
     same = part.version == whole.version
     return same and part.network_address in whole and part.prefixlen > whole.prefixlen
 

@@ -21,7 +21,7 @@ from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Object, at, name_of
 
 _TOLERATION: Final = (("Key", "key"), ("Operator", "operator"), ("Value", "value"), ("Effect", "effect"))
-"""What makes a toleration: how Go names it, and its field. Seconds do not count."""
+"""The fields of a toleration with their Go names, without the seconds."""
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -52,7 +52,7 @@ def _validate_toleration(tolerations: Sequence[Object]) -> Iterator[FieldError]:
 
 
 def _shown(toleration: Object) -> Shown:
-    """A toleration as Go prints the structure."""
+    """A toleration as Go prints the struct."""
     fields = [(name, printed(toleration.get(field))) for name, field in _TOLERATION]
     return struct(
         "core.Toleration", *fields, ("TolerationSeconds", pointer("int64", toleration.get("tolerationSeconds")))

@@ -1,1 +1,1 @@
-"""Pieces that several kinds share: rooms by subject, and in each room validation, defaulting and printing apart."""
+"""Pieces that several kinds share, by subject, with validation, defaulting and printing in modules of their own."""

@@ -24,12 +24,12 @@ FIELDS: Final[Mapping[str, str]] = {
     "Resource": "resource",
     "ContainerResource": "containerResource",
 }
-"""Where the source of a type stands, in the order in which sources are looked for."""
+"""The field of each type's source, in the order of the checks."""
 _TARGETS: Final = ("Utilization", "Value", "AverageValue")
 
 
 def validate_metrics(path: str, metrics: Sequence[Object], least: int | None) -> Iterator[FieldError]:
-    """Returns the errors of a list of metrics; ``least`` is the least number of replicas."""
+    """The errors of a list of metrics; ``least`` is the least number of replicas."""
     for index, metric in enumerate(metrics):
         yield from _validate_metric(f"{path}[{index}]", metric)
     if least == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
@@ -71,7 +71,7 @@ def _validate_target(path: str, target: Object) -> Iterator[FieldError]:
 
 
 def _validate_named(path: str, source: Object) -> Iterator[FieldError]:
-    """Returns the errors of the name of a metric and its target."""
+    """The errors of the name of a metric and its target."""
     name = (source.get("metric") or {}).get("name") or ""
     if not name:
         yield required(f"{path}.metric.name", "must specify a metric name")

@@ -1,4 +1,4 @@
-"""Copies of parts of a draft before they are changed, since a draft shares unchanged parts with stored objects."""
+"""Copies of parts of a draft before a change, since a draft shares unchanged parts with stored objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simkit.meta.objects import Draft
 
 
 def own_copy(draft: Draft, *path: str) -> Draft:
-    """Returns the mapping under a path as the draft's own copy; makes it where it is missing.
+    """The mapping at a path as the draft's own copy, created if it is missing.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def own_copy(draft: Draft, *path: str) -> Draft:
 
 
 def own_items(holder: Draft, name: str) -> list[Draft]:
-    """Returns the mappings of a list as the holder's own copies; empty where there is no list."""
+    """The mappings of a list as the holder's own copies; empty if there is no list."""
     if not holder.get(name):
         return []
     items: list[Draft] = [dict(item) for item in holder[name]]
@@ -33,21 +33,21 @@ def own_items(holder: Draft, name: str) -> list[Draft]:
 
 
 def null_where_empty(holder: Draft, *names: str) -> None:
-    """Sets empty lists to null, as kube-apiserver stores lists that are always written."""
+    """Set empty lists to null, as kube-apiserver stores lists without omitempty."""
     for name in names:
         if not holder.get(name):
             holder[name] = None
 
 
 def without_empty(holder: Draft, names: Iterable[str]) -> None:
-    """Leave out empty lists and maps."""
+    """Remove empty lists and maps."""
     for name in names:
         if name in holder and not holder[name]:
             del holder[name]
 
 
 def keep_all_but_status(draft: Draft, live: Draft | Any) -> None:
-    """Take everything but status and metadata from the live object: what a write of the status may not change."""
+    """Keep everything but status and metadata of the live object on a write of the status."""
     fixed = ("status", "metadata", "apiVersion", "kind")
     for name in [name for name in draft if name not in fixed and name not in live]:
         del draft[name]

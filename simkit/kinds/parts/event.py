@@ -24,7 +24,7 @@ NEWER: Final[Mapping[str, str]] = {
     "lastTimestamp": "deprecatedLastTimestamp",
     "count": "deprecatedCount",
 }
-"""Names of the core group and what the newer group calls them; all other fields have one name."""
+"""Field names of the core group and of the events group; all other fields have one name."""
 OLDER: Final[Mapping[str, str]] = {newer: older for older, newer in NEWER.items()}
 _LONGEST: Final = 128
 _LONGEST_NOTE: Final = 1024
@@ -47,12 +47,12 @@ _FIXED: Final = (
 
 
 def renamed(event: Object, names: Mapping[str, str]) -> Draft:
-    """An event with its fields in the words of the other group (``NEWER``, ``OLDER``)."""
+    """An event with the field names of the other group (``NEWER``, ``OLDER``)."""
     return {names.get(name, name): value for name, value in event.items()}
 
 
 def validate_event(event: Object, *, field: str) -> Iterator[FieldError]:
-    """Returns the errors of an event in either group; ``field`` is what the request calls the reporting controller."""
+    """The errors of an event in either group; ``field`` is the name of the reporting controller."""
     about, namespace = at(event, "involvedObject", "namespace") or "", namespace_of(event)
     elsewhere = invalid_value("involvedObject.namespace", about, "does not match event.namespace")
     if not event.get("eventTime"):
@@ -66,7 +66,7 @@ def validate_event(event: Object, *, field: str) -> Iterator[FieldError]:
 
 
 def _validate_new(event: Object, field: str) -> Iterator[FieldError]:
-    """Returns the errors of an event that has an ``eventTime``."""
+    """The errors of an event that has an ``eventTime``."""
     controller = event.get("reportingComponent") or ""
     if not controller:
         yield required(field)
@@ -82,7 +82,7 @@ def _validate_new(event: Object, field: str) -> Iterator[FieldError]:
 
 
 def validate_strict(event: Object) -> Iterator[FieldError]:
-    """Returns the errors of a new event in the group events."""
+    """The errors of a new event in the group events."""
     yield from _validate_series(event)
     if not event.get("eventTime"):
         yield required("eventTime")
@@ -117,13 +117,13 @@ def _validate_series(event: Object) -> Iterator[FieldError]:
 
 
 def event_fields(event: Object) -> dict[str, str]:
-    """Returns the selectable fields of an event, under the names of the core group."""
+    """The selectable fields of an event, under the names of the core group."""
     component = event.get("reportingComponent") or ""
     return {"source": at(event, "source", "component") or component, "reportingComponent": component}
 
 
 def event_row(obj: Object, now: float) -> Sequence[Any]:
-    """When, what, about whom, from where."""
+    """The cells of an event's row: time, type, reason, object, message."""
     seen, first = _seen(obj, now)
     about = (at(obj, "involvedObject", "kind") or "").lower()
     name = at(obj, "involvedObject", "name")
@@ -142,7 +142,7 @@ def event_row(obj: Object, now: float) -> Sequence[Any]:
 
 
 def _seen(event: Object, now: float) -> tuple[str, str]:
-    """Returns the ages of its last and first occurrence."""
+    """The ages of its last and first occurrence."""
     first = age(event.get("firstTimestamp") or event.get("eventTime"), now)
     if event.get("series"):
         last = age(at(event, "series", "lastObservedTime"), now)

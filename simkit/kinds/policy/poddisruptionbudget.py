@@ -54,7 +54,7 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
 
 
 def _validate_amount(path: str, value: int | str) -> Iterator[FieldError]:
-    """A number of pods, or a share of them."""
+    """The errors of a number or percentage of pods."""
     if isinstance(value, int):
         yield from validate_nonnegative(path, value)
     elif not _PERCENT.fullmatch(value):
@@ -64,7 +64,7 @@ def _validate_amount(path: str, value: int | str) -> Iterator[FieldError]:
 
 
 def _shown(spec: Object) -> Shown:
-    """The spec as Go prints the structure."""
+    """The spec as Go prints the struct."""
     types = (
         ("MinAvailable", "minAvailable", "intstr.IntOrString"),
         ("Selector", "selector", "v1.LabelSelector"),

@@ -15,7 +15,7 @@ from simkit.meta.fielderror import FieldError, forbidden_field, required, unsupp
 from simkit.meta.objects import Draft, Object, name_of
 
 SYSTEM: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
-"""The classes of the system itself and their values."""
+"""The system's classes and their values."""
 HIGHEST: Final = 1000000000
 _POLICIES: Final = ("PreemptLowerPriority", "Never")
 
@@ -44,7 +44,7 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
 
 
 def _not_known(name: str, obj: Object) -> str:
-    """Returns the reason why a class is not one of the system's."""
+    """The reason why a class is none of the system's."""
     if name not in SYSTEM:
         return f"{name} is not a known system priority class"
     if obj["value"] != SYSTEM[name]:
@@ -59,7 +59,7 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
 
 
 def _first_only(obj: Object, old: Object) -> bool:
-    """Generation is set once and never raised."""
+    """False: an update never raises the generation."""
     return False
 
 

@@ -38,7 +38,7 @@ def _default(draft: Draft) -> None:
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    """Generations are counted from the first change on: a new driver has none."""
+    """Raise the generation when the spec changes; a new driver has none."""
     if old is not None and spec_differs(draft, old):
         draft["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 

@@ -61,7 +61,7 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
 
 
 def _validate_new(spec: Object) -> Iterator[FieldError]:
-    """Returns the errors that only a new attachment is checked for."""
+    """The errors that only a new attachment is checked for."""
     yield from validate_driver("spec.attacher", spec.get("attacher") or "")
     name = at(spec, "source", "persistentVolumeName")
     if name is not None:
@@ -69,7 +69,8 @@ def _validate_new(spec: Object) -> Iterator[FieldError]:
 
 
 def _validate_reported(path: str, status: Object) -> Iterator[FieldError]:
-    """What an attacher reports has bounds; the one of errors is told as that of the metadata, as kube-apiserver does.
+    """The errors of an attacher's report, which has limits; that of errors is named as the metadata's, as in
+    kube-apiserver.
 
     Lengths are those of UTF-8, in bytes.
     """
@@ -82,7 +83,7 @@ def _validate_reported(path: str, status: Object) -> Iterator[FieldError]:
 
 
 def _shown(spec: Object) -> Shown:
-    """The spec as Go prints the structure; what it refers to cannot be told."""
+    """The spec as Go prints the struct; pointers are not resolved."""
     source = spec.get("source") or {}
     inside = struct(
         "storage.VolumeAttachmentSource",

@@ -138,7 +138,7 @@ def _number(text: str) -> float:
 
 
 def _wanted(clause: _Clause, media: str, convertible: bool) -> MediaTypeOptions | None:
-    """Returns the options of a clause for one of its media types; None where they are not supported."""
+    """The options of a clause for one of its media types; None where they are not supported."""
     parameters = dict(clause.parameters)
     if parameters.get("stream") not in (None, "", "watch") or (parameters.get("stream") and media == YAML):
         return None

@@ -81,7 +81,7 @@ def _media(context: RequestContext) -> str:
 
 
 def patcher(context: RequestContext, scope: RequestScope, validation: str) -> Callable[[Object], Draft]:
-    """Returns the patched object in the version of the path; for all kinds of patches but apply."""
+    """The patched object in the version of the path; for all kinds of patches but apply."""
     media = _media(context)
     given = _parsed(context, media, validation)
     change, repeated = _change(given, media, validation)
@@ -98,7 +98,7 @@ def patcher(context: RequestContext, scope: RequestScope, validation: str) -> Ca
 
 
 def _change(body: Any, media: str, validation: str) -> tuple[Change, Sequence[str]]:
-    """Returns the change that a patch makes, and the repeated or unknown keys of its body."""
+    """The change that a patch makes, and the repeated or unknown keys of its body."""
     if media == JSON_PATCH:
         operations, faults = _operations(body, validation)
         return (lambda live, _: jsonpatch.json_patch(live, operations)), faults

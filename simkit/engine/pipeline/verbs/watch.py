@@ -265,7 +265,7 @@ class WatchStream:
 
 
 def _as_it_was(change: Change) -> Entry:
-    """Returns the object of a selector's DELETED event: as it last matched, under the revision of the change."""
+    """The object of a selector's DELETED event: as it last matched, under the revision of the change."""
     if change.type == "DELETED" or change.previous is None:
         return change.entry
     obj = change.previous.object

@@ -21,7 +21,7 @@ _STRATEGIES: Final = ("None", "Webhook")
 
 
 def validate_conversion(conversion: Object | None, *, recognized: bool) -> Iterator[FieldError]:
-    """All that is wrong; ``recognized``: a review version that the server knows must be among the named ones."""
+    """The errors of a conversion; ``recognized``: the review versions must include one that the server knows."""
     if conversion is None:
         return
     strategy, webhook = conversion.get("strategy") or "", conversion.get("webhook") or {}

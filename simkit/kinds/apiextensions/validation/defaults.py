@@ -23,14 +23,14 @@ _HEADER: Final = {"kind": "Validation", "apiVersion": "validation/v1"}
 
 
 def validate_default(schema: Properties, path: str, resolve: Resolver, *, pruned: bool) -> list[FieldError]:
-    """Returns all errors of defaults, but for those of map values. ``pruned``: they may not have unknown fields."""
+    """The errors of defaults, except those of map values. ``pruned``: they may not have unknown fields."""
     root = {**schema, _EMBEDDED: True}
     return list(_Defaults(resolve, pruned).level(_Level(root, path, root)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """One level of a schema: where it stands in the nearest object around it that has a kind of its own."""
+    """One level of a schema: its place in the nearest embedded object around it."""
 
     schema: Properties
     path: str
@@ -55,14 +55,14 @@ class _Level:
             )
 
     def object_around(self, value: Any) -> Mapping[str, Any]:
-        """An object that has nothing but a value at this place."""
+        """An object with only a value at this place."""
         for step in reversed(self.steps):
             value = [value] if isinstance(step, int) else {step: value}
         return {**value, **_HEADER}
 
 
 class _Defaults:
-    """A walk over a schema; the rules of the whole may cost so much on its defaults together."""
+    """A walk over a schema with a common cost limit of the rules on its defaults."""
 
     def __init__(self, resolve: Resolver, pruned: bool) -> None:
         self._resolve, self._pruned, self._budget = resolve, pruned, OBJECT_BUDGET
@@ -143,7 +143,7 @@ def _unknown_field(name: str, item: Any, node: Schema | None) -> bool:
 
 
 def unpruned_defaults(schema: Properties, resolve: Resolver) -> bool:
-    """True if any default of a schema has unknown fields, as old definitions may have them."""
+    """True if a default of a schema has unknown fields, as in old definitions."""
     value = schema.get("default")
     if value is not None and has_unknown(value, Schema(row_of(schema), resolve)):
         return True

@@ -21,17 +21,17 @@ _POINTED: Final = "0xc000000000"
 
 @dataclass(slots=True)
 class Costs:
-    """The estimated costs of all rules of one schema, added up."""
+    """The estimated costs of all rules of one schema."""
 
     known: frozenset[str] = frozenset()
-    """Expressions that are stored already and are read as such."""
+    """Stored expressions, which are compiled as such."""
     each: bool = True
     """True if single rules have a limit too."""
     total: int = 0
     most: list[tuple[int, str]] = field(default_factory=list)
 
     def observe(self, path: str, cost: int) -> None:
-        """Add one expression; the four most expensive are remembered if they are worth it."""
+        """Add the cost of one expression; the four most expensive are kept for the error."""
         self.total = min(_GREATEST, self.total + cost)
         if cost >= SCHEMA_ESTIMATE // 100:
             self.most.append((cost, path))
@@ -39,7 +39,7 @@ class Costs:
             del self.most[_TOLD:]
 
     def faults(self, path: str) -> Iterator[FieldError]:
-        """Returns the errors of a total cost above the limit."""
+        """The errors of a total cost above the limit."""
         if self.total <= SCHEMA_ESTIMATE:
             return
         detail = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
@@ -51,7 +51,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class RuleScope:
-    """Position of a rule: path, schema node, number of possible values, and why ``oldSelf`` may be unavailable."""
+    """The position of a rule: path, schema node, number of possible values, and why ``oldSelf`` may be unavailable."""
 
     path: str
     node: Schema
@@ -61,7 +61,7 @@ class RuleScope:
 
 
 def validate_rule(rules: Sequence[Rule], place: RuleScope, costs: Costs) -> Iterator[FieldError]:
-    """Returns the errors of the rules of one node."""
+    """The errors of the rules of one node."""
     path = f"{place.path}.x-kubernetes-validations"
     node = declared_node(place.node, root=place.root)
     if node is None:

@@ -19,7 +19,7 @@ _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32
 
 
 def validate_name(names: Properties, path: str) -> Iterator[FieldError]:
-    """Names that are no labels, those that are given."""
+    """The errors of given names that are no labels."""
     for field in ("plural", "singular"):
         if names.get(field):
             yield from _label(names[field], f"{path}.{field}")
@@ -43,7 +43,7 @@ def _label(text: str, path: str) -> Iterator[FieldError]:
 
 
 def validate_column(column: Properties, path: str) -> Iterator[FieldError]:
-    """Returns the errors of a printer column."""
+    """The errors of a printer column."""
     kind, form, where = column.get("type") or "", column.get("format") or "", column.get("jsonPath") or ""
     if not column.get("name"):
         yield required(f"{path}.name")
@@ -73,7 +73,7 @@ _SCALE: Final = (
 
 
 def validate_subresource(subresources: Properties | None, path: str) -> Iterator[FieldError]:
-    """Returns the errors of the paths of a scale."""
+    """The errors of the paths of a scale."""
     scale = (subresources or {}).get("scale")
     if scale is None:
         return
@@ -95,7 +95,7 @@ _MOST_SELECTABLE: Final = 8
 def validate_selectable(
     rows: Sequence[Properties], schema: Schema | None, path: str, unread: str
 ) -> Iterator[FieldError]:
-    """Returns the errors of the fields that selectors may name; ``unread`` is said where there is no schema beside."""
+    """The errors of the selectable fields; ``unread`` is the detail if there is no schema."""
     if not rows:
         return
     if schema is None:
@@ -129,7 +129,7 @@ def _unselectable(found: str, node: Schema, where: str, text: str) -> Iterator[F
 
 
 def validate_warning(deprecated: bool, warning: str | None, path: str) -> Iterator[FieldError]:
-    """Returns the errors of the warning of a deprecated version."""
+    """The errors of the warning of a deprecated version."""
     if warning is None:
         return
     if not deprecated:

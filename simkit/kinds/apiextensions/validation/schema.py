@@ -35,18 +35,18 @@ class Strictness:
     types: bool = True
     schemas: bool = True
     defaults: bool = True
-    """True if a schema may give values to what is left out."""
+    """True if a schema may have defaults."""
     review_versions: bool = True
     known: frozenset[str] = frozenset()
-    """Expressions that are stored already."""
+    """Stored expressions."""
     unchanged: frozenset[str] = frozenset()
-    """Versions whose schema stays as it is: the cost of their rules is not looked at one by one."""
+    """Versions with an unchanged schema, whose rules have no single limits of cost."""
     costs_each: bool = True
 
 
 @dataclass(slots=True)
 class Found:
-    """Errors of the schema, and of its expressions, which are told after them."""
+    """Errors of the schema, and of its expressions, which follow them."""
 
     schema: list[FieldError] = field(default_factory=list)
     rules: list[FieldError] = field(default_factory=list)
@@ -54,26 +54,26 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Position of a validation pass in the schema, with what surrounds it."""
+    """The position of a validation pass in the schema, with its surroundings."""
 
     strictness: Strictness
     costs: Costs | None
     root: bool = False
     no_default: str | None = None
-    """Why there may be no default here."""
+    """The reason why a default is forbidden here."""
     in_metadata: bool = False
     uncorrelated: str = ""
-    """The path of the first list or map around whose parts have no old values."""
+    """The path of the nearest list or map whose parts have no old values."""
     cardinality: int | None = 1
     node: Schema | None = None
-    """The node of the level; None inside of alternatives."""
+    """The node of the level; None inside alternatives."""
 
     def without_old(self, path: str) -> Visit:
         return self if self.uncorrelated else replace(self, uncorrelated=path)
 
 
 def validate_level(schema: Properties, path: str, visit: Visit) -> Found:
-    """Returns the errors of a level and with all below it."""
+    """The errors of a level and everything below."""
     found = Found(list(_standard(schema, path, visit)))
     if schema.get("uniqueItems"):
         detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
@@ -161,7 +161,7 @@ def _field_children(schema: Properties, path: str, visit: Visit) -> Iterator[Chi
 
 
 def _own_node(properties: Properties, node: Schema | None) -> Schema | None:
-    """The node of a field that is implied: what the definition itself says of it."""
+    """The node of an implied field: what the definition itself says about it."""
     from simkit.schema.custom.structural import row_of
 
     return Schema(row_of(properties), node.definition) if node is not None else None
@@ -182,7 +182,7 @@ def _item_children(schema: Properties, path: str, visit: Visit) -> Iterator[Chil
 
 
 def _times(cardinality: int | None, schema: Properties, limit: str) -> int | None:
-    """Returns the largest number of values below a list or map; None where it is unbounded."""
+    """The largest number of values below a list or map; None if it is unbounded."""
     if cardinality is None or schema.get(limit) is None:
         return None
     return cardinality * max(0, int(schema[limit]))
@@ -226,7 +226,7 @@ def _needs_type(kind: str, wanted: str, marker: str, path: str) -> Iterator[Fiel
 
 
 def validate_set(schema: Properties, path: str) -> Iterator[FieldError]:
-    """Elements of a set that are not compared as a whole."""
+    """The errors of elements of a set that are not compared as a whole."""
     items = schema.get("items")
     if schema.get("x-kubernetes-list-type") != "set" or not isinstance(items, Mapping):
         return
@@ -275,7 +275,7 @@ def _named_keys(items: Properties, keys: Sequence[str], path: str) -> Iterator[F
 
 
 def validate_map_key(schema: Properties, path: str) -> Iterator[FieldError]:
-    """Elements of sets and keyed lists that could be null, and keys that could be missing."""
+    """The errors of nullable elements of sets and keyed lists, and of keys that may be missing."""
     items, kind = schema.get("items"), schema.get("x-kubernetes-list-type")
     if not isinstance(items, Mapping) or kind not in ("set", "map"):
         return

@@ -52,7 +52,7 @@ _WITHOUT_STATUS: Final = (
 
 
 def validate_spec(spec: Object, strictness: Strictness) -> Iterator[FieldError]:
-    """Returns all errors of the spec of a definition."""
+    """All errors of the spec of a definition."""
     internal = internal_of(spec)
     yield from _validate_group(spec.get("group") or "")
     scope = spec.get("scope") or ""
@@ -194,7 +194,7 @@ def _root_with_status(schema: Properties, path: str) -> Iterator[FieldError]:
 
 
 def _is_set(value: Any) -> bool:
-    """True if kube-apiserver has a value there, also an empty one or 0."""
+    """True if kube-apiserver has a value there, including empty ones and 0."""
     return value is not None and value is not False and value != ""
 
 
@@ -202,7 +202,7 @@ def _is_set(value: Any) -> bool:
 
 
 def demands_on(spec: Object, old: Object) -> Strictness:
-    """Returns the requirements on a changed spec, without those that the old spec violates."""
+    """The requirements on a changed spec, without those that the old spec violates."""
     resolve = Catalogue.for_release("1.30").definition
     given = list(_schemas(old))
     structural = not any(unreadable(schema) or validate_structure(schema, "") for schema in given)
@@ -225,14 +225,14 @@ def demands_on(spec: Object, old: Object) -> Strictness:
 
 
 def demands_of_beta(spec: Object, old: Object | None) -> Strictness:
-    """Returns the requirements of v1beta1: a schema may be missing or not structural, and may have no defaults."""
+    """The requirements of v1beta1: a schema may be missing or not structural, and may have no defaults."""
     known = Strictness() if old is None else demands_on(spec, old)
     defaults = any(map(_has_default, _schemas(old or {})))
     return replace(known, structural=False, types=False, schemas=False, defaults=defaults)
 
 
 def _schemas(spec: Object) -> Iterator[Properties]:
-    """The schemas of all versions that have one."""
+    """The schemas of all versions with one."""
     for row in spec.get("versions") or ():
         schema = (row.get("schema") or {}).get("openAPIV3Schema")
         if schema is not None:
@@ -247,7 +247,7 @@ _DEMANDING: Final = (
     *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys"),
     *("x-kubernetes-list-type", "x-kubernetes-validations", "default"),
 )
-"""What only a structural schema may say."""
+"""Properties that only a structural schema may have."""
 
 
 def _needs_structure(schema: Properties) -> bool:

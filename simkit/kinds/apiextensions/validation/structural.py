@@ -34,7 +34,7 @@ _NESTED: Final = (
     ("x-kubernetes-map-type", "must be undefined to be structural"),
     ("x-kubernetes-validations", "must be empty to be structural"),
 )
-"""What alternatives may not say, in the order in which it is told."""
+"""Properties that alternatives may not have, in the order of the errors."""
 
 
 _UNREADABLE: Final = (
@@ -46,11 +46,11 @@ _UNREADABLE: Final = (
     ("additionalItems", "additionalItems"),
     ("definitions", "definitions"),
 )
-"""What no structural schema can say, and how kube-apiserver calls it, in the order in which it looks."""
+"""Properties that no structural schema can have, with kube-apiserver's names, in the order of its checks."""
 
 
 def unreadable(schema: Properties) -> str:
-    """Returns the reason why a schema cannot be converted to a structural one; empty where it can.
+    """The reason why a schema cannot be converted to a structural one; empty if it can.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _alternatives(schema: Properties) -> Iterator[Properties]:
 
 
 def validate_structure(schema: Properties, path: str) -> list[FieldError]:
-    """The reason why a schema is not structural, sorted by text as kube-apiserver does it."""
+    """The errors of a schema that is not structural, sorted by text as in kube-apiserver."""
     return sorted([*_invariants(schema, _ROOT, path), *_completeness(schema, schema, path, path)], key=str)
 
 
@@ -128,7 +128,7 @@ def _typing(schema: Properties, level: str, path: str, kind: str) -> Iterator[Fi
 
 
 def _implied(schema: Properties, level: str, path: str) -> Iterator[FieldError]:
-    """The fields that every object has anyway."""
+    """The errors of fields that every object has."""
     embedded = schema.get("x-kubernetes-embedded-resource")
     checked = level == _ROOT or bool(embedded)
     fields = schema.get("properties") or {}
@@ -155,7 +155,7 @@ def _restricts_names_only(metadata: Properties) -> bool:
 
 
 def _validate_junctor(schema: Properties, path: str, *, skips: bool) -> Iterator[FieldError]:
-    """Returns the errors of fields forbidden in alternatives. ``skips`` allows two patterns of int-or-string."""
+    """The errors of fields forbidden in alternatives. ``skips`` allows two patterns of int-or-string."""
     if not (skips and _is_int_or_string(schema.get("anyOf"))):
         for index, inner in enumerate(schema.get("anyOf") or ()):
             yield from _nested(inner, f"{path}.anyOf[{index}]")
@@ -202,7 +202,7 @@ def _nested(schema: Properties, path: str, *, skips: bool = False) -> Iterator[F
 
 
 def _completeness(restriction: Properties, schema: Properties | None, place: str, path: str) -> Iterator[FieldError]:
-    """Fields and items that only alternatives speak of. kube-apiserver looks for them at the root alone."""
+    """The errors of fields and items that occur only in alternatives. kube-apiserver checks them only from the root."""
     if restriction.get("not") is not None:
         yield from _nested_completeness(restriction["not"], schema, place, f"{path}.not")
     for junctor in ("allOf", "anyOf", "oneOf"):

@@ -26,7 +26,7 @@ _VALUE_BYTES: Final = 5 * 1024
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _LINE_BREAK: Final = re.compile(r"[\n\r]")
 AUDIT_TYPES: Final = (STRING, NULL)
-"""What the value expression of an audit annotation may give."""
+"""The types that the value expression of an audit annotation may have."""
 
 _RESOURCE: Final = object_of("kubernetes.GroupVersionResource", dict.fromkeys(("group", "version", "resource"), STRING))
 _KIND: Final = object_of("kubernetes.GroupVersionKind", dict.fromkeys(("group", "version", "kind"), STRING))
@@ -88,7 +88,7 @@ def environment(
     objects: Type = DYN,
     param: Type = DYN,
 ) -> Environment:
-    """Returns the CEL environment of an expression.
+    """The CEL environment of an expression.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ _KEPT: Final = frozenset({"bool", "bytes", "double", "duration", "int", "null", 
 
 
 def variable_type(found: Type) -> Type:
-    """The type that a variable is declared with: that of its expression, where it is a simple one, a list or a map.
+    """The declared type of a variable: that of its expression, if it is a simple one, a list or a map; else dyn.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def match_condition(source: str, *, params: bool = False, stored: bool = True) -
 
 
 def is_identifier(name: str) -> bool:
-    """True if a variable may have the name.
+    """True if a name is valid for a variable.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def is_identifier(name: str) -> bool:
 
 
 def explained(error: CompileError) -> str:
-    """Returns the message of a compilation error, as kube-apiserver words it."""
+    """The message of a compilation error, in kube-apiserver's words."""
     if isinstance(error, ResultTypeError):
         names = ["null_type" if name == "null" else name for name in error.wanted.split(" or ")]
         return f"must evaluate to {names[0]}" if len(names) == 1 else f"must evaluate to one of [{' '.join(names)}]"
@@ -179,7 +179,7 @@ def validate_match_condition(
     params: bool = False,
     known: Collection[str] = (),
 ) -> list[FieldError]:
-    """Returns all errors of the match conditions of a policy or of a webhook.
+    """All errors of the match conditions of a policy or of a webhook.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def _validate_condition(condition: Object, here: str, params: bool, known: Colle
 
 
 def written(spec: Object | None, part: str, field: str = "expression") -> frozenset[str]:
-    """The expressions of one part of a policy's spec, or of a webhook.
+    """The expressions in one part of a policy's spec, or of a webhook.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def written(spec: Object | None, part: str, field: str = "expression") -> frozen
 
 
 class PolicyReader:
-    """Checks the parts of a policy's spec in the order in which they can mention each other.
+    """Validates the parts of a policy's spec in the order in which they can refer to each other.
 
     Parameters
     ----------
@@ -255,14 +255,14 @@ class PolicyReader:
         return environment(params=self._params, authorizer=authorizer, variables=self._types, stored=stored)
 
     def validate_match_condition(self, path: str) -> list[FieldError]:
-        """Returns the errors of the match conditions, which see no variables. What stays as it was is not looked at."""
+        """The errors of the match conditions, which see no variables. Unchanged ones are not validated."""
         conditions, old = self._spec.get("matchConditions"), self._old
         if old is not None and all(self._spec.get(part) == old.get(part) for part in ("paramKind", "matchConditions")):
             return []
         return validate_match_condition(conditions, path, params=self._params, known=written(old, "matchConditions"))
 
     def validate_variable(self, path: str) -> list[FieldError]:
-        """Returns the errors of the variables; each sees those before it.
+        """The errors of the variables; each sees those before it.
 
         One counts as stored where a validation of the old policy had the same expression, as on kube-apiserver.
         """
@@ -289,11 +289,11 @@ class PolicyReader:
         return faults
 
     def validate_expression(self, source: str, path: str) -> list[FieldError]:
-        """Returns the errors of the expression of a validation."""
+        """The errors of the expression of a validation."""
         return self._validate_fields(source, path, self._environment(stored=source in self._checked), BOOL)
 
     def validate_message(self, source: str, path: str) -> list[FieldError]:
-        """Returns the errors of a message expression, which cannot ask the authorizer."""
+        """The errors of a message expression, which cannot ask the authorizer."""
         known = self._environment(stored=source in self._messages, authorizer=False)
         return self._validate_fields(source, path, known, STRING)
 
@@ -307,7 +307,7 @@ class PolicyReader:
         return []
 
     def validate_annotation(self, policy_name: str, path: str) -> list[FieldError]:
-        """Returns the errors of the audit annotations, whose keys the log shows behind the policy's name."""
+        """The errors of the audit annotations, whose keys follow the policy's name in the log."""
         faults: list[FieldError] = []
         annotations = self._spec.get("auditAnnotations") or ()
         if len(annotations) > _MOST_ANNOTATIONS:
@@ -338,7 +338,7 @@ class PolicyReader:
 
 
 def validate_validation(reader: PolicyReader, validation: Mapping[str, Any], path: str) -> list[FieldError]:
-    """Returns the errors of the expression, message expression and message of one validation."""
+    """The errors of the expression, message expression and message of one validation."""
     faults: list[FieldError] = []
     source, message = validation.get("expression") or "", validation.get("message") or ""
     computed = validation.get("messageExpression") or ""

@@ -23,14 +23,14 @@ _SCOPES: Final = ("*", "Cluster", "Namespaced")
 
 
 def default_rules(holder: Draft, *names: str) -> None:
-    """Rules that say no scope are about any. The holder is the caller's own."""
+    """Set the scope of rules to ``*`` by default. The caller owns the holder."""
     for name in names:
         for rule in own_items(holder, name):
             rule.setdefault("scope", "*")
 
 
 def default_match(holder: Draft, name: str) -> None:
-    """Fill in what a match of resources leaves out, where there is one. The holder is the caller's own."""
+    """Set the defaults of match resources, if there are any. The caller owns the holder."""
     if holder.get(name) is None:
         return
     match = own_copy(holder, name)
@@ -41,7 +41,7 @@ def default_match(holder: Draft, name: str) -> None:
 
 
 def validate_match(path: str, match: Object) -> Iterator[FieldError]:
-    """Returns the errors of a match of resources."""
+    """The errors of match resources."""
     if match["matchPolicy"] not in MATCH_POLICIES:
         yield unsupported(f"{path}.matchPolicy", match["matchPolicy"], MATCH_POLICIES)
     for name in ("namespaceSelector", "objectSelector"):
@@ -61,7 +61,7 @@ def _validate_name(path: str, names: Sequence[str]) -> Iterator[FieldError]:
 
 
 def validate_rule(path: str, rule: Object) -> Iterator[FieldError]:
-    """Returns the errors of a rule: operations, groups, versions, resources, scope."""
+    """The errors of a rule: operations, groups, versions, resources, scope."""
     operations = rule.get("operations") or ()
     if not operations:
         yield required(f"{path}.operations")

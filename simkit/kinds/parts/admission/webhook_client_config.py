@@ -17,7 +17,7 @@ _FORM = "; desired format: https://host[/path]"
 
 
 def validate_client(path: str, client: Object) -> Iterator[FieldError]:
-    """Returns the errors of the way to a webhook."""
+    """The errors of a client configuration."""
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         yield required(path, "exactly one of url or service is required")
@@ -28,7 +28,7 @@ def validate_client(path: str, client: Object) -> Iterator[FieldError]:
 
 
 def validate_url(path: str, url: str) -> Iterator[FieldError]:
-    """Returns the errors of the URL of a webhook."""
+    """The errors of the URL of a webhook."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -48,7 +48,7 @@ def validate_url(path: str, url: str) -> Iterator[FieldError]:
 
 
 def validate_service(path: str, service: Object) -> Iterator[FieldError]:
-    """Returns the errors of the service of a webhook.
+    """The errors of the service of a webhook.
 
     kube-apiserver takes name and namespace for each other: it says of a missing name that the namespace is missing.
     """

@@ -32,7 +32,7 @@ _REINVOCATIONS: Final = ("IfNeeded", "Never")
 
 
 def webhook_rules(*, reinvoked: bool) -> Strategy:
-    """The rules of one of the two kinds; webhooks that change objects may be invoked again."""
+    """The strategy of one of the two kinds; mutating webhooks have a reinvocation policy."""
     rules = Strategy(
         metadata_checks=MetadataChecks(changes=0),
         unqualified_finalizers=True,
@@ -47,7 +47,7 @@ def webhook_rules(*, reinvoked: bool) -> Strategy:
 
 
 def _default(draft: Draft, *, reinvoked: bool) -> None:
-    """Fill in what webhooks leave out."""
+    """Set the defaults of webhooks."""
     for webhook in own_items(draft, "webhooks"):
         webhook.setdefault("failurePolicy", "Fail")
         webhook.setdefault("matchPolicy", "Equivalent")
@@ -62,27 +62,27 @@ def _default(draft: Draft, *, reinvoked: bool) -> None:
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    """Empty lists as they come back from the store."""
+    """Set lists to their stored form if they are empty."""
     without_empty(draft, ("webhooks",))
     for webhook in own_items(draft, "webhooks"):
         null_where_empty(webhook, "admissionReviewVersions")
 
 
 def _differ(obj: Object, old: Object) -> bool:
-    """True if the webhooks themselves have changed."""
+    """True if the webhooks changed."""
     return obj.get("webhooks") != old.get("webhooks")
 
 
 @dataclass(frozen=True, slots=True)
 class _Leniency:
-    """Errors that an update tolerates because the old webhooks have them already."""
+    """Errors that an update allows because the old webhooks have them already."""
 
     effects: Sequence[str]
     same_names: bool
     unread_versions: bool
     any_value: bool
     conditions: Sequence[Any] | None
-    """The match conditions of the old webhooks, which are not looked at where all stay as they were."""
+    """The match conditions of the old webhooks, which are not validated if all are unchanged."""
 
     @classmethod
     def towards(cls, old: Object | None) -> Self:
@@ -99,12 +99,12 @@ class _Leniency:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """Returns the errors of all webhooks. Errors that the old webhooks have already are tolerated as upstream."""
+    """The errors of all webhooks. Errors that the old webhooks have already are tolerated as upstream."""
     return _validate_webhook(obj, old, _Leniency.towards(old))
 
 
 def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """The beta version took webhooks with side effects of any kind, and several of one name."""
+    """The errors in v1beta1, which allows side effects of any kind, and duplicate names."""
     return _validate_webhook(obj, old, replace(_Leniency.towards(old), effects=_ALL_EFFECTS, same_names=True))
 
 

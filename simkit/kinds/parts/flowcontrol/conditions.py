@@ -12,7 +12,7 @@ from simkit.meta.objects import Object, at
 
 
 def validate_flow_condition(obj: Object) -> Sequence[FieldError]:
-    """Returns the errors of the conditions in an object's status."""
+    """The errors of the conditions in an object's status."""
     faults: list[FieldError] = []
     seen: set[str] = set()
     conditions: Sequence[Object] = at(obj, "status", "conditions") or ()

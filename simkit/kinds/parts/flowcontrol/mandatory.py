@@ -16,7 +16,7 @@ _FIXED = ("exempt", "catch-all")
 
 
 def mandatory_spec(kind: str, name: str) -> Object | None:
-    """The spec that an object of this kind and name must have, None where it may have any."""
+    """The spec that an object of this kind and name must have; None if it may have any."""
     return _specs(kind).get(name)
 
 
@@ -27,7 +27,7 @@ def _specs(kind: str) -> Mapping[str, Object]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """True if two values say the same: what is empty is as good as absent.
+    """True if two values are equal; empty values equal absent ones.
 
     Examples
     --------

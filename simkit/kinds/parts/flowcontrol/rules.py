@@ -19,7 +19,7 @@ _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch",
 
 
 def validate_policy_rule(path: str, rule: Object) -> Iterator[FieldError]:
-    """Returns the errors of one rule."""
+    """The errors of one rule."""
     subjects = rule.get("subjects") or ()
     if not subjects:
         yield required(f"{path}.subjects", "subjects must contain at least one value")
@@ -70,7 +70,7 @@ def _validate_verb(path: str, verbs: Sequence[str]) -> Iterator[FieldError]:
 
 
 def _alone(path: str, values: Sequence[str], words: str) -> Iterator[FieldError]:
-    """Returns an error for a wildcard beside other values."""
+    """The error of a wildcard together with other values."""
     if "*" in values and len(values) > 1:
         yield invalid_value(path, texts(values), f"if '*' is present, must not specify other {words}")
 
@@ -108,7 +108,7 @@ def _validate_path_rule(path: str, rule: Object) -> Iterator[FieldError]:
 
 
 def _validate_url(path: str, url: str) -> Iterator[FieldError]:
-    """The first thing that is wrong with a path."""
+    """The first error of a path."""
     if not url:
         yield invalid_value(path, url, "must not be empty")
     elif not url.startswith("/"):

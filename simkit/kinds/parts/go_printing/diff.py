@@ -20,9 +20,9 @@ from simkit.kinds.parts.validation.resource_quantities import compare
 
 _AROUND: Final = 2
 _DETAIL: Final = 3
-"""How much of what changed is shown: each level doubles it."""
+"""The number of details of a change; each level doubles it."""
 _ELEMENTS: Final[Mapping[str, str]] = {"texts": "", "map": "", "amounts": "quantity"}
-"""What lists and maps hold that are not told by the name of their type."""
+"""The element types of lists and maps that are not shown by name."""
 _NAMES: Final = {"struct": "field", "list": "element", "map": "entry"}
 
 
@@ -44,7 +44,7 @@ def difference(kind: str, old: Any, new: Any) -> str:
 
 @dataclass(slots=True)
 class _Node:
-    """Two values that were compared, with their parts."""
+    """Two compared values, with their parts."""
 
     kind: str
     before: Any
@@ -98,7 +98,7 @@ def _inside(kind: str, before: Any, after: Any) -> _Node:
 
 
 def _aligned(element: str, before: Sequence[Any], after: Sequence[Any]) -> Iterator[_Node]:
-    """Elements of two lists beside each other: those at both ends that are the same, then what is between."""
+    """The elements of two lists aligned: equal ones at both ends, then those between."""
     start, end, least = 0, 0, min(len(before), len(after))
     if len(before) != len(after):
         while start < least and before[start] == after[start]:
@@ -115,7 +115,7 @@ def _aligned(element: str, before: Sequence[Any], after: Sequence[Any]) -> Itera
 
 
 def _report(node: _Node, mode: str, side: str, level: int) -> Text | None:
-    """The text of a node. ``side`` is a blank for what did not change, ``-`` or ``+`` for what one side had."""
+    """The text of a node. ``side`` is a space for unchanged parts, ``-`` or ``+`` for those of one side."""
     level = 1 if side == " " else max(level, _DETAIL)
     if node.depth == 0:
         value = node.after if side == "+" else node.before
@@ -129,7 +129,7 @@ def _report(node: _Node, mode: str, side: str, level: int) -> Text | None:
 
 
 def _side(node: _Node, mode: str, side: str, level: int) -> Iterator[Record]:
-    """The parts of a node on one side, without empty fields; a few of them where nothing changed."""
+    """The parts of a node on one side, without empty fields; only a few of them if nothing changed."""
     most = ((1 << level) >> 1) << 2 if side == " " else (1 << level) << 1
     count = 0
     for name, part in node.parts:
@@ -146,7 +146,7 @@ def _side(node: _Node, mode: str, side: str, level: int) -> Iterator[Record]:
 
 
 def _changes(node: _Node, mode: str, level: int) -> Iterator[Record]:
-    """Returns the changed parts with two unchanged parts on either side; longer gaps are counted."""
+    """The changed parts with two unchanged parts on either side; longer gaps are counted."""
     runs = [(differs, list(run)) for differs, run in groupby(node.parts, lambda part: part[1].differs)]
     for index, (differs, run) in enumerate(runs):
         if differs:
@@ -177,7 +177,7 @@ def _counted(count: int, name: str) -> str:
 
 
 def _change(name: str, part: _Node, mode: str, level: int) -> Iterator[Record]:
-    """A part that changed: as a whole where there is only one thing in it, else what changed inside."""
+    """A changed part: as a whole if it has only one part, else the changes inside."""
     if part.below != part.depth:
         text = _report(part, mode, "", level)
         if text is not None:

@@ -1,4 +1,4 @@
-"""Layout of go-cmp's reports: on one line where it fits, otherwise on several.
+"""Layout of go-cmp's reports: on one line if it fits, otherwise on several.
 
 Follows ``github.com/google/go-cmp/cmp, report_text.go``.
 """
@@ -25,18 +25,18 @@ class Wrap:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One entry of a listing. ``sign`` is ``-`` or ``+`` for one that goes or comes."""
+    """One entry of a listing. ``sign`` is ``-`` or ``+`` for a removed or added one."""
 
     value: Text
     key: str = ""
     sign: str = ""
     note: str = ""
-    """A remark that stands behind the entry."""
+    """A remark after the entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Entries that are separated by commas."""
+    """Comma-separated entries."""
 
     records: Sequence[Record]
 
@@ -45,7 +45,7 @@ Text = str | Wrap | Listing
 
 
 def laid_out(text: Text) -> str:
-    """The lines of a text, each with two columns for the sign in front.
+    """The lines of a text, with two columns for the sign in front.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def laid_out(text: Text) -> str:
 
 
 def _compact(text: Text, sign: str) -> tuple[str, Text]:
-    """All on one line, and the same with what may stay on one line already put together."""
+    """Everything on one line, and the text with those parts joined that fit on one line."""
     if isinstance(text, str):
         return text, text
     if isinstance(text, Wrap):
@@ -92,7 +92,7 @@ def _is_plain(listing: Listing) -> bool:
 
 
 def _batches(records: Sequence[Record], sign: str, depth: int) -> Iterator[str]:
-    """Short values without names, as many on a line as fit."""
+    """Short values without names, as many per line as fit."""
     batch = ""
     for record in records:
         if batch and len(batch) + len(str(record.value)) + 2 > _WIDTH:

@@ -17,7 +17,7 @@ from simkit.meta.fielderror import quoted
 
 
 class _Absent:
-    """What a list or map does not hold on one side."""
+    """An element that a list or map lacks on one side."""
 
 
 ABSENT: Final = _Absent()
@@ -32,14 +32,14 @@ _PORT: Final = "intstr.IntOrString"
 
 
 def parts_of_number(kind: str, value: Any) -> Any:
-    """The parts of a number or text in one; any other value as it is."""
+    """The value of a number or text; any other value unchanged."""
     if kind != _PORT or isinstance(value, Mapping):
         return value
     return {"type": 1, "strVal": value} if isinstance(value, str) else {"intVal": value or 0}
 
 
 def is_zero(kind: str, value: Any) -> bool:
-    """True if a value says nothing."""
+    """True if a value is the zero value."""
     if value is None or value is ABSENT:
         return True
     if is_structure(kind):
@@ -49,12 +49,12 @@ def is_zero(kind: str, value: Any) -> bool:
 
 
 def key_text(kind: str, key: str) -> str:
-    """The key of an entry; names of resources are told apart from texts."""
+    """The key of an entry; resource names differ from strings."""
     return f"s{quoted(key)}" if kind == "amounts" else quoted(key)
 
 
 def typed(kind: str, text: Text, mode: str, side: str) -> Text:
-    """The text with the name of its type, where that is shown."""
+    """The text with the name of its type, if that is shown."""
     known = is_structure(kind) or kind in _TYPES or kind.startswith("[]")
     if mode == "elide" or (mode == "auto" and (not known or text == _NIL or side == " ")):
         return text
@@ -62,7 +62,7 @@ def typed(kind: str, text: Text, mode: str, side: str) -> Text:
 
 
 def printed_value(kind: str, value: Any, mode: str, side: str, level: int) -> Text | None:
-    """A value of a type; None for one that is not there. Each level doubles how much is shown."""
+    """A printed value of a type; None for an absent one. Each level doubles the details."""
     if value is ABSENT:
         return None
     if kind.startswith("*"):
@@ -116,7 +116,7 @@ def _bounded(parts: Iterable[tuple[str, str, Any]], mode: str, side: str, level:
 
 
 def _quantity(text: str, side: str, level: int) -> Text:
-    """An amount is a number with a scale, the text that it was read from, and how it is written."""
+    """A quantity as number, scale, original text and format."""
     value, scale, kept, family = parts_of(text)
     number: Text = Wrap("{", Listing([Record(str(n), k) for k, n in (("value", value), ("scale", scale)) if n]), "}")
     if level < 2:
@@ -142,7 +142,7 @@ def _moment(value: str) -> str:
 
 
 def _text(value: str, level: int) -> str:
-    """A text in quotation marks, cut where it is long."""
+    """A text in quotation marks, shortened if it is long."""
     most = (1 << level) << 5
     shown, more = (value, "") if len(value) <= most + len(DOTS) else (value[:most], DOTS)
     marked = quoted(shown)
@@ -151,7 +151,7 @@ def _text(value: str, level: int) -> str:
 
 
 def _unknown(value: Any) -> str:
-    """A value of a type whose fields are not known, in their own order."""
+    """A value of a type with unknown fields, in their own order."""
     if isinstance(value, Mapping):
         listed = ", ".join(f"{key[:1].upper()}{key[1:]}: {_unknown(item)}" for key, item in value.items())
         return f"{{{listed}}}"

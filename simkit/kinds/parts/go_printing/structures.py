@@ -1,4 +1,4 @@
-"""Whole structures in Go syntax, such as pod templates and flow schemas."""
+"""Whole structs in Go syntax, such as pod templates and flow schemas."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def template_text(template: Object) -> Shown:
 
 
 def structures(kind: str, values: Sequence[Object] | None) -> Shown:
-    """A list of structures of a known type."""
+    """A list of structs of a known type."""
     return Shown(_text(f"[]{kind}", values))
 
 
 def structure(kind: str, value: Object) -> Shown:
-    """A structure of a known type."""
+    """A struct of a known type."""
     fields = ", ".join(
         f"{field.name}:{_text(field.kind, value.get(field.key) if field.key else value)}" for field in fields_of(kind)
     )

@@ -12,7 +12,7 @@ _POINTED: Final = "0xc000000000"
 
 
 def text_map(values: Mapping[str, str] | None) -> Shown:
-    """A map of texts, keys sorted.
+    """A map of strings, keys sorted.
 
     Examples
     --------
@@ -54,24 +54,24 @@ def _requirement(value: Object) -> str:
 
 
 def number_or_text(value: int | str) -> Shown:
-    """A number, or a text such as a percentage in its place."""
+    """A number, or a text such as a percentage."""
     if isinstance(value, str):
         return Shown(f"intstr.IntOrString{{Type:1, IntVal:0, StrVal:{quoted(value)}}}")
     return Shown(f'intstr.IntOrString{{Type:0, IntVal:{value}, StrVal:""}}')
 
 
 def pointer(kind: str, value: Any) -> str:
-    """A reference to a value of a type: only whether there is one can be told."""
+    """A pointer to a value of a type; only its presence is shown."""
     return f"(*{kind})({'nil' if value is None else _POINTED})"
 
 
 def struct(name: str, *fields: tuple[str, str]) -> Shown:
-    """A structure whose fields are printed already."""
+    """A struct whose fields are printed already."""
     return Shown(f"{name}{{{', '.join(f'{key}:{value}' for key, value in fields)}}}")
 
 
 def printed(value: Any) -> str:
-    """A plain value inside a structure; an absent one is the empty text."""
+    """A plain value inside a struct; an absent one is the empty text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int) else quoted(value or "")

@@ -290,18 +290,18 @@ _TABLE: Final[Mapping[str, str]] = {
     ),
     "v1.Time": "/Time:moment",
 }
-"""Fields in their order as ``json/Name:type``: texts where no type is told, the name in JSON where it is another one.
-A field without a name in JSON holds its parts beside the others."""
+"""Fields in declaration order as ``json/Name:type``: strings by default, with the name in JSON if it differs. A
+field without a name in JSON is embedded."""
 _SAME: Final = {"core.EphemeralContainerCommon": "core.Container"}
-"""Structures that have the fields of another one."""
+"""Structs with the same fields as another one."""
 
 
 class Field(NamedTuple):
-    """One field of a structure."""
+    """One field of a struct."""
 
     name: str
     key: str
-    """Its name in JSON; empty for one whose parts stand beside the other fields."""
+    """Its name in JSON; empty for an embedded one."""
     kind: str
 
 
@@ -312,7 +312,7 @@ def is_structure(kind: str) -> bool:
 
 @cache
 def fields_of(kind: str) -> Sequence[Field]:
-    """The fields of a structure, in their order.
+    """The fields of a struct, in declaration order.
 
     Examples
     --------

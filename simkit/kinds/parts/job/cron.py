@@ -41,7 +41,7 @@ _STAR: Final = ("*", "?")
 
 
 class Schedule(NamedTuple):
-    """The values of each field that fire, and whether the two kinds of days are any day.
+    """The values of each field, and whether the two fields of days are unrestricted.
 
     ``every`` is the text of a duration for schedules that only count time.
     """
@@ -57,7 +57,7 @@ class Schedule(NamedTuple):
 
 
 def parse(text: str) -> Schedule:
-    """The schedule that a text means; a time zone in front is only skipped.
+    """The schedule in a text; a time zone in front is skipped.
 
     Raises
     ------

@@ -30,7 +30,7 @@ _MOST_CODES: Final = 255
 
 
 def validate_failure_policy(path: str, spec: Object) -> Iterator[FieldError]:
-    """Returns the errors of the ``podFailurePolicy`` of a job."""
+    """The errors of the ``podFailurePolicy`` of a job."""
     rules = at(spec, "podFailurePolicy", "rules") or ()
     if len(rules) > _MOST_RULES:
         yield too_many(f"{path}.rules", len(rules), _MOST_RULES)

@@ -25,7 +25,7 @@ _ENDING: Final = ("OnFailure", "Never")
 
 
 def validate_job_spec(path: str, spec: Object) -> Iterator[FieldError]:
-    """Returns all errors of the spec of a job, its selector left out."""
+    """All errors of the spec of a job, its selector left out."""
     yield from validate_nonnegative_fields(path, spec, (*_COUNTS, "backoffLimitPerIndex"))
     failed = spec.get("maxFailedIndexes")
     yield from validate_nonnegative(f"{path}.maxFailedIndexes", failed)

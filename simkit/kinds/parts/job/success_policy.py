@@ -19,11 +19,11 @@ _LONGEST: Final = 64 * 1024
 
 
 class BadIndexes(ValueError):
-    """A text that is no set of indexes; the text is what kube-apiserver says."""
+    """A text that is no set of indexes; the message is kube-apiserver's."""
 
 
 def validate_success_policy(path: str, spec: Object) -> Iterator[FieldError]:
-    """Returns the errors of the ``successPolicy`` of a job."""
+    """The errors of the ``successPolicy`` of a job."""
     if spec.get("completionMode") != "Indexed":
         shown = structure("batch.SuccessPolicy", spec["successPolicy"])
         yield invalid_value(path, shown, "requires indexed completion mode")
@@ -63,7 +63,7 @@ def _validate_rule(path: str, rule: Object, completions: int) -> Iterator[FieldE
 
 
 def counted(text: str, completions: int) -> int:
-    """Returns the number of indexes in a text.
+    """The number of indexes in a text.
 
     Raises
     ------

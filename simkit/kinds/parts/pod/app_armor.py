@@ -15,7 +15,7 @@ from simkit.meta.podspec import CONTAINER_LISTS
 
 
 def bring_together(pod: Draft) -> None:
-    """Write each container's profile both ways; the pod's own metadata and spec are changed."""
+    """Write each container's profile as field and annotation; the pod's own metadata and spec are changed."""
     spec: Draft = pod["spec"]
     of_pod = at(spec, "securityContext", "appArmorProfile")
     has_notes = any(key.startswith(APP_ARMOR) for key in annotations_of(pod))
@@ -52,7 +52,7 @@ def _agreed(container: Object, notes: dict[str, str], of_pod: Object | None) -> 
 
 
 def as_annotation(profile: Object | None) -> str:
-    """The profile as an annotation says it, empty for none."""
+    """The profile as an annotation; empty if there is none."""
     kind = (profile or {}).get("type")
     if kind == "Localhost":
         local = (profile or {}).get("localhostProfile")
@@ -61,7 +61,7 @@ def as_annotation(profile: Object | None) -> str:
 
 
 def as_field(annotation: str) -> Mapping[str, Any] | None:
-    """The profile that an annotation means, None for what means nothing."""
+    """The profile in an annotation; None if it is invalid."""
     if annotation.startswith("localhost/"):
         local = annotation.removeprefix("localhost/")
         return {"type": "Localhost", "localhostProfile": local} if local else None
@@ -70,7 +70,7 @@ def as_field(annotation: str) -> Mapping[str, Any] | None:
 
 
 def annotation_warnings(pod: Object) -> Iterator[str]:
-    """A warning of annotations of a new pod that the client wrote where fields belong."""
+    """The warning about annotations that the client wrote instead of fields."""
     notes, spec = annotations_of(pod), pod.get("spec") or {}
     if not any(key.startswith(APP_ARMOR) for key in notes):
         return

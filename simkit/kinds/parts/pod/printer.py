@@ -15,7 +15,7 @@ _ENDINGS: Final[Mapping[str, str]] = {"Succeeded": "The pod has completed succes
 
 
 def pod_row_conditions(obj: Object) -> Sequence[Object]:
-    """Returns the conditions of a pod's row: whether the pod has completed."""
+    """The conditions of a pod's row: whether the pod has completed."""
     phase = at(obj, "status", "phase")
     if phase not in _ENDINGS:
         return ()
@@ -64,7 +64,7 @@ def _is_true(condition: Object, kind: str) -> bool:
 
 
 def _initializing(obj: Object, sidecars: set[Any]) -> tuple[str, list[Object]]:
-    """Returns the reason of the first init container not completed, empty when all are; and the containers up to it."""
+    """The reason of the first incomplete init container, empty if all are complete; and the containers up to it."""
     total = len(at(obj, "spec", "initContainers") or ())
     reached: list[Object] = []
     for index, one in enumerate(at(obj, "status", "initContainerStatuses") or ()):
@@ -84,7 +84,7 @@ def _succeeded(status: Object) -> bool:
 
 
 def _runs(status: Object) -> bool:
-    """True if a container counts as ready: one that says so, runs, and waits for nothing."""
+    """True if a container counts as ready: it is ready, runs, and waits for nothing."""
     state = status.get("state") or {}
     waits = bool(at(state, "waiting", "reason")) or state.get("terminated") is not None
     return bool(status.get("ready")) and state.get("running") is not None and not waits

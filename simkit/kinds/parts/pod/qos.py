@@ -14,7 +14,7 @@ _COMPUTE: Final = ("cpu", "memory")
 
 
 def qos_class(spec: Object) -> str:
-    """Guaranteed, Burstable or BestEffort.
+    """The QoS class: Guaranteed, Burstable or BestEffort.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def qos_class(spec: Object) -> str:
 
 
 def _add(totals: dict[str, int], amounts: Object) -> bool:
-    """Add amounts to totals; whether all that count were given."""
+    """Add amounts to totals; True if all amounts that count are given."""
     found = 0
     for name in _COMPUTE:
         amount = parse(amounts[name]).nano if name in amounts else 0

@@ -38,7 +38,7 @@ def first_status(spec: Object) -> Draft:
 
 
 def fit_status(status: Object, old: Object) -> Object:
-    """A status that a client wrote: the class of service stays where none is given, addresses agree."""
+    """A written status with the QoS class kept if it is missing, and with consistent addresses."""
     found = status
     if not found.get("qosClass") and old.get("qosClass"):
         found = {**found, "qosClass": old["qosClass"]}
@@ -51,7 +51,7 @@ def fit_status(status: Object, old: Object) -> Object:
 
 
 def validate_status(pod: Object, old: Object) -> Iterator[FieldError]:
-    """Returns the errors of a written status."""
+    """The errors of a written status."""
     status, before, spec = pod.get("status") or {}, old.get("status") or {}, old.get("spec") or {}
     yield from validate_annotation_change("metadata.annotations", pod, old)
     for index, condition in enumerate(status.get("conditions") or ()):
@@ -83,7 +83,7 @@ def validate_status(pod: Object, old: Object) -> Iterator[FieldError]:
 def _revived(
     path: str, new: Sequence[Object], old: Sequence[Object], policy: str, restarting: set[Any]
 ) -> Iterator[FieldError]:
-    """Containers that have ended and are said to run again, though nothing restarts them."""
+    """The errors of terminated containers that run again without a restart."""
     if policy == "Always":
         return
     for index, status in enumerate(old):
@@ -103,7 +103,7 @@ def _validate_address(name: str, given: Sequence[Object]) -> Iterator[FieldError
 
 
 def _validate_family(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:
-    """Of each family of addresses there may be one."""
+    """The error of several addresses of one family."""
     families = {isinstance(address(one.get("ip") or ""), IPv6Address) for one in given}
     if len(given) > 2 or len(given) > len(families):
         shown = ", ".join(_shown(kind, one).text for one in given)

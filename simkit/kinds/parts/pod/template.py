@@ -21,7 +21,7 @@ from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
 
 
 def validate_template(path: str, template: Object) -> list[FieldError]:
-    """Returns all errors of a pod template in itself."""
+    """All errors of a pod template in itself."""
     spec = template.get("spec") or {}
     errors = [*validate_metadata(path, template)]
     errors += validate_pod_spec(f"{path}.spec", spec, None)
@@ -34,14 +34,14 @@ def validate_template(path: str, template: Object) -> list[FieldError]:
 
 
 def validate_metadata(path: str, template: Object) -> Iterator[FieldError]:
-    """Returns the errors of the labels and annotations of a template."""
+    """The errors of the labels and annotations of a template."""
     yield from validate_labels(f"{path}.labels", labels_of(template))
     yield from validate_annotations(f"{path}.annotations", annotations_of(template))
     yield from validate_annotation_value(f"{path}.annotations", template, template.get("spec") or {})
 
 
 def validate_lasting(path: str, template: Object, kind: str) -> Iterator[FieldError]:
-    """Returns the errors of a template for pods that are to run for ever."""
+    """The errors of a template for pods with restart policy Always."""
     spec = template.get("spec") or {}
     policy = spec.get("restartPolicy") or ""
     if policy != "Always":
@@ -52,7 +52,7 @@ def validate_lasting(path: str, template: Object, kind: str) -> Iterator[FieldEr
 
 
 def prepare_template(holder: Draft, name: str = "template") -> None:
-    """Take out of the template what is not kept there; the holder must be the draft's own."""
+    """Drop from the template the fields that are not stored there; the draft must own the holder."""
     if holder.get(name) is None:
         return
     made: Draft = dict(holder[name])
@@ -62,7 +62,7 @@ def prepare_template(holder: Draft, name: str = "template") -> None:
 
 
 def names_and_images(template: Any) -> tuple[str, str]:
-    """The names of the containers and their images, each separated by commas."""
+    """The names and the images of the containers, separated by commas."""
     containers: Sequence[Object] = at(template, "spec", "containers") or ()
     names = ",".join(one.get("name") or "" for one in containers)
     return names, ",".join(one.get("image") or "" for one in containers)

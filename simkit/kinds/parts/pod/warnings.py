@@ -104,7 +104,7 @@ def _volume_warnings(path: str, volumes: Sequence[Object]) -> Iterator[str]:
 
 
 def _projected(volumes: Sequence[Object], name: str) -> Iterator[tuple[str, int, int]]:
-    """Files of projected volumes that come from one type of source: path, index of the volume, index of the item."""
+    """Files of projected volumes from one type of source: path, index of the volume, index of the item."""
     for index, volume in enumerate(volumes):
         for source in at(volume, "projected", "sources") or ():
             part = source.get(name)

@@ -20,12 +20,12 @@ YEAR: Final = 365 * DAY
 
 
 def seconds(time: str) -> float:
-    """The moment of an RFC 3339 time, in seconds since the epoch."""
+    """The time in RFC 3339 as seconds since the epoch."""
     return datetime.fromisoformat(time.replace("Z", "+00:00")).astimezone(UTC).timestamp()
 
 
 def age(time: str | None, now: float) -> str:
-    """Returns the time since a moment in human-readable form.
+    """The time since a moment in human-readable form.
 
     Examples
     --------
@@ -47,11 +47,11 @@ _SCALE: Final = (
     (2 * YEAR, DAY, "d", 1, ""),
     (8 * YEAR, YEAR, "y", DAY, "d"),
 )
-"""Up to which duration (seconds), the unit and its letter, the unit of what is left over and its letter if shown."""
+"""The limit of each form (seconds), the unit and its letter, the unit of the rest and its letter if shown."""
 
 
 def duration(passed: float) -> str:
-    """A time span in the one or two units that matter at its size.
+    """A duration in the one or two units for its size.
 
     Examples
     --------

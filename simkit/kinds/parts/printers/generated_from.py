@@ -13,7 +13,7 @@ from simkit.meta.objects import Object, name_of
 
 
 def generated_row(obj: Object, now: float) -> Sequence[Any]:
-    """Name, what it was generated from, age."""
+    """Name, the source object, age."""
     source = obj.get("generatedFrom")
     shown = "" if source is None else f"{source.get('kind', '')}.{source.get('apiGroup', '')} {source.get('name', '')}"
     return [name_of(obj), shown, created(obj, now)]

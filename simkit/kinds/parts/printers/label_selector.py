@@ -1,4 +1,4 @@
-"""Label selectors as cells of Tables show them.
+"""Label selectors in cells of Tables.
 
 Follows ``k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go``, release 1.30.
 """
@@ -15,7 +15,7 @@ _WORDS: Final[Mapping[str, str]] = {"In": "in", "NotIn": "notin"}
 
 
 def selector_text(selector: Object | None) -> str:
-    """Requirements sorted by key, ``<none>`` where nothing is required.
+    """Requirements sorted by key, ``<none>`` if there are none.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def _text(expression: Object) -> str:
 
 
 def selector_structure(selector: Object) -> str:
-    """The selector as a message in the style of protobuf, which one kind's table shows.
+    """The selector as a protobuf message prints it, which one kind's table shows.
 
     Examples
     --------

@@ -19,7 +19,7 @@ _WITH_GROUP: Final = ("User", "Group")
 
 
 def default_binding(draft: Draft) -> None:
-    """Groups of users, groups and the role are filled in; an empty list of subjects is none."""
+    """Set the API groups of subjects and the role; an empty list of subjects is dropped."""
     reference = draft.get("roleRef") or {}
     kind, name = reference.get("kind") or "", reference.get("name") or ""
     draft["roleRef"] = {"apiGroup": reference.get("apiGroup") or RBAC_GROUP, "kind": kind, "name": name}
@@ -33,7 +33,7 @@ def default_binding(draft: Draft) -> None:
 def validate_binding(
     binding: Object, old: Object | None, kinds: Sequence[str], *, namespaced: bool
 ) -> Sequence[FieldError]:
-    """Returns the errors of a binding whose role may be of some kinds.
+    """The errors of a binding to a role of the given kinds.
 
     On an update kube-apiserver looks twice before it compares the role, so that causes stand twice.
     """
@@ -96,6 +96,6 @@ def _validate_subject(subject: Object, path: str, namespaced: bool) -> Iterator[
 
 
 def _shown(reference: Object) -> Shown:
-    """The reference as Go prints the structure."""
+    """The reference as Go prints the struct."""
     fields = (("APIGroup", "apiGroup"), ("Kind", "kind"), ("Name", "name"))
     return Shown(f"rbac.RoleRef{{{', '.join(f'{name}:{quoted(reference[key])}' for name, key in fields)}}}")

@@ -15,13 +15,13 @@ _OPTIONAL: Final = ("apiGroups", "resources", "resourceNames", "nonResourceURLs"
 
 
 def normalize_rules(draft: Draft, old: Object | None) -> None:
-    """Empty rules are null, as they come back from the store; empty lists within a rule are left out."""
+    """Set empty rules to null, as they are stored, and drop empty lists within a rule."""
     rules = draft.get("rules") or ()
     draft["rules"] = [_normalized(rule) for rule in rules] or None
 
 
 def validate_rules(role: Object, *, namespaced: bool) -> Sequence[FieldError]:
-    """Returns the errors of the rules of a role."""
+    """The errors of the rules of a role."""
     rules = enumerate(role.get("rules") or ())
     return [error for index, rule in rules for error in _validate_fields(rule, f"rules[{index}]", namespaced)]
 

@@ -10,4 +10,4 @@ from simkit.meta.name_validation import whole_path_segment
 ACCESS_KIND: Final = Strategy(
     metadata_checks=MetadataChecks(whole=2), name=whole_path_segment, allow_create_on_update=True
 )
-"""Completed by the strategy of each kind."""
+"""The strategy that each kind completes."""

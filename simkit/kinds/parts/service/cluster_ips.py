@@ -26,7 +26,7 @@ def strings(values: Sequence[str]) -> Shown:
 
 
 def validate_address_field(service: Object) -> Sequence[FieldError]:
-    """Returns the errors of ``clusterIP``, ``clusterIPs``, ``ipFamilies`` and ``ipFamilyPolicy`` taken together."""
+    """The errors of ``clusterIP``, ``clusterIPs``, ``ipFamilies`` and ``ipFamilyPolicy`` taken together."""
     if type_of(service) == EXTERNAL_NAME:
         return ()
     spec = service["spec"]
@@ -81,7 +81,7 @@ def _validate_together(service: Object, several: Sequence[str]) -> Iterator[Fiel
 
 
 def validate_address_change(service: Object, old: Object) -> Iterator[FieldError]:
-    """Returns the errors of changed addresses and families: the first is immutable, a second may come and go."""
+    """The errors of changed addresses and families: the primary one is immutable, the secondary one may change."""
     if EXTERNAL_NAME in (type_of(service), type_of(old)) or (is_headless(service) and is_headless(old)):
         yield from ()
     else:

@@ -13,7 +13,7 @@ _LONGEST_AFFINITY = 10800
 
 
 def default_service(draft: Draft) -> None:
-    """Fill in type, ports, affinity and traffic policies; addresses are given out elsewhere."""
+    """Set type, ports, affinity and traffic policies; addresses are allocated elsewhere."""
     spec = own_copy(draft, "spec")
     spec["sessionAffinity"] = spec.get("sessionAffinity") or "None"
     _default_affinity(spec)
@@ -41,7 +41,7 @@ def _default_affinity(spec: Draft) -> None:
 
 
 def _default_points(draft: Draft) -> None:
-    """Addresses of a load balancer are reached as they are unless it says otherwise."""
+    """Set the IP mode of load balancer addresses to VIP by default."""
     if not at(draft, "status", "loadBalancer", "ingress"):
         return
     for point in own_items(own_copy(draft, "status", "loadBalancer"), "ingress"):

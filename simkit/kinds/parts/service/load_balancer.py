@@ -17,7 +17,7 @@ _MODES: Final = ("Proxy", "VIP")
 
 
 def validate_load_balancer_status(path: str, status: Object, *, modes: bool) -> Iterator[FieldError]:
-    """Returns the errors of the points where a load balancer is reached; ``modes`` says whether each needs a mode."""
+    """The errors of a load balancer's ingress points; ``modes`` says whether each needs a mode."""
     points = (status.get("loadBalancer") or {}).get("ingress") or ()
     for index, point in enumerate(points):
         where, ip, name = f"{path}.ingress[{index}]", point.get("ip") or "", point.get("hostname") or ""
@@ -41,6 +41,6 @@ def _validate_mode(where: str, ip: str, mode: str | None) -> Iterator[FieldError
 
 
 def reached_at(status: Object) -> list[str]:
-    """Returns the addresses and host names of a load balancer, sorted, each once."""
+    """The distinct addresses and host names of a load balancer, sorted."""
     points = (status.get("loadBalancer") or {}).get("ingress") or ()
     return sorted({point.get("ip") or point.get("hostname") or "" for point in points} - {""})

@@ -1,4 +1,4 @@
-"""Which fields each type of Service needs, for defaulting, allocation and validation.
+"""The fields that each type of Service needs, for defaulting, allocation and validation.
 
 Follows ``pkg/registry/core/service/strategy.go``, release 1.30.
 """
@@ -17,7 +17,7 @@ def type_of(service: Object) -> str:
 
 
 def needs_cluster_ip(service: Object) -> bool:
-    """True if it has an address in the cluster (``None`` counts as one)."""
+    """True if it has a cluster IP (``None`` counts as one)."""
     return type_of(service) in (CLUSTER_IP, NODE_PORT, LOAD_BALANCER)
 
 
@@ -41,5 +41,5 @@ def is_external(service: Object) -> bool:
 
 
 def is_headless(service: Object) -> bool:
-    """True if it has no address of its own on purpose."""
+    """True if its cluster IP is ``None``."""
     return bool(at(service, "spec", "clusterIPs") == [HEADLESS])

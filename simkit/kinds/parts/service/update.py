@@ -23,7 +23,7 @@ Spec = dict[str, Any]
 
 
 def patch_allocated_values(draft: Draft, live: Object) -> None:
-    """Addresses and ports that the client left out stay what they are. The draft owns its ``spec``."""
+    """Keep addresses and ports that the client left out. The draft owns its ``spec``."""
     spec, old = draft["spec"], live["spec"]
     if needs_cluster_ip(live) and needs_cluster_ip(draft):
         if not spec.get("clusterIP") and old.get("clusterIP"):
@@ -38,7 +38,7 @@ def patch_allocated_values(draft: Draft, live: Object) -> None:
 
 
 def _keep_node_ports(spec: Spec, old: Object) -> None:
-    """By the names of the ports, unless the number serves another port now."""
+    """Keep node ports by the names of their ports, unless another port has the number now."""
     ports = own_items(spec, "ports")
     before = {port.get("name", ""): port.get("nodePort") for port in old.get("ports") or ()}
     used = {port.get("nodePort") for port in ports} & {*before.values(), None}
@@ -50,7 +50,7 @@ def _keep_node_ports(spec: Spec, old: Object) -> None:
 
 
 def normalize_cluster_ips(draft: Draft, live: Object | None) -> None:
-    """Bring ``clusterIP`` and ``clusterIPs`` together where a client wrote only one of them."""
+    """Make ``clusterIP`` and ``clusterIPs`` agree if a client wrote only one of them."""
     spec = draft["spec"]
     single, several = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
     if live is None:
@@ -68,7 +68,7 @@ def normalize_cluster_ips(draft: Draft, live: Object | None) -> None:
 
 
 def drop_type_dependent_fields(draft: Draft, live: Object) -> None:
-    """Fields that were filled in for the old type and that the client did not touch go with it."""
+    """Drop fields that were allocated for the old type and that the client did not change."""
     spec, old = draft["spec"], live["spec"]
 
     def same(*names: str) -> bool:

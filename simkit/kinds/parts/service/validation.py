@@ -55,7 +55,7 @@ _BALANCER_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
 def validate_service(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """Returns the errors of a service; with ``old``, also what may not change."""
+    """The errors of a service; with ``old``, also of changed immutable fields."""
     return [*_validate_change(obj, old), *_validate_fields(obj)] if old is not None else [*_validate_fields(obj)]
 
 
@@ -68,7 +68,7 @@ def _validate_change(obj: Object, old: Object) -> Iterator[FieldError]:
 
 
 def validate_service_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """Returns the errors of a service's status."""
+    """The errors of a service's status."""
     status = obj.get("status") or {}
     if type_of(obj) != LOAD_BALANCER and at(status, "loadBalancer", "ingress"):
         text = "may only be used when `spec.type` is 'LoadBalancer'"
@@ -180,7 +180,7 @@ def _ports_together(obj: Object) -> Iterator[FieldError]:
 
 
 def _port_shown(protocol: str, port: int) -> Shown:
-    """A port of which only protocol and number are known, as Go prints the structure."""
+    """A port with only protocol and number, as Go prints the struct."""
     return Shown(
         f'core.ServicePort{{Name:"", Protocol:{quoted(protocol)}, AppProtocol:(*string)(nil), Port:{port}, '
         'TargetPort:intstr.IntOrString{Type:0, IntVal:0, StrVal:""}, NodePort:0}'

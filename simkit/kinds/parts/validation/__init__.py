@@ -1,4 +1,4 @@
-"""Validation of values, metadata and references that objects of many kinds carry.
+"""Validation of values, metadata and references in objects of many kinds.
 
 Follows ``k8s.io/apimachinery/pkg/api/validation`` and ``pkg/apis/core/validation``, release 1.30.
 """

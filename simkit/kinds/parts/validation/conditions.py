@@ -24,7 +24,7 @@ _REASON_RULE: Final = (
 
 
 def validate_conditions(path: str, conditions: Sequence[Object]) -> Iterator[FieldError]:
-    """Returns the errors of a list of conditions."""
+    """The errors of a list of conditions."""
     seen: set[str] = set()
     for index, condition in enumerate(conditions):
         kind = condition.get("type") or ""
@@ -55,6 +55,6 @@ def _validate_fields(path: str, condition: Object, kind: str) -> Iterator[FieldE
 
 
 def status_of(obj: Object, kind: str) -> Object | None:
-    """The condition of some type in an object's status, None where there is none."""
+    """The condition of some type in an object's status, or None."""
     conditions: Sequence[Object] = (obj.get("status") or {}).get("conditions") or ()
     return next((condition for condition in conditions if condition.get("type") == kind), None)

@@ -12,7 +12,7 @@ from typing import Final
 from simkit.meta.fielderror import FieldError, invalid_value
 
 LARGEST: Final = 1024 * 1024
-"""Bytes of data that one object may hold."""
+"""The most bytes of data in one object."""
 
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _RULE: Final = (
@@ -22,12 +22,12 @@ _RULE: Final = (
 
 
 def validate_key(path: str, key: str) -> Iterator[FieldError]:
-    """Returns the errors of a key: it must be fit for the name of a file."""
+    """The errors of a key, which must be valid as a file name."""
     return (invalid_value(path, key, text) for text in key_texts(key))
 
 
 def key_texts(key: str) -> list[str]:
-    """Returns the errors of a key, as sentences."""
+    """The errors of a key, as sentences."""
     wrong = [] if len(key) <= 253 else ["must be no more than 253 characters"]
     if not _KEY.fullmatch(key):
         wrong.append(_RULE)

@@ -21,7 +21,7 @@ _NEWER: Final = {
 
 
 def deprecation(key: str) -> str:
-    """Since when a label is deprecated and what takes its place; nothing for any other label.
+    """The deprecation of a label: its release and the new label; empty for any other label.
 
     Examples
     --------
@@ -35,12 +35,12 @@ def deprecation(key: str) -> str:
 
 
 def newer_label(key: str) -> str | None:
-    """The label that takes the place of a deprecated one, None for any other label."""
+    """The replacement of a deprecated label; None for any other label."""
     return _NEWER[key][1] if key in _NEWER else None
 
 
 def expression_warnings(path: str, term: Object) -> Iterator[str]:
-    """Of the expressions of a selector, or of a term of one, that stands at a path."""
+    """The warnings about the expressions of a selector, or of a term of one, at a path."""
     for index, one in enumerate(term.get("matchExpressions") or ()):
         key = one.get("key") or ""
         if deprecation(key):
@@ -48,7 +48,7 @@ def expression_warnings(path: str, term: Object) -> Iterator[str]:
 
 
 def selector_warnings(path: str, selector: Object) -> Iterator[str]:
-    """Of a label selector that stands at a path."""
+    """The warnings about a label selector at a path."""
     yield from expression_warnings(path, selector)
     for key in selector.get("matchLabels") or ():
         if deprecation(key):

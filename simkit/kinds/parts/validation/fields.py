@@ -18,19 +18,19 @@ _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
 
 def validate_nonnegative(path: str, number: int | None) -> Iterator[FieldError]:
-    """A number that may not be negative."""
+    """The error of a negative number."""
     if number is not None and number < 0:
         yield invalid_value(path, number, "must be greater than or equal to 0")
 
 
 def validate_immutable_field(path: str, now: Any, before: Any) -> Iterator[FieldError]:
-    """A field that may not change."""
+    """The error of a changed immutable field."""
     if now != before:
         yield invalid_value(path, now, FIXED)
 
 
 def validate_required_name(path: str, name: str, rule: Callable[[str], Sequence[str]]) -> Iterator[FieldError]:
-    """A name that must be there and must look like something."""
+    """The errors of a required name with a format."""
     if not name:
         yield required(path)
     else:
@@ -38,17 +38,17 @@ def validate_required_name(path: str, name: str, rule: Callable[[str], Sequence[
 
 
 def validate_text(path: str, text: str, rule: Callable[[str], Sequence[str]]) -> Iterator[FieldError]:
-    """A text that must look like something."""
+    """The errors of a text with a format."""
     return (invalid_value(path, text, why) for why in rule(text))
 
 
 def segment(name: str) -> Sequence[str]:
-    """Returns the errors of a name that must fit into a path."""
+    """The errors of a name that must be a path segment."""
     return path_segment(name)
 
 
 def wildcard_subdomain(name: str) -> Sequence[str]:
-    """Returns the errors of a host that begins with ``*.``."""
+    """The errors of a host that begins with ``*.``."""
     wrong = [] if len(name) <= 253 else ["must be no more than 253 characters"]
     if not _WILDCARD.fullmatch(name):
         wrong.append(
@@ -61,7 +61,7 @@ def wildcard_subdomain(name: str) -> Sequence[str]:
 
 
 def validate_qualified_domain(path: str, name: str) -> Iterator[FieldError]:
-    """A fully qualified domain name, perhaps with a dot at its end."""
+    """The errors of a fully qualified domain name, perhaps with a trailing dot."""
     if not name:
         yield required(path)
         return
@@ -78,7 +78,7 @@ def validate_qualified_domain(path: str, name: str) -> Iterator[FieldError]:
 
 
 def validate_qualified_webhook(path: str, name: str) -> Iterator[FieldError]:
-    """A name of at least three parts."""
+    """The errors of a webhook's name, which needs three parts."""
     if not name:
         yield required(path)
         return
@@ -90,7 +90,7 @@ def validate_qualified_webhook(path: str, name: str) -> Iterator[FieldError]:
 
 
 def validate_domain_path(path: str, text: str) -> Iterator[FieldError]:
-    """A path under a domain, such as ``example.com/name``."""
+    """The errors of a path under a domain, such as ``example.com/name``."""
     if not text:
         yield required(path)
         return

@@ -22,7 +22,7 @@ _PERCENT_RULE: Final = (
 
 
 def validate_int_or_percent(path: str, value: int | str) -> Iterator[FieldError]:
-    """Returns the errors of a number or percentage of pods."""
+    """The errors of a number or percentage of pods."""
     if isinstance(value, str):
         if not _PERCENT.fullmatch(value):
             yield invalid_value(path, number_or_text(value), _PERCENT_RULE)
@@ -31,13 +31,13 @@ def validate_int_or_percent(path: str, value: int | str) -> Iterator[FieldError]
 
 
 def validate_at_most_100_percent(path: str, value: int | str) -> Iterator[FieldError]:
-    """A percentage of more than everything."""
+    """The error of a percentage above 100."""
     if isinstance(value, str) and _PERCENT.fullmatch(value) and (saturating_int(value[:-1]) or 0) > 100:
         yield invalid_value(path, number_or_text(value), "must not be greater than 100%")
 
 
 def int_or_percent_value(value: int | str) -> int:
-    """A number, or that of a percentage; zero for a text that is neither.
+    """The value of a number or percentage; zero for any other text.
 
     Examples
     --------

@@ -26,7 +26,7 @@ Network = IPv4Network | IPv6Network
 
 
 def address(text: str) -> Address | None:
-    """The address that a text means, None where it is none. Leading zeros are decimal, as they always were.
+    """The address in a text; None if it is none. Leading zeros are decimal.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def address(text: str) -> Address | None:
 
 
 def network(text: str) -> Network | None:
-    """The range that a text means (host bits are ignored), None where it is none."""
+    """The range in a text (host bits are ignored); None if it is none."""
     start, slash, length = text.partition("/")
     found = address(start)
     bits = parse_int(length) if is_digits(length) else None
@@ -52,7 +52,7 @@ def network(text: str) -> Network | None:
 
 
 def family(text: str) -> str:
-    """``IPv4`` or ``IPv6``; the former for what is no address at all."""
+    """``IPv4`` or ``IPv6``; the former for an invalid address."""
     return "IPv6" if isinstance(address(text), IPv6Address) else "IPv4"
 
 
@@ -67,7 +67,7 @@ def validate_cidr(path: str, text: str) -> Iterator[FieldError]:
 
 
 def validate_non_special_ip(path: str, text: str) -> Iterator[FieldError]:
-    """Returns the errors of an address that must be one of some other machine."""
+    """The errors of an address that must not be unspecified, loopback, link-local or multicast."""
     found = address(text)
     if found is None:
         yield invalid_value(path, text, "must be a valid IP address")
@@ -89,7 +89,7 @@ _ACCEPTED: Final = "was accepted, but will be invalid in a future Kubernetes rel
 
 
 def ip_warnings(path: str, text: str) -> Iterator[str]:
-    """Warnings of an address that other software may read differently, or not at all."""
+    """Warnings about an address that other software may read differently, or not at all."""
     try:
         found = parse_address(text)
     except NotNetip as error:
@@ -101,7 +101,7 @@ def ip_warnings(path: str, text: str) -> Iterator[str]:
 
 
 def cidr_warnings(path: str, text: str) -> Iterator[str]:
-    """Warnings of a range that other software may read differently, or not at all."""
+    """Warnings about a range that other software may read differently, or not at all."""
     try:
         found, length = parse_prefix(text)
     except NotNetip as error:
@@ -118,7 +118,7 @@ def validate_port(path: str, port: int) -> Iterator[FieldError]:
 
 
 def validate_port_or_name(path: str, value: Any) -> Iterator[FieldError]:
-    """Returns the errors of a number of a port, or a name in its place."""
+    """The errors of a number of a port, or a name in its place."""
     if isinstance(value, str):
         yield from (invalid_value(path, value, text) for text in port_name(value))
     else:

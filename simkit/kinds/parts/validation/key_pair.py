@@ -18,7 +18,7 @@ _KEY: Final = "PRIVATE KEY"
 
 
 def key_pair_fault(certificates: bytes, key: bytes) -> str:
-    """The reason why a chain of certificates and a key, both PEM, are no pair; empty where they are one.
+    """The reason why a certificate chain and a key, both PEM, are no pair; empty if they are one.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def _against(public: PublicKeyTypes, private: PrivateKeyTypes) -> str:
 
 
 def _kinds() -> Iterator[tuple[type, type]]:
-    """The public and private keys of each algorithm that TLS takes."""
+    """The classes of public and private keys of each algorithm in TLS."""
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
     yield rsa.RSAPublicKey, rsa.RSAPrivateKey

@@ -17,7 +17,7 @@ _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
 
 
 def validate_label_selector(selector: Object | None, path: str, *, any_value: bool = False) -> Sequence[FieldError]:
-    """Returns the errors of a selector that stands at a path; nothing is wrong with an absent one.
+    """The errors of a selector at a path; an absent one is valid.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ ORPHAN: Final = "orphan"
 
 
 def validate_object_meta(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
-    """Returns the errors of labels, annotations and owners."""
+    """The errors of labels, annotations and owners."""
     errors: list[FieldError] = []
     errors += validate_labels(f"{field}.labels", metadata.get("labels") or {})
     errors += validate_annotations(f"{field}.annotations", metadata.get("annotations") or {})
@@ -66,7 +66,7 @@ def _validate_one_owner(owner: Mapping[str, Any], field: str) -> list[FieldError
 
 
 def validate_finalizers(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
-    """Returns the errors of finalizers of whatever kind."""
+    """The errors of finalizers of any kind."""
     field, finalizers = f"{field}.finalizers", metadata.get("finalizers") or ()
     errors = [invalid_value(field, name, text) for name in finalizers for text in qualified_name(name)]
     if ORPHAN in finalizers and FOREGROUND in finalizers:

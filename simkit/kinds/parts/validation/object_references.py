@@ -14,7 +14,7 @@ from simkit.meta.objects import Object
 
 
 def validate_local_reference(path: str, reference: Object | None) -> Iterator[FieldError]:
-    """Returns the errors of ``apiGroup``, ``kind`` and ``name`` of a reference."""
+    """The errors of ``apiGroup``, ``kind`` and ``name`` of a reference."""
     if reference is None:
         return
     if reference.get("apiGroup") is not None:
@@ -28,7 +28,7 @@ def validate_local_reference(path: str, reference: Object | None) -> Iterator[Fi
 
 
 def validate_scaled_reference(path: str, reference: Object) -> Iterator[FieldError]:
-    """Returns the errors of ``kind`` and ``name`` of a reference to what is scaled or measured."""
+    """The errors of ``kind`` and ``name`` of a reference to a scaled or measured object."""
     for name in ("kind", "name"):
         value = reference.get(name) or ""
         if not value:

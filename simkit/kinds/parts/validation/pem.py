@@ -31,7 +31,7 @@ def octets(encoded: str | None) -> Shown:
 
 
 def blocks(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Each block of a PEM text: its type, and its bytes. What is no block is passed over, and so are headers."""
+    """Each block of a PEM text: its type and its bytes. Other text and headers are skipped."""
     for label, body in _labelled(content):
         if b":" in body:
             body = b"\n".join(line for line in body.splitlines() if b":" not in line)
@@ -41,7 +41,7 @@ def blocks(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _labelled(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The label and the text of each block, in one pass: each end is found once, and looked up by its label."""
+    """The label and the text of each block, in one pass."""
     ends: dict[bytes, list[int]] = {}
     for end in _END.finditer(content):
         ends.setdefault(end[1], []).append(end.start())
@@ -57,7 +57,7 @@ def _labelled(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def request_fault(encoded: str | None) -> str:
-    """Returns the reason why a text is no certificate request with a valid signature; empty where it is one."""
+    """The reason why a text is no certificate request with a valid signature; empty if it is one."""
     from cryptography import x509
 
     label, body = next(_labelled(base64.b64decode(encoded or "")), (b"", b""))
@@ -75,7 +75,7 @@ def request_fault(encoded: str | None) -> str:
 
 
 def _unverified(key: PublicKeyTypes) -> str:
-    """Go's words for a signature that a key did not make."""
+    """Go's error for a signature that does not match a key."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
@@ -92,7 +92,7 @@ def _decoded(text: bytes) -> bytes | None:
 
 
 def _not_asn1(der: bytes) -> str:
-    """Go's words for bytes that do not begin as a sequence, or end too early."""
+    """Go's error for bytes that are no ASN.1 sequence, or are truncated."""
     if not der:
         return "asn1: syntax error: sequence truncated"
     if der[0] != _SEQUENCE:
@@ -106,7 +106,7 @@ def _not_asn1(der: bytes) -> str:
 
 
 def certificates_fault(encoded: str | None) -> str:
-    """Returns the reason why a text is no list of certificates; empty where it is one, or empty."""
+    """The reason why a text is no list of certificates; empty if it is one, or empty."""
     if not encoded:
         return ""
     from cryptography import x509

@@ -28,7 +28,7 @@ _HUGE: Final = "hugepages-"
 
 
 def shown(text: str) -> Shown:
-    """A quantity as Go prints the structure."""
+    """A quantity as Go prints the struct."""
     value, scale, kept, family = parts_of(text)
     return Shown(
         f"resource.Quantity{{i:resource.int64Amount{{value:{value}, scale:{scale}}}, "
@@ -37,14 +37,14 @@ def shown(text: str) -> Shown:
 
 
 def parts_of(text: str) -> tuple[int, int, str, str]:
-    """Returns Go's fields of a quantity: number, power of ten, the text if canonical, format."""
+    """Go's fields of a quantity: number, power of ten, the text if canonical, format."""
     quantity = parse(text)
     value, scale = _scaled(text, quantity)
     return value, scale, text if not _was_fraction(text, quantity) else "", quantity.format
 
 
 def _was_fraction(text: str, quantity: Quantity) -> bool:
-    """True if an amount was most likely written as a decimal fraction: ``1500m`` is how ``1.5`` is stored."""
+    """True if an amount was probably written as a decimal fraction: ``1.5`` is stored as ``1500m``."""
     return text.endswith("m") and abs(quantity.nano) > NANO
 
 
@@ -62,20 +62,20 @@ def _scaled(text: str, quantity: Quantity) -> tuple[int, int]:
 
 
 def validate_nonnegative_quantity(path: str, text: str) -> Iterator[FieldError]:
-    """A quantity below zero."""
+    """The error of a negative quantity."""
     if parse(text).nano < 0:
         yield invalid_value(path, text, NOT_NEGATIVE)
 
 
 def validate_resource_quantity(path: str, resource: str, text: str) -> Iterator[FieldError]:
-    """Returns the errors of an amount of a resource."""
+    """The errors of an amount of a resource."""
     yield from validate_nonnegative_quantity(path, text)
     if is_counted(resource) and parse(text).nano % NANO:
         yield invalid_value(path, shown(text), NOT_INTEGER)
 
 
 def is_counted(resource: str) -> bool:
-    """True if a resource comes in whole numbers."""
+    """True if a resource has only whole amounts."""
     return resource in _INTEGERS or is_extended(resource)
 
 
@@ -85,12 +85,12 @@ def is_native(resource: str) -> bool:
 
 
 def is_extended(resource: str) -> bool:
-    """True if a resource is one that nodes bring along."""
+    """True if a resource is an extended one of nodes."""
     return not is_native(resource) and not resource.startswith("requests.") and not qualified_name(resource)
 
 
 def validate_resource_name(path: str, resource: str) -> Iterator[FieldError]:
-    """Returns the errors of the name of a resource of any kind."""
+    """The errors of the name of a resource of any kind."""
     wrong = qualified_name(resource)
     yield from (invalid_value(path, _bare(resource), text) for text in wrong)
     if not wrong and "/" not in resource and resource not in _STANDARD and not resource.startswith(_HUGE):
@@ -98,7 +98,7 @@ def validate_resource_name(path: str, resource: str) -> Iterator[FieldError]:
 
 
 def validate_container_resource_name(path: str, resource: str) -> Iterator[FieldError]:
-    """Returns the errors of the name of a resource that containers ask for."""
+    """The errors of the name of a resource that containers ask for."""
     faults = list(validate_resource_name(path, resource))
     yield from faults
     if "/" not in resource and resource not in _CONTAINER and not resource.startswith(_HUGE):
@@ -108,14 +108,14 @@ def validate_container_resource_name(path: str, resource: str) -> Iterator[Field
 
 
 def validate_quota_resource_name(path: str, resource: str) -> Iterator[FieldError]:
-    """Returns the errors of the name of a resource that a quota limits."""
+    """The errors of the name of a resource that a quota limits."""
     yield from validate_resource_name(path, resource)
     if "/" not in resource and resource not in _QUOTA and not _is_huge_request(resource):
         yield invalid_value(path, _bare(resource), "must be a standard resource for quota")
 
 
 def is_standard_quota(resource: str) -> bool:
-    """True if every cluster has quota for a resource."""
+    """True if a resource has a quota in every cluster."""
     return resource in _QUOTA or _is_huge_request(resource)
 
 
@@ -124,10 +124,10 @@ def _is_huge_request(resource: str) -> bool:
 
 
 def _bare(resource: str) -> Shown:
-    """Go prints the type of such names, which is no string, without quotes."""
+    """A name without quotes, as Go prints its type."""
     return Shown(resource)
 
 
 def compare(one: str, other: str) -> int:
-    """Negative, zero or positive as the first amount is less, the same or more."""
+    """Negative, zero or positive if the first amount is less than, equal to or more than the second."""
     return parse(one).nano - parse(other).nano

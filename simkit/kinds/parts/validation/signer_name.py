@@ -16,7 +16,7 @@ _LONGEST: Final = _LONGEST_DOMAIN + 1 + 253 + 63 + 1
 
 
 def validate_signer_name(path: str, name: str) -> Iterator[FieldError]:
-    """Returns the errors of the name of a signer."""
+    """The errors of the name of a signer."""
     if not name:
         yield required(path)
         return

@@ -23,27 +23,27 @@ _SHORT: Final = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany":
 
 
 def validate_positive(path: str, amount: str) -> Iterator[FieldError]:
-    """An amount that is not above zero."""
+    """The error of an amount that is not positive."""
     if parse(amount).nano <= 0:
         yield invalid_value(path, amount, _NOT_POSITIVE)
 
 
 def validate_whole_negative(path: str, amount: str) -> Iterator[FieldError]:
-    """An amount below zero, told as a whole number."""
+    """The error of a negative amount, shown as an integer."""
     whole = parse(amount).whole
     if whole < 0:
         yield invalid_value(path, whole, "must be a valid resource quantity")
 
 
 def validate_access_mode(path: str, modes: Sequence[str]) -> Iterator[FieldError]:
-    """Modes that are none, or that do not go together."""
+    """The errors of invalid access modes, or of modes that exclude each other."""
     yield from (unsupported(path, mode, ACCESS_MODES) for mode in modes if mode not in ACCESS_MODES)
     if _ALONE in modes and any(mode != _ALONE and mode in ACCESS_MODES for mode in modes):
         yield forbidden_field(path, "may not use ReadWriteOncePod with other access modes")
 
 
 def validate_persistent_volume_claim_spec(path: str, spec: Object) -> Iterator[FieldError]:
-    """Returns the errors of the spec of a claim that stands at a path."""
+    """The errors of the spec of a claim at a path."""
     modes = spec.get("accessModes") or ()
     if not modes:
         yield required(f"{path}.accessModes", "at least 1 access mode is required")
@@ -89,13 +89,13 @@ def _sources_together(path: str, spec: Object) -> Iterator[FieldError]:
 
 
 def fraction_warnings(path: str, amount: str | None) -> Iterator[str]:
-    """A warning of an amount of storage that is no whole number of bytes."""
+    """The warning about an amount of storage that is no whole number of bytes."""
     if amount is not None and parse(amount).nano % NANO:
         yield f"{path}: fractional byte value {quoted(amount)} is invalid, must be an integer"
 
 
 def modes_text(modes: Sequence[str]) -> str:
-    """Access modes in short, each once, in the order in which they are always told.
+    """Distinct access modes abbreviated, in canonical order.
 
     Examples
     --------

@@ -18,7 +18,7 @@ _GO_NAMES: Final = {"uid": "uID"}
 
 
 def validate_claim_template(path: str, template: Object) -> Iterator[FieldError]:
-    """Returns the errors of a template: its metadata may have labels and annotations only."""
+    """The errors of a template: its metadata may have labels and annotations only."""
     metadata = template.get("metadata") or {}
     at = f"{path}.metadata"
     yield from validate_annotations(f"{at}.annotations", metadata.get("annotations") or {})

@@ -52,7 +52,7 @@ def _validate_reference(path: str, reference: Object) -> Iterator[FieldError]:
 
 
 def _with_namespace(name: str) -> Check:
-    """The check of pods, and that a secret is named with its namespace."""
+    """The check of pods, with a required namespace of the secret."""
 
     def check(path: str, source: Object) -> Iterator[FieldError]:
         yield from OF_PODS[name](path, source)
@@ -117,4 +117,4 @@ _OWN: Final[Mapping[str, Check]] = {
 }
 
 SOURCES: Final[Mapping[str, Check]] = {name: _OWN.get(name) or OF_PODS[name] for name in _ORDER}
-"""Every type with its check, in the order in which they are looked for."""
+"""Every type with its check, in the order of the checks."""

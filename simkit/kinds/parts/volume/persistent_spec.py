@@ -30,14 +30,14 @@ _INLINE: Final = "in the context of inline volumes"
 
 
 def default_sources(spec: Draft) -> None:
-    """Fill in what the sources of a volume leave out."""
+    """Set the defaults of a volume's sources."""
     for name in SOURCES:
         if spec.get(name) is not None:
             spec[name] = defaulted_source(name, spec[name])
 
 
 def validate_volume_spec(path: str, spec: Object) -> Iterator[FieldError]:
-    """Returns the errors of the spec of a PersistentVolume."""
+    """The errors of the spec of a PersistentVolume."""
     yield from _validate_mode(path, spec)
     yield from _validate_capacity(f"{path}.capacity", spec.get("capacity") or {})
     policy = spec["persistentVolumeReclaimPolicy"]
@@ -53,7 +53,7 @@ def validate_volume_spec(path: str, spec: Object) -> Iterator[FieldError]:
 
 
 def validate_inline_volume(path: str, spec: Object) -> Iterator[FieldError]:
-    """Returns the errors of an inline volume spec of an attachment, which must be that of a CSI volume."""
+    """The errors of an inline volume spec of an attachment, which must be that of a CSI volume."""
     for name in ("claimRef", "capacity"):
         if spec.get(name):
             yield forbidden_field(f"{path}.{name}", f"may not be specified {_INLINE}")
@@ -96,7 +96,7 @@ def _validate_affinity(path: str, affinity: Object) -> Iterator[FieldError]:
 
 
 def _validate_source(path: str, spec: Object, *, affine: bool) -> Iterator[FieldError]:
-    """Returns the errors of the sources; ``affine`` says whether nodes are told that a local one needs."""
+    """The errors of the sources; ``affine`` says whether a node affinity is set, which a local one needs."""
     present = [name for name in SOURCES if spec.get(name) is not None]
     for index, name in enumerate(present):
         if index and name != "flexVolume":

@@ -14,7 +14,7 @@ from simkit.meta.objects import Object
 
 
 def validate_topology(path: str, terms: Sequence[Object]) -> Iterator[FieldError]:
-    """Returns the errors of terms: each needs keys, told once, with values told once.
+    """The errors of terms: each needs distinct keys with distinct values.
 
     kube-apiserver compares a term with all before it and with as many empty ones as there are terms.
     """

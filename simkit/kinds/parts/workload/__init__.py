@@ -1,4 +1,4 @@
-"""Workload kinds that make pods from a template: validation, defaulting and printing that they share.
+"""Workload kinds with a pod template: shared validation, defaulting and printing.
 
 Follows ``pkg/apis/apps/validation/validation.go``, release 1.30.
 """

@@ -15,12 +15,12 @@ _STAY: Final = Deletion(orphans=True)
 
 
 def keeping_dependents(rules: Strategy, *versions: str) -> Mapping[str, Strategy]:
-    """The rules of versions in which a delete that does not say otherwise leaves the dependents."""
+    """The strategies of versions in which a delete orphans dependents by default."""
     return dict.fromkeys(versions, replace(rules, deletion=_STAY))
 
 
 def changing_selectors(rules: Strategy, *versions: str) -> Mapping[str, Strategy]:
-    """The rules of versions in which, moreover, the selector of an object may change."""
+    """The strategies of versions in which, moreover, the selector of an object may change."""
 
     def validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         return rules.validate(obj, _selecting(old, obj) if old is not None else None)
@@ -29,5 +29,5 @@ def changing_selectors(rules: Strategy, *versions: str) -> Mapping[str, Strategy
 
 
 def _selecting(old: Object, obj: Object) -> Object:
-    """The stored object as if its selector had always been that of the new one."""
+    """The stored object with the selector of the new one."""
     return {**old, "spec": {**old["spec"], "selector": obj["spec"].get("selector")}}

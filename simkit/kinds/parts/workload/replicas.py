@@ -20,17 +20,17 @@ SERVING: Final = (
     ("availableReplicas", "replicas"),
     ("availableReplicas", "readyReplicas"),
 )
-"""Counts that may not be greater than others."""
+"""Counts that may not exceed others."""
 _PARTS: Final = (("fullyLabeledReplicas", "replicas"), *SERVING)
 EXCEEDING: Final = {
     "replicas": "cannot be greater than status.replicas",
     "readyReplicas": "cannot be greater than readyReplicas",
 }
-"""What is said of a count that is greater than one of these."""
+"""The error of a count above one of these."""
 
 
 def validate_replica_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """Returns the errors of the status of a replica set or replication controller."""
+    """The errors of the status of a replica set or replication controller."""
     status = obj.get("status") or {}
     return [
         *validate_nonnegative_fields("status", status, _COUNTS),
@@ -39,7 +39,7 @@ def validate_replica_status(obj: Object, old: Object | None) -> Sequence[FieldEr
 
 
 def replica_cells(obj: Object, now: float) -> Sequence[Any]:
-    """The cells of one, up to its selector."""
+    """The cells of a replica set, up to its selector."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     counts = [spec.get("replicas") or 0, status.get("replicas") or 0, status.get("readyReplicas") or 0]
     return [name_of(obj), *counts, created(obj, now), *names_and_images(spec.get("template"))]

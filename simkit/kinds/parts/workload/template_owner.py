@@ -24,7 +24,7 @@ _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def selector_of(selector: Object | None) -> labels.LabelSelector | None:
-    """The selector that an object says, None where it cannot be used."""
+    """The selector of an object; None if it is invalid."""
     for expression in (selector or {}).get("matchExpressions") or ():
         operator, values = expression.get("operator"), expression.get("values") or ()
         lists = operator in ("In", "NotIn")
@@ -39,7 +39,7 @@ def selector_of(selector: Object | None) -> labels.LabelSelector | None:
 
 
 def validate_selector(path: str, selector: Object | None, kind: str) -> Iterator[FieldError]:
-    """Returns the errors of the selector of a workload: it must be there and must say something."""
+    """The errors of the selector of a workload, which is required and must not be empty."""
     if selector is None:
         yield required(path)
         return
@@ -49,7 +49,7 @@ def validate_selector(path: str, selector: Object | None, kind: str) -> Iterator
 
 
 def validate_mismatch(path: str, template: Object | None, chosen: labels.LabelSelector) -> Iterator[FieldError]:
-    """A template whose pods the selector would not find; an empty selector finds all."""
+    """The error of a template that the selector does not match."""
     if chosen and not chosen.matches(labels_of(template or {})):
         yield invalid_value(f"{path}.metadata.labels", shown_labels(template), MISMATCH)
 
@@ -59,7 +59,7 @@ def shown_labels(template: Object | None) -> Shown:
 
 
 def validate_replicated(path: str, spec: Object, kind: str, chosen: labels.LabelSelector) -> Iterator[FieldError]:
-    """Returns the errors of the template of a kind that runs a number of equal pods."""
+    """The errors of the template of a kind with replicas."""
     template = spec.get("template") or {}
     yield from validate_mismatch(path, template, chosen)
     yield from validate_template(path, template)
@@ -67,14 +67,14 @@ def validate_replicated(path: str, spec: Object, kind: str, chosen: labels.Label
 
 
 def validate_immutable_selector(obj: Object, old: Object) -> Iterator[FieldError]:
-    """Returns an error for a changed selector, which is immutable."""
+    """The error of a changed selector, which is immutable."""
     selector = at(obj, "spec", "selector")
     if selector != at(old, "spec", "selector"):
         yield invalid_value("spec.selector", shown_selector(selector), "field is immutable")
 
 
 def validate_nonnegative_fields(path: str, holder: Object, names: Sequence[str]) -> Iterator[FieldError]:
-    """Counts below zero."""
+    """The errors of negative counts."""
     for name in names:
         yield from validate_nonnegative(f"{path}.{name}", holder.get(name))
 
@@ -82,7 +82,7 @@ def validate_nonnegative_fields(path: str, holder: Object, names: Sequence[str])
 def validate_exceeding(
     path: str, status: Object, pairs: Sequence[tuple[str, str]], text: Mapping[str, str]
 ) -> Iterator[FieldError]:
-    """Counts that are larger than the one that they are part of."""
+    """The errors of counts that exceed the one that they are part of."""
     for part, whole in pairs:
         value = status.get(part) or 0
         if value > (status.get(whole) or 0):
@@ -90,14 +90,14 @@ def validate_exceeding(
 
 
 def decremented(status: Object, old: Object) -> Iterator[FieldError]:
-    """A count of collisions that went down."""
+    """The error of a decreased collision count."""
     before, now = old.get("collisionCount"), status.get("collisionCount")
     if before is not None and (now is None or now < before):
         yield invalid_value("status.collisionCount", now or 0, "cannot be decremented")
 
 
 def name_warnings(obj: Object, use: str = "Pod names and hostnames") -> Iterator[str]:
-    """A warning of a name that cannot be the name of a host, where pods take theirs from it."""
+    """The warning about a name that is no valid host name, if pods derive theirs from it."""
     wrong = dns_label(name_of(obj))
     if wrong:
         listed = " ".join(wrong)
@@ -108,20 +108,20 @@ def name_warnings(obj: Object, use: str = "Pod names and hostnames") -> Iterator
 
 
 def template_warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    """Returns the warnings about a workload's pod template, where anything of the workload has changed."""
+    """The warnings about a workload's pod template, if anything of the workload has changed."""
     if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
         return ()
     return pod_warnings("spec.template", at(obj, "spec", "template") or {})
 
 
 def workload_warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    """The same, and a warning of a name that its pods cannot well be called after."""
+    """The warnings about the template, and about a name that does not suit its pods."""
     named = name_warnings(obj) if old is None else ()
     return [*named, *template_warnings(obj, old)]
 
 
 def default_missing(holder: Draft, values: Mapping[str, Any]) -> None:
-    """Fill in what is not there; the holder must be the draft's own."""
+    """Set missing fields; the draft must own the holder."""
     for name, value in values.items():
         if holder.get(name) is None:
             holder[name] = value

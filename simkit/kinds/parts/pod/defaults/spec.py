@@ -1,4 +1,4 @@
-"""Defaulting of pod specs. Nothing is changed in place, since stored objects may share the parts.
+"""Defaulting of pod specs. Nothing is changed in place, since stored objects may share parts.
 
 Follows ``pkg/apis/core/v1/defaults.go``, release 1.30.
 """
@@ -37,19 +37,19 @@ Change = Callable[[Any], Any]
 
 
 def each(items: Sequence[Any], change: Change) -> Sequence[Any]:
-    """The items after a change, the very same list where nothing changed."""
+    """The items after a change; the same list if nothing changed."""
     changed = [change(item) for item in items]
     return items if all(map(is_, changed, items)) else changed
 
 
 def filled(obj: Object, values: Mapping[str, Any]) -> Object:
-    """The object with values where it has none (or an empty one), the very same where it has all."""
+    """The object with defaults for missing (or empty) values; the same object if it has all."""
     missing = {name: value for name, value in values.items() if not obj.get(name) and obj.get(name) != value}
     return {**obj, **missing} if missing else obj
 
 
 def replaced(obj: Object, name: str, change: Change) -> Object:
-    """The object with one field changed, the very same where the field is absent or stays."""
+    """The object with one field changed; the same object if the field is absent or unchanged."""
     value = obj.get(name)
     if value is None:
         return obj
@@ -58,7 +58,7 @@ def replaced(obj: Object, name: str, change: Change) -> Object:
 
 
 def defaulted_spec(spec: Object) -> Object:
-    """A pod spec with everything filled in that does not depend on the kind of object that it stands in."""
+    """A pod spec with all defaults that do not depend on the kind around it."""
     found = spec
     missing: Draft = {
         name: {} if value == {} else value  # a mapping of its own, since others may fill it
@@ -85,7 +85,7 @@ def _volumes(items: Sequence[Object]) -> Sequence[Object]:
 
 
 def defaulted_template(template: Object) -> Object:
-    """A pod template with its spec filled in."""
+    """A pod template with its spec defaulted."""
     found = template if "metadata" in template else {"metadata": {"creationTimestamp": None}, **template}
     spec = found.get("spec") or {}
     new = defaulted_spec(spec)
@@ -93,13 +93,13 @@ def defaulted_template(template: Object) -> Object:
 
 
 def default_template(spec: Draft) -> None:
-    """Fill in the ``template`` of a workload's spec, if there is one."""
+    """Set the defaults in the ``template`` of a workload's spec, if there is one."""
     if spec.get("template") is not None:
         spec["template"] = defaulted_template(spec["template"])
 
 
 def defaulted_container(container: Object) -> Object:
-    """A container with everything filled in."""
+    """A container with all defaults."""
     missing: Draft = {name: value for name, value in _CONTAINER.items() if not container.get(name)}
     if container.get("resources") is None:
         missing["resources"] = {}
@@ -127,7 +127,7 @@ def _environment(items: Sequence[Object]) -> Sequence[Object]:
 
 
 def with_field_version(holder: Object) -> Object:
-    """Returns the holder of a ``fieldRef`` with the reference's apiVersion defaulted."""
+    """The holder of a ``fieldRef`` with the reference's apiVersion defaulted."""
     return replaced(holder, "fieldRef", lambda reference: filled(reference, {"apiVersion": "v1"}))
 
 
@@ -144,7 +144,7 @@ def _handler(handler: Object) -> Object:
 
 
 def defaulted_probe(probe: Object) -> Object:
-    """A probe with its timing filled in."""
+    """A probe with its timing defaulted."""
     found = filled(_handler(probe), _PROBE)
     return replaced(
         found, "grpc", lambda action: {**action, "service": ""} if action.get("service") is None else action
@@ -168,7 +168,7 @@ _LONGEST_NAME: Final = 255
 
 
 def pull_policy(image: str) -> str:
-    """Returns the default pull policy: Always for the tag ``latest`` or none, else IfNotPresent.
+    """The default pull policy: Always for the tag ``latest`` or none, else IfNotPresent.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def pull_policy(image: str) -> str:
 
 
 def _is_name(name: str) -> bool:
-    """True if a name is short enough, written out, and cannot be taken for the identifier of an image."""
+    """True if a name is short enough, and cannot be taken for the identifier of an image."""
     registry, slash, _ = name.partition("/")
     if not slash:
         return len(name) <= _LONGEST_NAME - len("docker.io/library/") and not _IDENTIFIER.fullmatch(name)
@@ -191,7 +191,7 @@ def _is_name(name: str) -> bool:
 
 
 def default_pod_only(spec: Object) -> Object:
-    """Sets the defaults of pods that do not apply to pod templates."""
+    """A pod spec with the defaults of pods that do not apply to pod templates."""
     found: Object = {**spec, "enableServiceLinks": True} if spec.get("enableServiceLinks") is None else spec
     host = bool(found.get("hostNetwork"))
     for name in ("containers", "initContainers"):

@@ -23,12 +23,12 @@ _SOURCES: Final[Mapping[str, Mapping[str, Any]]] = {
     "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
 }
 _TEXT_TOO: Final = frozenset({"iscsi", "rbd", "scaleIO"})
-"""Sources whose fields mean the same empty as absent."""
+"""Sources in which empty fields equal absent ones."""
 _TOKEN_SECONDS: Final = 3600
 
 
 def defaulted_source(name: str, source: Object) -> Object:
-    """The source of a volume, of the type that a name says, with everything filled in."""
+    """The source of a volume, of the named type, with all defaults."""
     values = _SOURCES.get(name)
     found = source
     if values is not None:
@@ -47,7 +47,7 @@ def defaulted_source(name: str, source: Object) -> Object:
 
 
 def defaulted_volume(volume: Object) -> Object:
-    """A volume with everything filled in; one without any source is an empty directory."""
+    """A volume with all defaults; without any source it becomes an empty directory."""
     if len(volume) <= 1 and volume.keys() <= {"name"}:
         return {**volume, "emptyDir": {}}
     found = volume

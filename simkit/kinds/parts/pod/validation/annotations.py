@@ -30,7 +30,7 @@ _TYPES: Final = {"Unconfined": ("unconfined",), "RuntimeDefault": ("runtime/defa
 
 
 def validate_annotation_value(path: str, holder: Object, spec: Object) -> Iterator[FieldError]:
-    """Returns the errors of the values of annotations; ``holder`` is the pod or template that has the spec."""
+    """The errors of the values of annotations; ``holder`` is the pod or template of the spec."""
     annotations = annotations_of(holder)
     if not annotations:
         return
@@ -73,7 +73,7 @@ def _validate_app_armor(path: str, annotations: Mapping[str, str], spec: Object)
 
 
 def validate_annotation_change(path: str, pod: Object, old: Object) -> Iterator[FieldError]:
-    """Returns the errors of changes of annotations that must stay, and with the values once more."""
+    """The errors of changed immutable annotations, and the errors of the values once more."""
     values, old_values = annotations_of(pod), annotations_of(old)
     for key, value in old_values.items():
         what = _kept(key)
@@ -93,7 +93,7 @@ def _kept(key: str) -> str:
 
 
 def validate_field_agreement(path: str, holder: Object, spec: Object) -> Iterator[FieldError]:
-    """Seccomp annotations that say something else than the fields."""
+    """The errors of seccomp annotations that differ from the fields."""
     annotations = annotations_of(holder)
     if not annotations:
         return
@@ -120,7 +120,7 @@ def _disagreement(path: str, what: str, profile: Object, value: str) -> Iterator
 
 
 def validate_app_armor_agreement(path: str, pod: Object, spec: Object) -> Iterator[FieldError]:
-    """AppArmor annotations of a new pod or a template that say something else than the fields."""
+    """The errors of AppArmor annotations of a new pod or a template that differ from the fields."""
     annotations = annotations_of(pod)
     if not annotations or (spec.get("os") or {}).get("name") == "windows":
         return
@@ -134,7 +134,7 @@ def validate_app_armor_agreement(path: str, pod: Object, spec: Object) -> Iterat
 
 
 def without_init_annotations(holder: Draft) -> None:
-    """Annotations with which very old clients wrote init containers mean nothing and are taken away."""
+    """Remove annotations in which very old clients wrote init containers."""
     annotations = annotations_of(holder)
     if any(key in annotations for key in INIT):
         kept = {key: value for key, value in annotations.items() if key not in INIT}

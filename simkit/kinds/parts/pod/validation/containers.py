@@ -39,7 +39,7 @@ _WHITESPACE: Final = "must not have leading or trailing whitespace"
 
 
 def validate_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
-    """Returns the errors of regular containers."""
+    """The errors of regular containers."""
     containers = spec.get("containers") or ()
     if not containers:
         yield required(path)
@@ -60,7 +60,7 @@ def validate_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[F
 
 
 def validate_init_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
-    """Returns the errors of init containers, of which restartable ones are sidecars."""
+    """The errors of init containers, of which restartable ones are sidecars."""
     names = {one.get("name") or "" for one in spec.get("containers") or ()}
     grace = spec.get("terminationGracePeriodSeconds")
     for index, container in enumerate(spec.get("initContainers") or ()):
@@ -84,7 +84,7 @@ def validate_init_containers(path: str, spec: Object, volumes: Volumes) -> Itera
 
 
 def validate_ephemeral_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
-    """Returns the errors of ephemeral containers."""
+    """The errors of ephemeral containers."""
     others = {one.get("name") for key in ("containers", "initContainers") for one in spec.get(key) or ()}
     names = set(others)
     for index, container in enumerate(spec.get("ephemeralContainers") or ()):
@@ -103,13 +103,13 @@ def validate_ephemeral_containers(path: str, spec: Object, volumes: Volumes) -> 
 
 
 def _forbidden(path: str, holder: Object, names: Sequence[str], text: str) -> Iterator[FieldError]:
-    """Returns errors for forbidden fields. An empty structure behind a pointer counts as set."""
+    """The errors of forbidden fields. An empty struct behind a pointer counts as set."""
     given = (name for name in names if holder.get(name) or (name in _PROBES and holder.get(name) is not None))
     return (forbidden_field(f"{path}.{name}", text) for name in given)
 
 
 def validate_image(path: str, container: Object) -> Iterator[FieldError]:
-    """Returns the errors of an image where the container really is to run, and not in a template."""
+    """The errors of an image of a container that is to run, and is not in a template."""
     image = container.get("image") or ""
     if image.strip() != image:
         yield invalid_value(f"{path}.image", image, _WHITESPACE)
@@ -177,7 +177,7 @@ def _validate_port_number(path: str, port: Object) -> Iterator[FieldError]:
 
 
 def validate_host_port(path: str, containers: Sequence[Object]) -> Iterator[FieldError]:
-    """Ports of the node that are asked for twice."""
+    """The errors of duplicate host ports."""
     taken: set[str] = set()
     for index, container in enumerate(containers):
         for number, port in enumerate(container.get("ports") or ()):

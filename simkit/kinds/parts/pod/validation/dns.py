@@ -20,7 +20,7 @@ _LONGEST_SEARCHES: Final = 2048
 
 
 def validate_dns(path: str, spec: Object) -> Iterator[FieldError]:
-    """Returns the errors of the ``dnsConfig`` of a pod spec."""
+    """The errors of the ``dnsConfig`` of a pod spec."""
     config = spec.get("dnsConfig")
     if spec.get("dnsPolicy") == "None":
         if config is None:

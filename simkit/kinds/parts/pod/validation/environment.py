@@ -30,7 +30,7 @@ _SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKey
 
 
 def name_texts(name: str) -> list[str]:
-    """Returns the errors of the name of a variable."""
+    """The errors of the name of a variable."""
     wrong = [] if _NAME_RE.fullmatch(name) else [_NAME_RULE]
     if name in (".", ".."):
         wrong.append(f"must not be '{name}'")
@@ -40,7 +40,7 @@ def name_texts(name: str) -> list[str]:
 
 
 def validate_env(path: str, container: Object) -> Iterator[FieldError]:
-    """Returns the errors of the ``env`` of a container."""
+    """The errors of the ``env`` of a container."""
     for index, variable in enumerate(container.get("env") or ()):
         at, name = f"{path}[{index}]", variable.get("name") or ""
         if not name:
@@ -70,7 +70,7 @@ def _validate_source(path: str, source: Object, value: str) -> Iterator[FieldErr
 
 
 def validate_env_from(path: str, container: Object) -> Iterator[FieldError]:
-    """Returns the errors of the ``envFrom`` of a container."""
+    """The errors of the ``envFrom`` of a container."""
     for index, source in enumerate(container.get("envFrom") or ()):
         at, prefix = f"{path}[{index}]", source.get("prefix") or ""
         if prefix:

@@ -42,14 +42,14 @@ _OF_CONTAINER: Final = (
 
 
 def every_container(path: str, spec: Object) -> Iterator[tuple[str, Object]]:
-    """All containers of a pod spec with their paths, in the order in which they start."""
+    """All containers of a pod spec with their paths, in the order of their start."""
     for name in CONTAINER_LISTS:
         for index, container in enumerate(spec.get(name) or ()):
             yield f"{path}.{name}[{index}]", container
 
 
 def validate_operating_system(path: str, spec: Object) -> Iterator[FieldError]:
-    """Returns the errors of the operating system of a pod, or what it rules out."""
+    """The errors of the operating system of a pod, and of fields that it excludes."""
     system = (spec.get("os") or {}).get("name") or ""
     if not system:
         yield required(f"{path}.os.name", "cannot be empty")
@@ -81,7 +81,7 @@ def _validate_windows(path: str, spec: Object) -> Iterator[FieldError]:
 
 
 def validate_host_process(path: str, spec: Object) -> Iterator[FieldError]:
-    """Returns the errors of containers that are processes of a Windows node: all must be, or none."""
+    """The errors of HostProcess containers: all must be, or none."""
     of_pod = at(spec, "securityContext", "windowsOptions", "hostProcess")
     count = hosted = 0
     for place, container in every_container(path, spec):

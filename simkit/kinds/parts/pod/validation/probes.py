@@ -25,7 +25,7 @@ _IN_LIFECYCLES: Final = ("exec", "httpGet", "tcpSocket", "sleep")
 
 
 def validate_handler(path: str, handler: Object, names: tuple[str, ...], grace: int | None) -> Iterator[FieldError]:
-    """Returns the errors of a handler, of which there must be exactly one."""
+    """The errors of a handler, of which there must be exactly one."""
     count = 0
     for name in names:
         action = handler.get(name)
@@ -70,7 +70,7 @@ def _validate_http(path: str, action: Object) -> Iterator[FieldError]:
 
 
 def validate_lifecycle(path: str, lifecycle: Object | None, grace: int | None) -> Iterator[FieldError]:
-    """Returns the errors of the handlers of a container's start and stop."""
+    """The errors of the handlers of a container's start and stop."""
     for name in ("postStart", "preStop"):
         handler = (lifecycle or {}).get(name)
         if handler is not None:
@@ -78,7 +78,7 @@ def validate_lifecycle(path: str, lifecycle: Object | None, grace: int | None) -
 
 
 def validate_probes(path: str, container: Object, grace: int | None) -> Iterator[FieldError]:
-    """Returns the errors of the three probes of a container."""
+    """The errors of the three probes of a container."""
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
         probe = container.get(name)
         if probe is not None:

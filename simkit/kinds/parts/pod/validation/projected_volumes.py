@@ -19,14 +19,14 @@ _TAKEN: Final = "conflicting duplicate paths"
 
 
 def validate_secret(path: str, source: Object) -> Iterator[FieldError]:
-    """Returns the errors of a volume of a secret's data."""
+    """The errors of a volume of a secret's data."""
     if not source.get("secretName"):
         yield required(f"{path}.secretName")
     yield from _validate_keyed(path, source)
 
 
 def validate_config_map(path: str, source: Object) -> Iterator[FieldError]:
-    """Returns the errors of a volume of a config map's data."""
+    """The errors of a volume of a config map's data."""
     if not source.get("name"):
         yield required(f"{path}.name")
     yield from _validate_keyed(path, source)
@@ -48,7 +48,7 @@ def _validate_item(path: str, item: Object) -> Iterator[FieldError]:
 
 
 def validate_downward(path: str, source: Object) -> Iterator[FieldError]:
-    """Returns the errors of a volume of the pod's own fields."""
+    """The errors of a downward API volume."""
     yield from validate_mode(f"{path}.defaultMode", source.get("defaultMode"))
     for item in source.get("items") or ():
         yield from _validate_field_file(path, item)
@@ -71,7 +71,7 @@ def _validate_field_file(path: str, item: Object) -> Iterator[FieldError]:
 
 
 def validate_projected(path: str, source: Object) -> Iterator[FieldError]:
-    """Returns the errors of a volume that brings several sources together; no two files may have one path."""
+    """The errors of a projected volume; no two files may have the same path."""
     yield from validate_mode(f"{path}.defaultMode", source.get("defaultMode"))
     taken: set[str] = set()
     for index, part in enumerate(source.get("sources") or ()):

@@ -43,7 +43,7 @@ _DIVISORS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
 
 
 def validate_field(path: str, reference: Object, fields: Sequence[str]) -> Iterator[FieldError]:
-    """Returns the errors of a reference to a field of the pod, of which some may be named."""
+    """The errors of a reference to a field of the pod, which must be among the allowed ones."""
     version, field = reference.get("apiVersion") or "", reference.get("fieldPath") or ""
     if not version:
         yield required(f"{path}.apiVersion")
@@ -73,7 +73,7 @@ def _unknown(version: str, field: str, subscripted: str) -> str:
 
 
 def validate_resource(path: str, reference: Object, *, in_volume: bool) -> Iterator[FieldError]:
-    """Returns the errors of a reference to an amount that a container asks for."""
+    """The errors of a reference to a resource of a container."""
     resource = reference.get("resource") or ""
     if in_volume and not reference.get("containerName"):
         yield required(f"{path}.containerName")
@@ -96,7 +96,7 @@ def _validate_divisor(path: str, resource: str, divisor: str) -> Iterator[FieldE
 
 
 def validate_key_reference(path: str, reference: Object) -> Iterator[FieldError]:
-    """Returns the errors of a reference to a key of a config map or secret."""
+    """The errors of a reference to a key of a config map or secret."""
     name = reference.get("name") or ""
     yield from (invalid_value(f"{path}.name", name, text) for text in dns_subdomain(name))
     if not reference.get("key"):

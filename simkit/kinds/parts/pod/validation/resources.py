@@ -22,7 +22,7 @@ _COMPUTE: Final = frozenset({"cpu", "memory"})
 
 
 def validate_resource(path: str, resources: Object) -> Iterator[FieldError]:
-    """Returns the errors of the ``resources`` of a container."""
+    """The errors of the ``resources`` of a container."""
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     for name, amount in limits.items():
         yield from _validate_amount(f"{path}.limits[{name}]", name, amount)
@@ -43,7 +43,7 @@ def _validate_amount(path: str, name: str, amount: str) -> Iterator[FieldError]:
 
 
 def _compared(path: str, name: str, amount: str, limits: Mapping[str, str]) -> Iterator[FieldError]:
-    """A request against the limit; some resources cannot be shared, so that both must be the same."""
+    """The errors of a request above its limit, or different from it for resources without overcommit."""
     shared = is_native(name) and not name.startswith(_HUGE)
     limit = limits.get(name)
     if limit is None:
@@ -73,5 +73,5 @@ def _validate_page(path: str, name: str, amount: str) -> Iterator[FieldError]:
 
 
 def validate_overhead(path: str, overhead: Mapping[str, str]) -> Iterator[FieldError]:
-    """Returns the errors of the amounts that running a pod costs besides its containers."""
+    """The errors of the overhead of a pod."""
     yield from validate_resource(path, {"limits": overhead})

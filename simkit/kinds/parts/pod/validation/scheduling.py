@@ -31,7 +31,7 @@ _SPREADING: Final = ("DoNotSchedule", "ScheduleAnyway")
 
 
 def validate_affinity(path: str, affinity: Object) -> Iterator[FieldError]:
-    """Returns the errors of an affinity."""
+    """The errors of an affinity."""
     node = affinity.get("nodeAffinity") or {}
     if node.get(REQUIRED) is not None:
         yield from validate_node_selector(f"{path}.nodeAffinity.{REQUIRED}", node[REQUIRED])
@@ -56,7 +56,7 @@ def _validate_weight(path: str, term: Object) -> Iterator[FieldError]:
 
 
 def validate_node_selector(path: str, selector: Object) -> Iterator[FieldError]:
-    """Returns the errors of a selector of nodes."""
+    """The errors of a selector of nodes."""
     at = f"{path}.nodeSelectorTerms"
     if not selector.get("nodeSelectorTerms"):
         yield required(at, "must have at least one node selector term")
@@ -115,7 +115,7 @@ def _validate_pod_term(path: str, term: Object) -> Iterator[FieldError]:
 
 
 def validate_tolerations(path: str, tolerations: Sequence[Object]) -> Iterator[FieldError]:
-    """Returns the errors of a list of tolerations."""
+    """The errors of a list of tolerations."""
     for index, toleration in enumerate(tolerations):
         yield from _validate_toleration(f"{path}[{index}]", toleration)
 
@@ -153,7 +153,7 @@ def _shown(toleration: Object) -> Shown:
 
 
 def validate_topology_spread_constraints(path: str, constraints: Sequence[Object]) -> Iterator[FieldError]:
-    """Returns the errors of the rules of spreading pods over nodes."""
+    """The errors of the rules of spreading pods over nodes."""
     for index, constraint in enumerate(constraints):
         at = f"{path}[{index}]"
         yield from _validate_skew(at, constraint)

@@ -36,13 +36,13 @@ _IPC_SYSCTLS: Final = ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")
 
 
 def validate_id(path: str, value: int | None) -> Iterator[FieldError]:
-    """A number of a user or group that is none; an absent one is well."""
+    """The errors of an invalid user or group ID; an absent one is valid."""
     if value is not None and not 0 <= value <= _LARGEST_ID:
         yield invalid_value(path, value, _ID_RULE)
 
 
 def validate_pod_security(path: str, spec: Object) -> Iterator[FieldError]:
-    """Returns the errors of the security context of a pod."""
+    """The errors of the security context of a pod."""
     context = spec.get("securityContext") or {}
     for name in ("fsGroup", "runAsUser", "runAsGroup"):
         yield from validate_id(f"{path}.{name}", context.get(name))
@@ -79,7 +79,7 @@ def _validate_sysctl(path: str, context: Object, spec: Object) -> Iterator[Field
 
 
 def _dotted(name: str) -> str:
-    """The name with dots between its parts: slashes and dots change places where a slash comes first."""
+    """The sysctl's name with dots between its parts: slashes and dots are swapped if a slash comes first."""
     first = re.search(r"[./]", name)
     if first is None or first[0] == ".":
         return name
@@ -87,7 +87,7 @@ def _dotted(name: str) -> str:
 
 
 def validate_container_security(path: str, context: Object | None) -> Iterator[FieldError]:
-    """Returns the errors of the security context of a container."""
+    """The errors of the security context of a container."""
     if context is None:
         return
     privileged = bool(context.get("privileged"))
@@ -135,7 +135,7 @@ def _shown(context: Object) -> Shown:
 
 
 def validate_seccomp(path: str, profile: Object | None) -> Iterator[FieldError]:
-    """Returns the errors of a profile of allowed system calls."""
+    """The errors of a seccomp profile."""
     if profile is None:
         return
     kind, local = profile.get("type") or "", profile.get("localhostProfile")
@@ -156,7 +156,7 @@ def validate_seccomp(path: str, profile: Object | None) -> Iterator[FieldError]:
 
 
 def validate_app_armor(path: str, profile: Object | None) -> Iterator[FieldError]:
-    """Returns the errors of an AppArmor profile."""
+    """The errors of an AppArmor profile."""
     if profile is None:
         return
     kind, local = profile.get("type") or "", profile.get("localhostProfile")
@@ -189,7 +189,7 @@ _NOT_IN_USERS: Final = re.compile(r"""["/\\:;|=,+*?<>@\[\]]""")
 
 
 def validate_windows(path: str, options: Object | None) -> Iterator[FieldError]:
-    """Returns the errors of the options of Windows containers."""
+    """The errors of the options of Windows containers."""
     if options is None:
         return
     name, credentials = options.get("gmsaCredentialSpecName"), options.get("gmsaCredentialSpec")

@@ -35,7 +35,7 @@ _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "N
 
 
 def validate_pod_spec(path: str, spec: Object, pod: Object | None) -> list[FieldError]:
-    """Returns all errors of a pod spec; ``pod`` is the object that it is of, None for a template."""
+    """All errors of a pod spec; ``pod`` is its object, None for a template."""
     errors, volumes = validate_volumes(f"{path}.volumes", spec, pod)
     errors += validate_containers(f"{path}.containers", spec, volumes)
     if "initContainers" in spec:

@@ -31,7 +31,7 @@ _ADDITIONS: Final = "only additions are allowed (no mutations or deletions)"
 
 
 def validate_change(pod: Object, old_pod: Object) -> Iterator[FieldError]:
-    """Returns the errors of a changed pod's spec, besides being wrong in itself."""
+    """The errors of changes of a pod's spec, apart from errors of the spec itself."""
     spec, old = pod["spec"], old_pod.get("spec") or {}
     for name in ("containers", "initContainers"):
         containers, before = spec.get(name) or (), old.get(name) or ()
@@ -96,7 +96,7 @@ def _removed_gates(path: str, gates: Sequence[Object], old: Object) -> Iterator[
 
 
 def _munged(spec: Object, old: Object) -> Draft:
-    """The new spec with everything that may change as it was before."""
+    """The new spec with everything that may change reset to the old values."""
     munged: Draft = dict(spec)
     for name in ("containers", "initContainers"):
         if munged.get(name):
@@ -117,13 +117,13 @@ def _shown(old: Object, spec: Object) -> str:
 
 
 def _as_kept(spec: Object) -> Object:
-    """The spec as kube-apiserver keeps it: what a pod shares with its node is part of its security context."""
+    """The spec in kube-apiserver's internal version: the host namespaces are part of the pod's security context."""
     shared = {key: spec[key] for key in _SHARED if key in spec}
     return {**spec, "securityContext": {**(spec.get("securityContext") or {}), **shared}}
 
 
 def _validate_gated(munged: Draft, old: Object) -> Iterator[FieldError]:
-    """What may change besides while gates keep the pod from being scheduled: where it may go, more narrowly."""
+    """The errors of further changes of a pod with scheduling gates: node selection may become narrower."""
     wanted, before = munged.get("nodeSelector") or {}, old.get("nodeSelector") or {}
     if wanted != before:
         if any(wanted.get(key) != value for key, value in before.items()):

@@ -17,7 +17,7 @@ _TAKEN: Final = "must be unique"
 
 
 def validate_volume_mounts(path: str, container: Object, volumes: Mapping[str, Object]) -> Iterator[FieldError]:
-    """Returns the errors of the ``volumeMounts`` of a container."""
+    """The errors of the ``volumeMounts`` of a container."""
     devices = container.get("volumeDevices") or ()
     device_names = {one.get("name") for one in devices}
     device_paths = {one.get("devicePath") for one in devices}
@@ -43,7 +43,7 @@ def validate_volume_mounts(path: str, container: Object, volumes: Mapping[str, O
 
 
 def _validate_inner(path: str, here: str, mount: Object) -> Iterator[FieldError]:
-    """Returns the errors of the path inside of the volume. kube-apiserver names these fields without the index."""
+    """The errors of the path inside the volume. kube-apiserver names these fields without the index."""
     inner, expression = mount.get("subPath") or "", mount.get("subPathExpr") or ""
     if inner:
         yield from validate_local_descending_path(f"{path}.subPath", inner)
@@ -64,7 +64,7 @@ def _validate_propagation(path: str, propagation: str | None, container: Object)
 
 
 def validate_volume_devices(path: str, container: Object, volumes: Mapping[str, Object]) -> Iterator[FieldError]:
-    """Returns the errors of the ``volumeDevices`` of a container."""
+    """The errors of the ``volumeDevices`` of a container."""
     mounts = container.get("volumeMounts") or ()
     mount_names, mount_paths = {one.get("name") for one in mounts}, {one.get("mountPath") for one in mounts}
     names: set[str] = set()

@@ -44,9 +44,9 @@ _QUALIFIED_NAMES: Final = {
 }
 _ANY_QUALIFIED: Final = "must be valid format starting with iqn, eui, or naa"
 CHECKED_AT: Final = {"gcePersistentDisk": "persistentDisk"}
-"""Types whose faults kube-apiserver tells under another name than the field's."""
+"""Volume types with another field name in kube-apiserver's errors."""
 REFUSED_AT: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
-"""Types that kube-apiserver calls by another name where they are one too many."""
+"""Volume types with another field name in the error of a second source."""
 
 
 def needs(*names: str) -> Check:
@@ -65,7 +65,7 @@ def _empty_dir(path: str, source: Object) -> Iterator[FieldError]:
 
 
 def validate_host_path(path: str, source: Object) -> Iterator[FieldError]:
-    """Returns the errors of a path on the node."""
+    """The errors of a path on the node."""
     if not source.get("path"):
         yield required(f"{path}.path")
         return
@@ -101,7 +101,7 @@ def _iscsi(path: str, source: Object) -> Iterator[FieldError]:
 
 
 def validate_iscsi(path: str, source: Object, unknown: str, *, named: bool = False) -> Iterator[FieldError]:
-    """Returns the errors of a disk besides its portal.
+    """The errors of an iSCSI volume apart from its portal.
 
     ``unknown`` is said of a name of no known form; ``named`` tells whether a secret must have a name.
     """
@@ -211,7 +211,7 @@ def _storage_os(path: str, source: Object) -> Iterator[FieldError]:
 
 
 def validate_driver(path: str, name: str) -> Iterator[FieldError]:
-    """Returns the errors of the name of a storage driver."""
+    """The errors of the name of a storage driver."""
     if not name:
         yield required(path)
     if len(name) > _LONGEST_DRIVER:
@@ -266,4 +266,4 @@ SOURCES: Final[Mapping[str, Check]] = {
     "csi": _csi,
     "ephemeral": _nothing,
 }
-"""Every type of volume with its check; what ``ephemeral`` needs depends on more than the source."""
+"""Every volume type with its check; that of ``ephemeral`` depends on more than the source."""

@@ -22,7 +22,7 @@ _PORTAL_RULE: Final = (
 
 
 def validate_volumes(path: str, spec: Object, pod: Object | None) -> tuple[list[FieldError], Mapping[str, Object]]:
-    """Returns the errors of the volumes, and the volumes that are well by name: only those can be mounted.
+    """The errors of the volumes, and the valid volumes by name: only those can be mounted.
 
     ``pod`` is the object that the spec is of; None for a template.
     """
