@@ -177,7 +177,7 @@ def _validate_approval(obj: Object, old: Object | None) -> Iterator[FieldError]:
 
 
 def _held(obj: Object) -> bool:
-    """True for the first delete request, which only sets the deletion time: the objects of the kind are deleted first."""
+    """True for the first delete request, which only sets the deletion time: its objects are deleted first."""
     return not metadata(obj).get("deletionTimestamp")
 
 
