@@ -1,4 +1,4 @@
-"""Which controllers there are, in which order they run, and which are on."""
+"""The controllers, the order in which they run, and those that are on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which admission plugins there are, in which order they are asked, and which are on."""
+"""The admission plugins, the order in which they are called, and those that are on."""
 
 from __future__ import annotations
 

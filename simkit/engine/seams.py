@@ -18,7 +18,7 @@ from simkit.meta.names import GroupResource, GroupVersionKind, Key, Revision
 from simkit.meta.objects import Object
 
 ABSENT: Final = Revision(-1)
-"""``expect=ABSENT``: the key must not exist yet."""
+"""The value of ``expect`` for a key that must not exist yet."""
 
 Encodings = dict[str, bytes]
 
@@ -57,7 +57,7 @@ class Change:
 
 
 class Stale(Exception):
-    """A compare-and-set that failed; ``current`` is what is stored now, None for nothing."""
+    """A compare-and-set that failed; ``current`` is the stored entry, or None."""
 
     def __init__(self, key: Key, current: Entry | None) -> None:
         super().__init__(f"{key} is at {current.revision if current else 'no revision'}")
@@ -65,11 +65,11 @@ class Stale(Exception):
 
 
 class Unstorable(Exception):
-    """An object that could not be written out again, and so is not stored. The text says why."""
+    """An object that could not be encoded again, and so is not stored. The text is the reason."""
 
 
 class Compacted(Exception):
-    """A revision whose history has been compacted away; ``oldest`` is the first that is left."""
+    """A revision whose history has been compacted; ``oldest`` is the first available one."""
 
     def __init__(self, requested: Revision, oldest: Revision) -> None:
         super().__init__(f"revision {requested} is gone; the oldest is {oldest}")
@@ -150,7 +150,7 @@ class ChangeLog(Protocol):
         ...
 
     def changes(self, *, after: Revision) -> Iterator[Change]:
-        """All changes after a revision up to now, oldest first. Raises Compacted or Future."""
+        """All changes after a revision, oldest first. Raises Compacted or Future."""
         ...
 
     def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]:
@@ -161,7 +161,7 @@ class ChangeLog(Protocol):
         ...
 
     def compact(self, *, through: Revision) -> None:
-        """Forget the states before a revision: ``oldest`` becomes it. Listeners hear an empty batch."""
+        """Compact the states before a revision: ``oldest`` becomes it. Listeners get an empty batch."""
         ...
 
 
@@ -181,18 +181,18 @@ class Store(Reader, Writer, ChangeLog, Protocol):
         ...
 
     def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
-        """Put objects under an empty store as they are, resourceVersion kept where it is a number.
+        """Put objects into an empty store unchanged, with their resourceVersion if it is a number.
 
         The store's revision becomes at least the highest of them. No change is announced or kept.
         """
         ...
 
     def close(self) -> None:
-        """Release what is held outside memory, such as a file. The store can be read and forked, but not written."""
+        """Release resources outside memory, such as a file. The store can be read and forked, but not written."""
         ...
 
     def fork(self, *, clock: Clock | None = None) -> Store:
-        """An independent store that starts with this one's present state, made in constant time.
+        """An independent store with the current state, made in constant time.
 
         Its times are those of ``clock``, by default of this store's own.
         """
@@ -238,7 +238,7 @@ class Authorizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RuleList:
-    """Answer to a rules review: resource rules, non-resource rules, and whether the list may miss something."""
+    """Answer to a rules review: resource rules, non-resource rules, and whether the list may be incomplete."""
 
     resource_rules: Sequence[Mapping[str, Any]] = ()
     path_rules: Sequence[Mapping[str, Any]] = ()
@@ -289,7 +289,7 @@ class Validator(Protocol):
 
 
 Intent = Callable[[Object | None], Object]
-"""From the live object (None: there is none) to the wanted one. PUT, every patch and apply are all this."""
+"""A function from the live object (None: there is none) to the wanted one, as in PUT, every patch and apply."""
 
 Token = NewType("Token", str)
 
@@ -314,7 +314,7 @@ class EscalationGuard(Protocol):
         ...
 
     def check_role(self, identity: Identity, role: Object, old: Object | None, *, requested_name: str = "") -> None:
-        """Raises the 403 StatusError of kube-apiserver when the role holds more than the identity does.
+        """Raises the 403 StatusError of kube-apiserver if the role has more rules than the identity.
 
         ``requested_name`` is the name in the request's path, empty on POST: ``escalate`` limited to a name counts
         only for a request that carries it.
@@ -322,5 +322,5 @@ class EscalationGuard(Protocol):
         ...
 
     def check_binding(self, identity: Identity, binding: Object, old: Object | None) -> None:
-        """Raises the 403 (or 404 for a missing role) StatusError when the binding grants more than the identity has."""
+        """Raises the 403 (or 404 for a missing role) StatusError if the binding grants more than the identity has."""
         ...

@@ -87,7 +87,8 @@ class Deletion:
     grace: Callable[[Object, int | None], int] | None = None
     """The grace period in seconds, given the requested one; None: no grace period."""
     held: Callable[[Object], bool] = _never
-    """Whether something besides ``metadata.finalizers`` keeps the object (a namespace's ``spec.finalizers``)."""
+    """A predicate for objects that are kept by more than ``metadata.finalizers`` (a namespace's
+    ``spec.finalizers``)."""
     mark: Callable[[Draft], None] = _nothing
     """Further changes when deletion begins."""
     plain_mark: bool = False
@@ -136,8 +137,7 @@ class Strategy:
     canonicalize: Callable[[Draft], None] = _nothing
     """Brings the object into its stored form, after validation and before validating admission."""
     generation: Callable[[Object, Object], bool] | None = None
-    """Whether an update raises ``metadata.generation``, which one of the status never does; None: the kind has no
-    generation."""
+    """A predicate for updates that raise ``metadata.generation``, not asked for the status; None: no generation."""
     fields: Callable[[Object], Mapping[str, str]] = _no_fields
     """Values for field selectors besides ``metadata.name`` and ``metadata.namespace``."""
     row: RowPrinter | None = None

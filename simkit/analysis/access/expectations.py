@@ -195,7 +195,7 @@ def read_suite(path: str | Path) -> Suite:
 
 
 def _told(fault: ErrorDetails) -> str:
-    """What is wrong; of a word that the file may not have, which words it may have."""
+    """The error of an entry; for an unknown word, with the allowed words."""
     if fault["type"] != "extra_forbidden":
         return fault["msg"]
     model = _MODELS.get(str(fault["loc"][-2]), Expectation) if len(fault["loc"]) > 1 else Suite

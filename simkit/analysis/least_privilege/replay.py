@@ -90,7 +90,7 @@ class Replay(Evidence):
 
 
 def _subject(identity: Identity) -> str:
-    """Who asks, as a text; a group where the identity has no name."""
+    """The subject of an identity as text; a group if the identity has no name."""
     return text_of_user(identity.user) or text_of(Subject(GROUP, identity.groups[0]))
 
 

@@ -1,4 +1,4 @@
-"""What the questions of a cluster stand on."""
+"""The protocol of a cluster for its questions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Asked(ABC):
     """Something that has a snapshot, and forks on which answers can be tried."""
 
     dump: Dump | None
-    """What the objects came from, in the versions in which they were written."""
+    """The dump that the objects came from, in their original versions; or None."""
 
     @property
     @abstractmethod

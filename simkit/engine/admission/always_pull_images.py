@@ -38,7 +38,7 @@ class AlwaysPullImages:
         return with_spec(pod, **changed)
 
     def validate(self, review: Review) -> None:
-        """Raises 403 where somebody after this plugin changed a policy."""
+        """Raises 403 if a later plugin changed a pull policy."""
         if _ignored(review):
             return
         for field in CONTAINER_LISTS:

@@ -28,7 +28,7 @@ class CertificateApproval:
         return operation == "UPDATE"
 
     def validate(self, review: Review) -> None:
-        """Raises 403 for somebody who may not approve for the request's signer."""
+        """Raises 403 for a user who may not approve for the request's signer."""
         if review.subresource != "approval":
             return
         signer = at(written(review), "spec", "signerName") or ""

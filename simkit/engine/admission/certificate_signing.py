@@ -28,7 +28,7 @@ class CertificateSigning:
         return operation == "UPDATE"
 
     def validate(self, review: Review) -> None:
-        """Raises 403 for a changed certificate or condition by somebody who may not sign."""
+        """Raises 403 for a changed certificate or condition by a user who may not sign."""
         old, new = review.old or {}, written(review)
         parts = ("certificate", "conditions")
         if review.subresource != "status" or all(at(old, "status", one) == at(new, "status", one) for one in parts):

@@ -28,7 +28,7 @@ class ClusterTrustBundleAttest:
         return operation in WRITES
 
     def validate(self, review: Review) -> None:
-        """Raises 403 for somebody who may not attest."""
+        """Raises 403 for a user who may not attest."""
         signer = at(written(review), "spec", "signerName") or ""
         if signer and not is_authorized_for_signer(self._authorizer, review.identity, "attest", signer):
             raise admission_forbidden(review, f"user not permitted to attest for signerName {quoted(signer)}")

@@ -23,7 +23,7 @@ class DenyServiceExternalIPs:
         return operation in WRITES
 
     def validate(self, review: Review) -> None:
-        """Raises 403 for an address more."""
+        """Raises 403 for an added address."""
         wanted = set(at(written(review), "spec", "externalIPs") or ())
         if not review.subresource and not wanted <= set(at(review.old, "spec", "externalIPs") or ()):
             raise admission_forbidden(review, "Use of external IPs is denied by admission control")

@@ -50,7 +50,7 @@ def _source(event: Any) -> str:
 
 
 class _Buckets:
-    """The rest of each key's budget; the keys that were not used for longest are forgotten."""
+    """The remaining budget of each key; the least recently used keys are dropped."""
 
     def __init__(self, limit: Limit, clock: Clock) -> None:
         self.limit, self._clock = limit, clock

@@ -25,7 +25,7 @@ from simkit.meta.objects import Object, annotations_of, at
 _LOG: Final = logging.getLogger("simkit.admission")
 _GROUP: Final = api_group("imagepolicy")
 _NOTES: Final = f".{api_group('image-policy')}/"
-"""The part of annotation names that the service gets to see."""
+"""The part of annotation names that is sent to the service."""
 _AUDITED: Final = f"imagepolicywebhook{_NOTES}"
 _REMEMBERED: Final = 1024
 _EPHEMERAL: Final = "ephemeralcontainers"
@@ -65,7 +65,7 @@ class ImagePolicyWebhook:
         return operation in WRITES
 
     def validate(self, review: Review) -> None:
-        """Raises 403 where the service refuses an image, or cannot be asked and nothing else is said."""
+        """Raises 403 if the service refuses an image, or cannot be called and the default is to deny."""
         if review.subresource not in ("", _EPHEMERAL):
             return
         try:

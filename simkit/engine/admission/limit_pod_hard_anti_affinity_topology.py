@@ -26,7 +26,7 @@ class LimitPodHardAntiAffinityTopology:
         return operation in WRITES
 
     def validate(self, review: Review) -> None:
-        """Raises 403 for a wider area than a node."""
+        """Raises 403 for a wider topology than a node."""
         if review.subresource:
             return
         terms = at(written(review), "spec", "affinity", "podAntiAffinity") or {}

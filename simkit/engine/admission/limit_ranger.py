@@ -42,7 +42,7 @@ class LimitRanger:
         return operation in WRITES
 
     def _ranges(self, review: Review) -> Iterator[Sequence[Object]]:
-        """The limits of each range that the write has to obey."""
+        """The limits of each range that apply to the write."""
         going = review.old is not None and metadata(review.old).get("deletionTimestamp")
         if review.subresource or going or (review.resource == PODS and review.operation == "UPDATE"):
             return
@@ -50,7 +50,7 @@ class LimitRanger:
             yield at(entry.object, "spec", "limits") or ()
 
     def mutate(self, review: Review) -> Object:
-        """A pod with the requests and limits that it left out."""
+        """A pod with default requests and limits."""
         obj = written(review)
         if review.resource == PODS:
             for limits in self._ranges(review):
@@ -58,7 +58,7 @@ class LimitRanger:
         return obj
 
     def validate(self, review: Review) -> None:
-        """Raises 403 for what is beyond a range: all that is beyond the first one that is not kept."""
+        """Raises 403 with all violations of the first range that is exceeded."""
         for limits in self._ranges(review):
             problems = _pod_problems(written(review), limits) if review.resource == PODS else ()
             if review.resource == CLAIMS:

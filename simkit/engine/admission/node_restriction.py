@@ -56,7 +56,7 @@ class NodeRestriction:
         return operation in ("CREATE", "UPDATE", "DELETE")
 
     def mutate(self, review: Review) -> Object:
-        """The object unchanged. Raises 403 for what a node may not do."""
+        """The object unchanged. Raises 403 for a write that the node may not make."""
         identity = review.identity
         if identity.user.startswith(_USER_PREFIX) and _NODES_GROUP in identity.groups:
             node = identity.user.removeprefix(_USER_PREFIX)

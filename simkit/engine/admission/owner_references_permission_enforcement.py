@@ -34,7 +34,7 @@ class OwnerReferencesPermissionEnforcement:
         return operation in WRITES
 
     def validate(self, review: Review) -> None:
-        """Raises 403 for somebody who lacks the right to delete the object, or to update the owner's finalizers."""
+        """Raises 403 for a user who may not delete the object, or not update the owner's finalizers."""
         if (review.resource, review.subresource) in _EXEMPT:
             return
         owners, before = _owners(written(review)), _owners(review.old or {})

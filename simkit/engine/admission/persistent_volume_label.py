@@ -22,7 +22,7 @@ _CLOUDS: Final = (
 
 
 class PersistentVolumeLabel:
-    """Refuses volumes of clouds, since no cloud provider can be asked; admits all others."""
+    """Refuses cloud volumes, since no cloud provider can be called; admits all others."""
 
     name = "PersistentVolumeLabel"
     leaves_process: Final = False
@@ -32,7 +32,7 @@ class PersistentVolumeLabel:
         return operation == "CREATE"
 
     def mutate(self, review: Review) -> Object:
-        """The volume itself. Raises 403 for one whose place a cloud would have to tell."""
+        """The volume itself. Raises 403 for one whose zone a cloud provider would have to give."""
         volume = written(review)
         if _PROVISIONED in annotations_of(volume) and all(name in labels_of(volume) for name in _PLACES):
             return volume

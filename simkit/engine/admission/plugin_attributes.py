@@ -32,12 +32,12 @@ SIGNING_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningr
 TRUST_BUNDLES: Final = GroupResource(CERTIFICATES_GROUP, "clustertrustbundles")
 
 Resources = frozenset[GroupResource] | None
-"""The resources that a plugin looks at; None: all of them."""
+"""The resources that a plugin handles; None: all of them."""
 WRITES: Final[frozenset[Operation]] = frozenset({"CREATE", "UPDATE"})
 
 
 def name_in(review: Review) -> str:
-    """The name that a refusal tells: the object's, the beginning of a generated one, or "Unknown"."""
+    """The name in a refusal: the object's, the prefix of a generated one, or "Unknown"."""
     if review.name:
         return review.name
     given = metadata(review.object or {})
@@ -55,6 +55,6 @@ def written(review: Review) -> Object:
 
 
 def with_spec(obj: Object, **changes: Any) -> Object:
-    """The object with some fields of its spec set; a value of None takes the field away."""
+    """The object with some fields of its spec set; None removes the field."""
     merged = {**(obj.get("spec") or {}), **changes}
     return {**obj, "spec": {name: value for name, value in merged.items() if value is not None}}

@@ -26,7 +26,7 @@ _VOLUME_SECRETS: Final = (
 
 
 def _secret_names(pod: Object) -> Iterator[str]:
-    """Every secret that a pod mentions."""
+    """Every secret that a pod references."""
     for each in at(pod, "spec", "imagePullSecrets") or ():
         yield each.get("name", "")
     for field in CONTAINER_LISTS:
@@ -43,7 +43,7 @@ def _secret_names(pod: Object) -> Iterator[str]:
 
 
 def env_secrets(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The uses of secrets in a container's environment: the words for it, and the secret."""
+    """The references to secrets in a container's environment: their description and the secret."""
     for env in container.get("env") or ():
         reference = at(env, "valueFrom", "secretKeyRef")
         if reference is not None:

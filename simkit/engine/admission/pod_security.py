@@ -49,7 +49,7 @@ class PodSecurity:
         return operation in WRITES
 
     def validate(self, review: Review) -> None:
-        """Raises 403 for a pod that violates what its namespace enforces, 422 for labels that say nothing."""
+        """Raises 403 for a pod that violates the enforced level of its namespace, 422 for invalid labels."""
         if review.resource == NAMESPACES:
             if not review.subresource:
                 self._namespace(review)
@@ -135,7 +135,7 @@ class PodSecurity:
             review.warnings.extend(self._present(name, policy.enforce))
 
     def _present(self, namespace: str, enforce: LevelVersion) -> list[str]:
-        """Warnings of pods that are there already and violate what is enforced from now on."""
+        """Warnings about existing pods that violate the newly enforced level."""
         pods = _one_of_each_first([entry.object for entry in self._store.scan(PODS, namespace)])
         checked = pods[:_MOST_PODS]
         bad: dict[str, list[str]] = {}
@@ -173,7 +173,7 @@ def _counted(name: str, count: int, text: str) -> str:
 
 
 def _one_of_each_first(pods: Sequence[Object]) -> list[Object]:
-    """One pod of each controller first, then their twins, so that the most different ones are looked at."""
+    """One pod of each controller first, then the others, so that the most different ones are evaluated."""
     first: list[Object] = []
     twins: list[Object] = []
     seen: set[Any] = set()

@@ -53,7 +53,7 @@ class PodTolerationRestriction:
         return pod
 
     def validate(self, review: Review) -> None:
-        """Raises kube-apiserver's 500 for a pod that tolerates more than it may."""
+        """Raises kube-apiserver's 500 for a pod with tolerations that are not allowed."""
         if not review.subresource:
             self._check(review, written(review))
 

@@ -23,7 +23,7 @@ _Kind = tuple[str, GroupVersionResource, str]
 
 
 class _View:
-    """The policies as they were at one moment, and which of them kinds of writes could concern."""
+    """The policies at one revision, by the kinds of writes that they could match."""
 
     def __init__(self, bound_policies: Sequence[BoundPolicy]) -> None:
         self.bound_policies = bound_policies
@@ -37,7 +37,7 @@ class _View:
 
 
 class PolicyIndex:
-    """Policies with their bindings, and which of them could match a kind of request.
+    """Policies with their bindings, by the kinds of requests that they could match.
 
     Parameters
     ----------
@@ -84,6 +84,6 @@ class PolicyIndex:
     def concerned(
         self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
     ) -> Sequence[BoundPolicy]:
-        """The policies that could see such a write, whatever its object and its names are."""
+        """The policies that could match such a write for some object and name."""
         view = self._view.now()
         return view.candidates(reader, (operation, resource, subresource)) if view.bound_policies else ()

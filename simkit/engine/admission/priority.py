@@ -36,7 +36,7 @@ class Priority:
         return operation in WRITES
 
     def mutate(self, review: Review) -> Object:
-        """A new pod with the priority of its class; an update keeps what was resolved then."""
+        """A new pod with the priority of its class; an update keeps the earlier one."""
         obj = written(review)
         if review.resource != PODS or review.subresource:
             return obj

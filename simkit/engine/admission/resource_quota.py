@@ -30,16 +30,16 @@ QUOTAS: Final = GroupResource("", "resourcequotas")
 _IGNORED: Final = frozenset({GroupResource("", "bindings"), GroupResource("", "events"), LOCAL_ACCESS_REVIEWS})
 """Resources that no quota counts: those that are not stored, and events."""
 _UPDATES: Final = frozenset({SERVICES, CLAIMS})
-"""Of other resources only the creation costs anything."""
+"""The resources whose updates count; of others only the creation does."""
 _TRIES: Final = 64
 
 Charge = Callable[[Entry, Mapping[str, str]], bool]
-"""Writes what is used into a quota's status, if the quota is still the one that was read; False: it is not."""
+"""A function that writes the usage into a quota's status; False if the quota has changed since it was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """A resource that may only be used where a quota covers it."""
+    """A resource that may only be used if a quota covers it."""
 
     resource: GroupResource
     match_contains: Sequence[str] = ()
@@ -48,7 +48,7 @@ class Limited:
 
 @dataclass(frozen=True, slots=True)
 class _Covering:
-    """A quota that counts the object, and what the object would add to it."""
+    """A quota that counts the object, and the usage that the object would add."""
 
     entry: Entry
     names: Sequence[str]
@@ -56,7 +56,7 @@ class _Covering:
 
 
 class ResourceQuota:
-    """The last validating plugin, so that nothing is charged for what another one refuses."""
+    """The last validating plugin, so that nothing is charged for a request that another one refuses."""
 
     name = "ResourceQuota"
     leaves_process: Final = False
@@ -69,7 +69,7 @@ class ResourceQuota:
         return operation in WRITES
 
     def validate(self, review: Review) -> None:
-        """Raises 403 for what does not fit; else charges every quota that counts the object."""
+        """Raises 403 for an object that exceeds a quota; else charges every quota that counts the object."""
         if review.subresource or not review.namespace or review.resource in _IGNORED:
             return
         if review.resource == NAMESPACES or (review.operation == "UPDATE" and review.resource not in _UPDATES):
@@ -115,7 +115,8 @@ class ResourceQuota:
         return counts(entry.object, review.resource, written(review), _hard(entry.object))
 
     def _names(self, review: Review, quota: Object) -> Sequence[str]:
-        """The names of a quota that the object uses. Raises 403 where it says too little, or nobody counted yet."""
+        """The names of a quota that the object uses. Raises 403 if required fields are missing, or the usage is not
+        computed yet."""
         names = matching(review.resource, _hard(quota))
         if review.resource == PODS:
             missing = unsaid(written(review), names)
@@ -136,7 +137,7 @@ class ResourceQuota:
         return {name: amount for name, amount in left.items() if name in total and amount.nano > 0}
 
     def _fitting(self, review: Review, covering: _Covering) -> Amounts:
-        """The usage with the object. Raises 403 where it is too much."""
+        """The usage with the object. Raises 403 if it exceeds the quota."""
         quota = covering.entry.object
         hard, used = amounts_of(at(quota, "status", "hard")), amounts_of(at(quota, "status", "used"))
         requested = {name: amount for name, amount in covering.added.items() if name in hard and amount.nano}
@@ -158,7 +159,7 @@ class ResourceQuota:
         covering: Sequence[tuple[Entry, Sequence[str]]],
         total: Amounts,
     ) -> None:
-        """Raises where the server's settings ask for a quota that covers the object, and there is none."""
+        """Raise 403 if the server's settings require a quota that covers the object and there is none."""
         covered = {name for _, names in covering for name in names}
         parts = [part for each in self._limited if each.resource == review.resource for part in each.match_contains]
         missing = {

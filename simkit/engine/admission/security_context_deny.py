@@ -25,7 +25,7 @@ class SecurityContextDeny:
         return operation in WRITES
 
     def validate(self, review: Review) -> None:
-        """Raises 403 for the first thing that is said."""
+        """Raises 403 for the first forbidden field."""
         said = next(_said(written(review)), "") if not review.subresource else ""
         if said:
             raise admission_forbidden(review, f"{said} is forbidden")
@@ -41,7 +41,7 @@ def _said(pod: Object) -> Iterator[str]:
 
 
 def _go(name: str) -> str:
-    """The field as Go calls it."""
+    """The Go name of the field."""
     return (
         "SELinuxOptions" if name == "seLinuxOptions" else "FSGroup" if name == "fsGroup" else name[0].upper() + name[1:]
     )

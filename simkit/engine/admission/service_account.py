@@ -42,13 +42,13 @@ class ServiceAccount:
     def __init__(self, store: Reader, name_source: NameSource) -> None:
         self._store, self._chance = store, name_source
         self._trials = NameSource(0)
-        """For writes that are only tried: they leave no trace, not even in the names of what comes after."""
+        """Names for dry runs, which must not affect the names of later writes."""
 
     def handles(self, operation: Operation) -> bool:
         return operation in WRITES
 
     def mutate(self, review: Review) -> Object:
-        """A new pod with its account, the account's pull secrets where it has none, and the token volume."""
+        """A new pod with its account, the account's pull secrets if it has none, and the token volume."""
         pod = written(review)
         if review.operation != "CREATE" or review.subresource:
             return pod
@@ -94,7 +94,7 @@ class ServiceAccount:
         return found.object
 
     def _mounted(self, pod: Object, name_source: NameSource) -> Object:
-        """The pod with the token in every container that has nothing else mounted at its place."""
+        """The pod with the token mounted in every container that has no other mount at its path."""
         volumes = list(at(pod, "spec", "volumes") or ())
         present = next((each["name"] for each in volumes if each["name"].startswith(_VOLUME_PREFIX)), "")
         name = present or _VOLUME_PREFIX + name_source.suffix()
@@ -135,7 +135,7 @@ def _token_volume(name: str) -> dict[str, Any]:
 
 
 def _check_mirror(review: Review, pod: Object) -> None:
-    """A mirror of a static pod names neither account nor secrets: it came to be without the server."""
+    """Raise 403 for a mirror pod with an account or secrets, since the kubelet creates it without the server."""
     if at(pod, "spec", "serviceAccountName"):
         raise admission_forbidden(review, "a mirror pod may not reference service accounts")
     if references_secrets(pod):

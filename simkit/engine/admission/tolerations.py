@@ -30,7 +30,7 @@ def covers(wide: Toleration, narrow: Toleration) -> bool:
 
 
 def merged(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[Toleration]:
-    """Both lists without what another one covers; of equal ones the first stays.
+    """Both lists without tolerations that another one covers; of equal ones the first stays.
 
     Examples
     --------

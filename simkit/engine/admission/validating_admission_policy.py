@@ -52,7 +52,7 @@ class ValidatingAdmissionPolicy:
         return True
 
     def validate(self, review: Review) -> None:
-        """Raises the refusal of the first policy that denies: 422, 403 or 413 as its reason says."""
+        """Raises the denial of the first policy: 422, 403 or 413 by its reason."""
         if not self._index.bound_policies() or review.resource in _EXEMPT:
             return
         attributes = attributes_of(review, self._reader.catalogue)
@@ -71,7 +71,7 @@ class ValidatingAdmissionPolicy:
 
 
 def policy_denial(attributes: AdmissionAttributes, denial: Denial) -> StatusError:
-    """The denial as the client gets it."""
+    """The denial as a Status."""
     given = metadata(attributes.object or {})
     name = attributes.name or given.get("name") or given.get("generateName") or "Unknown"
     error = forbidden(attributes.resource.group_resource, name, denial.text, causes=[{"message": denial.text}])

@@ -36,11 +36,11 @@ _LET_THROUGH: Final = {
 }
 
 Restore = Callable[[Mapping[str, Any], Resource], Object]
-"""From an object in the version of a resource to the stored form, typed and with defaults."""
+"""A function from an object in the version of a resource to the stored form, typed and defaulted."""
 
 
 class _Webhooks:
-    """The common part of both plugins: the webhooks that a write concerns, and the call of one."""
+    """The common part of both plugins: the webhooks for a write, and the call of one."""
 
     resources = None
 
@@ -71,7 +71,7 @@ class _Webhooks:
         return self._caller.ask(hook, attributes, matched, self._chance.uid(), mutating=mutating)
 
     def _tell(self, hook: WebhookAccessor, answer: Answer, review: Review) -> None:
-        """Pass on what the webhook says besides yes and no. Raises its refusal."""
+        """Pass on the warnings and audit annotations of a webhook. Raises its refusal."""
         for key, value in (answer.annotations or {}).items():
             review.annotations.setdefault(f"{hook.name}/{key}", value)
         review.warnings.extend(answer.warnings)
@@ -86,7 +86,7 @@ class ValidatingAdmissionWebhook(_Webhooks):
     leaves_process: Final = False
 
     def validate(self, review: Review) -> None:
-        """Raises the refusal of a webhook, or 500 for one that cannot be called and must be."""
+        """Raises the refusal of a webhook, or 500 if one with failurePolicy Fail cannot be called."""
         attributes = self._attributes(review)
         if attributes is None:
             return
@@ -120,7 +120,7 @@ class ValidatingAdmissionWebhook(_Webhooks):
 
 
 class MutatingAdmissionWebhook(_Webhooks):
-    """Calls the matching webhooks in order, each with the object that those before it made.
+    """Calls the matching webhooks in order, each with the object of the previous one.
 
     Where one changed the object, the plugins before this one are asked again, and then those webhooks that want to
     know what others changed after them.
@@ -147,7 +147,8 @@ class MutatingAdmissionWebhook(_Webhooks):
         self.earlier: Sequence[Plugin] = ()
 
     def mutate(self, review: Review) -> Object:
-        """The object after all webhooks. Raises the refusal of one, or 500 for one that must be called and cannot."""
+        """The object after all webhooks. Raises the refusal of one, or 500 if one with failurePolicy Fail cannot be
+        called."""
         attributes = self._attributes(review)
         if attributes is None:
             return review.object or {}
@@ -167,7 +168,7 @@ class MutatingAdmissionWebhook(_Webhooks):
         return second.object
 
     def _asked_again(self, review: Review, obj: Object) -> Object:
-        """The object after the plugins before this one have looked at it once more."""
+        """The object after the earlier plugins are called again (reinvocation)."""
         if review.operation in ("DELETE", "CONNECT"):
             return obj
         for plugin in self.earlier:
@@ -179,7 +180,7 @@ class MutatingAdmissionWebhook(_Webhooks):
     def patched(
         self, hook: WebhookAccessor, answer: Answer, attributes: AdmissionAttributes, matched: Resource
     ) -> Object | None:
-        """The object as the webhook wants it, in its stored form; None where it changes nothing. Raises 500."""
+        """The object after the webhook's patch, in its stored form; None if nothing changed. Raises 500."""
         if not answer.patch and answer.changed is None:
             return None
         if attributes.object is None:
@@ -203,7 +204,7 @@ class _Round:
         self.object: Object = attributes.object or {}
         self.changed = False
         self.invoked: set[str] = set()
-        """Webhooks that want to be called again and have been called since somebody changed the object."""
+        """Webhooks that want reinvocation and were called since the last change of the object."""
         self.repeat: set[str] = set()
 
     def run(self, hooks: Sequence[WebhookAccessor]) -> None:
@@ -219,7 +220,7 @@ class _Round:
                 self.invoked.add(hook.uid)
 
     def _one(self, hook: WebhookAccessor, matched: Resource, index: int) -> bool:
-        """Ask one webhook; whether it changed the object."""
+        """Call one webhook; True if it changed the object."""
         place = f"round_{self._number}_index_{index}"
         try:
             answer = self._plugin._ask(hook, self._attributes, matched, mutating=True)
@@ -240,7 +241,7 @@ class _Round:
         return True
 
     def _note(self, hook: WebhookAccessor, answer: Answer, place: str, *, changed: bool) -> None:
-        """The audit annotations of the call."""
+        """Record the audit annotations of the call."""
         entry: dict[str, Any] = {"configuration": hook.configuration, "webhook": hook.name}
         mutated = orjson.dumps({**entry, "mutated": changed}).decode()
         self._review.annotations.setdefault(f"{_CHANGED}/{place}", mutated)

@@ -28,7 +28,7 @@ _SERVICES: Final = GroupResource("", "services")
 
 
 class CallFailed(Exception):
-    """A webhook could not be called or gave no answer; the text is that of kube-apiserver."""
+    """A webhook that could not be called or gave no answer; the text is kube-apiserver's."""
 
     def __init__(self, hook: WebhookAccessor, why: str) -> None:
         super().__init__(f'failed calling webhook "{hook.name}": {why}')
@@ -51,7 +51,7 @@ class WebhookClient:
     def ask(
         self, hook: WebhookAccessor, attributes: AdmissionAttributes, matched: Resource, uid: str, *, mutating: bool
     ) -> Answer | None:
-        """The webhook's answer to a write; None where it was not called because no call may leave the process.
+        """The webhook's answer to a write; None if calls may not leave the process.
 
         Raises CallFailed, and the 400 StatusError of a dry run that the webhook does not take.
         """

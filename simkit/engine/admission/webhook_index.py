@@ -32,7 +32,7 @@ EXEMPT: Final = frozenset(
         GroupResource(ADMISSION_GROUP, "validatingadmissionpolicybindings"),
     }
 )
-"""Resources that no webhook sees, lest one lock everybody out."""
+"""Resources that no webhook gets, since one could lock out everybody."""
 OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _SECONDS: Final = 10
 
@@ -86,7 +86,7 @@ class WebhookAccessor:
         return bool(self._rules) and self._constraints.may_match(reader, operation, resource, subresource)
 
     def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> Resource | None:
-        """The resource as which the webhook wants to see a write; None where it does not.
+        """The resource under which the webhook matches a write; None if it does not.
 
         Raises the 404 StatusError of a missing namespace, ConditionsFailed for conditions that cannot be evaluated.
         """
@@ -136,7 +136,7 @@ class _View:
 
 
 class WebhookIndex:
-    """All webhooks, and which of them could match a kind of request."""
+    """All webhooks, by the kinds of requests that they could match."""
 
     def __init__(self, store: ListWatcher, known: _View | None = None) -> None:
         self._store = store
@@ -164,7 +164,7 @@ class WebhookIndex:
         resource: GroupVersionResource,
         subresource: str,
     ) -> Sequence[WebhookAccessor]:
-        """The webhooks, mutating or validating, that could want to see such a write."""
+        """The webhooks, mutating or validating, that could match such a write."""
         view = self._view.now()
         if not view.all[kind]:
             return ()

@@ -1,4 +1,4 @@
-"""The AdmissionReview that a webhook gets, and the meaning of its response.
+"""The AdmissionReview for a webhook, and the meaning of its response.
 
 Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook/request/admissionreview.go, release 1.30.
 """
@@ -59,7 +59,7 @@ class Answer:
 
 
 def version_for(hook: WebhookAccessor) -> str:
-    """The first of the webhook's review versions that exists. Raises BadAnswer where there is none."""
+    """The first of the webhook's review versions that is known. Raises BadAnswer if there is none."""
     for version in hook.versions:
         if version in VERSIONS:
             return version
@@ -76,12 +76,12 @@ def request_of(attributes: AdmissionAttributes, matched: Resource, reader: Clust
 
 
 def encoded(request: Mapping[str, Any], version: str) -> bytes:
-    """The review that is sent."""
+    """The encoded review."""
     return orjson.dumps({"kind": _KIND, "apiVersion": f"{_GROUP}/{version}", "request": request})
 
 
 def answer_of(review: Mapping[str, Any], uid: str, version: str, *, mutating: bool) -> Answer:
-    """The answer in a review. Raises BadAnswer where it contradicts itself or the request."""
+    """The answer in a review. Raises BadAnswer if it is inconsistent."""
     response = review.get("response")
     if not isinstance(response, Mapping):
         raise BadAnswer("webhook response was absent")
@@ -130,7 +130,7 @@ def _patch(given: Any) -> Sequence[Any]:
 
 
 def rejection(name: str, status: Mapping[str, Any] | None) -> StatusError:
-    """The refusal of a webhook as the client gets it: never a success, never below 400."""
+    """The refusal of a webhook as a Status: never a success, never below 400."""
     given = status or {}
     by = f"admission webhook {quoted(name)} denied the request"
     message, reason = given.get("message"), given.get("reason")

@@ -1,1 +1,1 @@
-"""Group-versions that another server answers for."""
+"""Group versions that another server serves."""

@@ -1,4 +1,4 @@
-"""An answer that another server is still giving, handed on as it comes."""
+"""A response that another server is still sending, passed on as it comes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _A_DAY: Final = 86_400.0
 
 
 class ProxiedStream:
-    """Bytes of an answer, read ahead by a thread of their own; polled as a watch is.
+    """Bytes of a response, read ahead by a thread of its own; polled like a watch.
 
     Parameters
     ----------
@@ -75,13 +75,13 @@ class ProxiedStream:
             return bool(self._ready)
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """Be woken, in the reading thread, when there may be something to poll."""
+        """Register a callback, called in the reading thread, for when there may be something to poll."""
         self._callbacks.append(callback)
         if self._ready or self.closed:
             callback()
 
     def close(self) -> None:
-        """End the stream; what has come can still be polled."""
+        """End the stream; received chunks can still be polled."""
         if self.closed:
             return
         with self._room:

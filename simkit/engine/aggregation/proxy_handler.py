@@ -1,4 +1,4 @@
-"""Requests that another server answers: sent on over verified HTTPS, with who asks in headers of a trusted proxy."""
+"""Proxying of requests to another server over verified HTTPS, with the user in the headers of a front proxy."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ AGGREGATOR: Final = Identity("system:kube-aggregator", (MASTERS,))
 _PATIENCE: Final = 60.0
 _PROBING: Final = 6.0
 _REMEMBERED: Final = 10.0
-"""Seconds for which a backing server's description of itself is kept."""
+"""Seconds for which a backing server's discovery is cached."""
 _WHOLE: Final = 1024 * 1024
-"""Bytes up to which an answer of known length is read at once."""
+"""Bytes up to which a response of known length is read at once."""
 _OWN_HEADERS: Final = frozenset(
     {
         "authorization",
@@ -52,13 +52,13 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _UNQUOTED: Final = "/:@!$&'()*+,;=~"
 _REDIRECTED: Final = "the backend attempted to redirect this request, which is not permitted"
 _OWN_PREFIXES: Final = ("x-remote-", "impersonate-", "sec-websocket-")
-"""Prefixes of headers that are not handed on: they name the user, or belong to a connection and may hold a token."""
+"""Prefixes of headers that are not passed on: they name the user, or belong to a connection and may hold a token."""
 _DROPPED: Final = frozenset({"connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"})
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyCertificate:
-    """The certificate by which backing servers know this one; PEM texts. ``authority`` is what they have to trust."""
+    """The client certificate for backing servers; PEM texts. ``authority`` is the one that they have to trust."""
 
     certificate: bytes = b""
     key: bytes = b""
@@ -69,7 +69,7 @@ class ProxyCertificate:
 
 
 class ServiceUnresolved(Exception):
-    """A service of which nobody said where it is."""
+    """A service with unknown address."""
 
 
 class ProxyHandler:
@@ -105,7 +105,7 @@ class ProxyHandler:
         )
 
     def forward(self, context: RequestContext, registration: APIService) -> Response:
-        """The backing server's answer, as a stream where it is long or has no end. Raises PlainError 503."""
+        """The backing server's response, as a stream if it is long or endless. Raises PlainError 503."""
         if not self._egress.allowed:
             request = context.request
             about = f"{request.method} {request.path}"
@@ -133,7 +133,7 @@ class ProxyHandler:
     # What a backing server says of itself
 
     def probe(self, registration: APIService) -> str:
-        """The reason why a backing server is not available, in kube-apiserver's words; empty where it is."""
+        """The reason why a backing server is not available, in kube-apiserver's words; empty if it is."""
         version = registration.group_version
         path = f"/apis/{version}" if version.group else f"/api/{version.version}"
         try:
@@ -155,7 +155,7 @@ class ProxyHandler:
         return fetch(peer, "GET", path, headers, timeout=_PROBING)
 
     def _document(self, registration: APIService, path: str) -> Mapping[str, Any] | None:
-        """A JSON document of an available backing server, remembered for some seconds."""
+        """A JSON document of an available backing server, cached for some seconds."""
         known = self._remembered.get((registration.name, path))
         if known is not None and time.monotonic() - known[0] < _REMEMBERED:
             found: Mapping[str, Any] | None = known[1]
@@ -175,20 +175,20 @@ class ProxyHandler:
         return found if isinstance(found, dict) else None
 
     def resources(self, registration: APIService) -> Mapping[str, Any] | None:
-        """The list of the group version's resources; None for one that is none."""
+        """The list of the group version's resources; None if the document is none."""
         from simkit.engine.aggregation.resource_list import is_resource_list  # with the first list, not at the start
 
         found = self._document(registration, f"/apis/{registration.group_version}")
         return found if found is not None and is_resource_list(found) else None
 
     def described(self, registration: APIService) -> str:
-        """The place of the group version's OpenAPI document, with the mark of its content, or the empty string."""
+        """The path of the group version's OpenAPI document, with the hash of its content; or the empty string."""
         index = self._document(registration, "/openapi/v3") or {}
         place = at(index, "paths", f"apis/{registration.group_version}", "serverRelativeURL")
         return place if isinstance(place, str) else ""
 
     def swagger(self, registration: APIService) -> Mapping[str, Any] | None:
-        """The OpenAPI document of version 2, of it the paths and definitions that are mappings."""
+        """The OpenAPI document of version 2, with those paths and definitions that are mappings."""
         found = self._document(registration, "/openapi/v2")
         if found is None:
             return None
@@ -213,14 +213,14 @@ def _shown(registration: APIService) -> str:
 
 
 def _request_target(context: RequestContext) -> str:
-    """The request target, made anew from what was authorized, so that no server reads another path from it."""
+    """The request target, built from what was authorized, so that no server reads another path from it."""
     path = quote(context.info.path, safe=_UNQUOTED)
     pairs = [(name, value) for name, values in context.request.query.items() for value in values]
     return f"{path}?{urlencode(pairs)}" if pairs else path
 
 
 def _passed(request: Request) -> Iterator[tuple[str, str]]:
-    """The headers that the client sent, without those that concern this hop or say who asks."""
+    """The headers of the client, without hop-by-hop headers and those that name the user."""
     for name, values in request.headers.items():
         # Some servers take an underscore in the name of a header for a dash.
         if name not in _OWN_HEADERS and not name.replace("_", "-").startswith(_OWN_PREFIXES):
@@ -239,7 +239,7 @@ def _identity(identity: Identity) -> Iterator[tuple[str, str]]:
 
 
 def _as_sent(value: str) -> str:
-    """A text whose UTF-8 bytes are what the HTTP client sends, which takes characters for bytes.
+    """A text that the HTTP client, which encodes characters as bytes, sends as UTF-8.
 
     Raises Unreachable for one that would end the header, or start another.
     """

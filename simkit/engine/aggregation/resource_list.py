@@ -1,4 +1,4 @@
-"""Whether what another server says of its resources is a list of resources at all."""
+"""Validation of another server's discovery: it must be a list of resources."""
 
 from __future__ import annotations
 

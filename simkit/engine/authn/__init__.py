@@ -1,1 +1,1 @@
-"""Authenticators: from credentials to the identity behind them."""
+"""Authenticators: from credentials to an identity."""

@@ -1,4 +1,4 @@
-"""The authentication configuration file: issuers of tokens, and how their claims become identities.
+"""The authentication configuration file: issuers of tokens, and the mapping of their claims to identities.
 
 References
 ----------
@@ -43,7 +43,7 @@ class _Document(BaseModel):
 
 
 class Issuer(_Document):
-    """The issuer of tokens, and the audiences that they must have."""
+    """The issuer of tokens, and their required audiences."""
 
     url: Text = ""
     discovery_url: Text = Field("", alias="discoveryURL")
@@ -70,7 +70,7 @@ class PrefixedSource(_Document):
 
 
 class PlainSource(_Document):
-    """A claim, or an expression."""
+    """A claim or an expression."""
 
     claim: Text = ""
     expression: Text = ""
@@ -120,14 +120,14 @@ Checked = tuple[Issuer, ClaimMapping]
 
 
 def parse(content: bytes, disallowed: Sequence[str] = (), source: str = "the file") -> list[Checked]:
-    """The issuers of a file's content. Raises SimkitError with everything that is wrong with it."""
+    """The issuers in a file's content. Raises SimkitError with all its errors."""
     checked, errors = check(configfile.parse(content, Document, KIND, source), disallowed)
     configfile.refuse(errors, source)
     return checked
 
 
 def check(document: Document, disallowed: Sequence[str] = ()) -> tuple[list[Checked], list[FieldError]]:
-    """The issuers of a document, and all that is wrong with them, in kube-apiserver's words."""
+    """The issuers of a document, and all its errors in kube-apiserver's words."""
     if len(document.jwt) > MOST:
         return [], [too_many("jwt", len(document.jwt), MOST)]
     errors, checked = list[FieldError](), list[Checked]()
@@ -198,14 +198,14 @@ def _audience_errors(issuer: Issuer, path: str) -> list[FieldError]:
 
 
 class _Checker:
-    """Compiles the rules of one issuer and gathers what is wrong with them."""
+    """Compiles the rules of one issuer and collects their errors."""
 
     def __init__(self, entry: Entry, path: str) -> None:
         self._entry, self._path = entry, path
         self.errors: list[FieldError] = []
 
     def mapping(self) -> ClaimMapping:
-        """The compiled rules; not to be used where there are errors."""
+        """The compiled rules; not to be used if there are errors."""
         rules = self._claim_rules()
         mappings, path = self._entry.mappings, f"{self._path}.claimMappings"
         return ClaimMapping(
@@ -274,7 +274,7 @@ class _Checker:
         return ClaimSource(source.claim, source.prefix or "")
 
     def _check_email(self, expression: str, path: str) -> None:
-        """An address that nobody verified is no name."""
+        """Check that an email address used as a name is verified."""
         entry = self._entry
         others = [rule.expression for rule in entry.claim_rules]
         others += [each.expression for each in entry.mappings.extra]
@@ -339,7 +339,7 @@ class _Checker:
 
 
 class StructuredTokens:
-    """Authenticates the tokens of the issuers of a configuration file, as the file is now."""
+    """Authenticates the tokens of the issuers in a configuration file, which is reloaded."""
 
     leaves_process: Final = True
 
@@ -350,7 +350,7 @@ class StructuredTokens:
         self._file = DynamicFile(path, made, clock, counters, _FAMILY)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
-        """The identity behind a token of any issuer. Raises a 401 StatusError where the token's issuer refuses it."""
+        """The identity of a token of any issuer. Raises a 401 StatusError if the token's issuer refuses it."""
         refusal: StatusError | None = None
         for tokens in self._file.current() if credentials.bearer else ():
             try:

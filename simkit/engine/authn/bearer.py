@@ -24,7 +24,7 @@ Headers = Mapping[str, Sequence[str]]
 
 
 def bearer_token(headers: Headers) -> str:
-    """The bearer token of a request, empty where none is offered.
+    """The bearer token of a request; empty if there is none.
 
     The scheme is read in any case. Another scheme, or no token behind it, offers nothing: such a request is anonymous.
     What follows a second space is ignored.
@@ -56,7 +56,7 @@ def has_extra_space(headers: Headers) -> bool:
 
 
 def protocol_token(headers: Headers) -> str:
-    """The bearer token among the protocols that a WebSocket client offers, for browsers can send no other header.
+    """The bearer token among the protocols of a WebSocket client, since browsers can send no other header.
 
     Empty where none is offered, or no WebSocket is asked for. Raises the 401 of a token that cannot be read, of two of
     them, or of one without another protocol beside it that could be answered.
@@ -103,7 +103,7 @@ def credentials_of(request: Request) -> Credentials:
 
 
 def offers(credentials: Credentials) -> Iterator[Credentials]:
-    """The credentials as they are, then a token that stands elsewhere, by itself. Raises 401 where it is malformed."""
+    """The credentials, followed by a token from another place by itself. Raises 401 if it is malformed."""
     yield credentials
     token = protocol_token(credentials.headers)
     if token:

@@ -45,7 +45,7 @@ class BootstrapTokens:
         self._lookup, self._clock = lookup, clock
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
-        """The identity ``system:bootstrap:<id>``, None for anything that is no usable bootstrap token."""
+        """The identity ``system:bootstrap:<id>``; None for anything but a valid bootstrap token."""
         match = _TOKEN.fullmatch(credentials.bearer)
         if match is None:
             return None
@@ -80,7 +80,7 @@ def expired(secret: Object, now: float) -> bool:
 
 
 def extra_groups(secret: Object) -> tuple[str, ...] | None:
-    """The groups of a token's identity in order of their names; None where a group is not one it may give."""
+    """The groups of a token's identity in order of their names; None if a group is not allowed."""
     text = secret_value(secret, "auth-extra-groups")
     named = set(text.split(",")) if text else set()
     if any(_EXTRA_GROUP.fullmatch(group) is None for group in named):

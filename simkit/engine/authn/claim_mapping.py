@@ -16,7 +16,7 @@ from simkit.meta.identity import Identity
 
 
 class TokenRefused(Exception):
-    """A token that is signed well and still gives no identity; the text says why."""
+    """A token with a valid signature that gives no identity; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _value(expression: Expression, claims: Mapping[str, Any], what: str) -> Any:
 
 
 def _texts(value: Any, what: str) -> list[str]:
-    """A text or a list of texts; nothing and empty texts count for none."""
+    """A string or a list of strings; nothing and empty strings count as none."""
     found = [value] if isinstance(value, str) else value
     if value is None:
         return []

@@ -19,7 +19,7 @@ DEFAULT_ISSUER: Final = "https://kubernetes.default.svc"
 _PRIVATE: Final = LABEL_DOMAIN
 _LEGACY: Final = label("serviceaccount")
 WARN_ONLY_LIFETIME: Final = 3607
-"""The lifetime that mounted tokens ask for; with it they get a year, and are reported when used past it."""
+"""The lifetime that mounted tokens request; they get a year instead, and later use is reported."""
 EXTENDED_LIFETIME: Final = 365 * 24 * 3600
 
 
@@ -77,7 +77,7 @@ def bound_claims(
 
 
 def legacy_claims(account: Object, secret_name: str) -> dict[str, Any]:
-    """The claims of the endless token that a secret of the service account token type holds."""
+    """The claims of the unlimited token in a secret of the service account token type."""
     return {
         "iss": LEGACY_ISSUER,
         f"{_LEGACY}/namespace": namespace_of(account),
@@ -89,7 +89,7 @@ def legacy_claims(account: Object, secret_name: str) -> dict[str, Any]:
 
 
 class Subject(NamedTuple):
-    """Whom a token names, and what it is bound to."""
+    """The account of a token, and the object that it is bound to."""
 
     namespace: str
     name: str
@@ -99,7 +99,7 @@ class Subject(NamedTuple):
 
 
 def subject_of(claims: Mapping[str, Any]) -> Subject | None:
-    """The subject of a token's claims, None where they are not whole or contradict each other."""
+    """The subject of a token's claims; None if they are incomplete or inconsistent."""
     found = _legacy_subject(claims) if claims.get("iss") == LEGACY_ISSUER else _bound_subject(claims)
     if found is None or not all(isinstance(part, str) and part for part in found[:3]):
         return None

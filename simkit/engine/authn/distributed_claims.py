@@ -1,4 +1,4 @@
-"""Distributed claims: groups that a token does not carry, fetched from the endpoint that it names.
+"""Distributed claims: groups outside of a token, fetched from the endpoint that it names.
 
 References
 ----------
@@ -18,13 +18,13 @@ _LARGEST: Final = 1024 * 1024
 
 
 class Fetch(Protocol):
-    """Gets a document by its address, with a bearer token where one is given. Raises CallFailed."""
+    """A function that fetches a document from a URL, with a bearer token if given. Raises CallFailed."""
 
     def __call__(self, url: str, token: str = "") -> bytes: ...
 
 
 class ClaimResolver:
-    """Finds a claim in the place that a token names.
+    """Fetches a claim from the source that a token names.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ClaimResolver:
         self._claim, self._ask, self._verified = claim, ask, verified
 
     def completed(self, claims: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The claims with the one that is elsewhere. Raises TokenRefused where it is not there.
+        """The claims with the distributed one added. Raises TokenRefused if it is missing.
 
         A claim that the token carries itself counts, whatever else it names.
         """

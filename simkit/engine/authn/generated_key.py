@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class GeneratedKey:
-    """A signing key in memory. A server and its forks share one, so that the tokens of one are good in the other.
+    """A signing key in memory. A server and its forks share one, so that their tokens are valid in each other.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class GeneratedKey:
         return self._made is not None
 
     def made(self) -> Issuer:
-        """The issuer with its key, made now if it was not yet."""
+        """The issuer with its key, generated on demand."""
         with self._lock:
             if self._made is None:
                 from cryptography.hazmat.primitives.asymmetric import ec
@@ -54,17 +54,17 @@ class GeneratedKey:
             return self._made
 
     def issue(self, claims: Mapping[str, Any]) -> Token:
-        """The signed token that carries the claims."""
+        """The signed token with the claims."""
         return self.made().issue(claims)
 
     @property
     def keys(self) -> Sequence[VerificationKey]:
-        """The keys that verify the tokens; empty as long as there are no tokens."""
+        """The keys that verify the tokens; empty while there are no tokens."""
         return [self._made.public] if self._made is not None else []
 
 
 class GeneratedKeyTokens:
-    """Verifies the service account tokens of a made key."""
+    """Verifies the service account tokens of a generated key."""
 
     leaves_process: Final = False
 
@@ -81,11 +81,11 @@ class GeneratedKeyTokens:
         return self._tokens
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
-        """The service account behind the bearer token, None for other tokens. Raises 401 for a bad one."""
+        """The service account of the bearer token; None for other tokens. Raises 401 for an invalid one."""
         verifier = self._verifier()
         return verifier.authenticate(credentials) if verifier is not None else None
 
     def verify(self, token: str, audiences: Sequence[str] = ()) -> TokenResponse | None:
-        """Whose token it is and for whom; see ``ServiceAccountTokens.verify``."""
+        """The identity and audiences of a token; see ``ServiceAccountTokens.verify``."""
         verifier = self._verifier()
         return verifier.verify(token, audiences) if verifier is not None else None

@@ -15,7 +15,7 @@ ObjectGetter = Callable[[GroupResource, str, str], Object | None]
 
 
 def secret_value(secret: Object, key: str) -> str:
-    """One decoded entry of a secret's data, empty where it is missing or no text.
+    """One decoded entry of a secret's data; empty if it is missing or no text.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from jwt.exceptions import PyJWTError
 from simkit.engine.authn.jws import CURVES, SIGNATURES, PublicKey
 
 _SMALLEST: Final = 1024
-"""Bits that an RSA key must have."""
+"""The least bits of an RSA key."""
 
 
 class BadKeySet(ValueError):
@@ -28,7 +28,7 @@ class BadKeySet(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PublishedKey:
-    """One key of a provider; ``algorithm`` is empty where the provider does not bind it to one."""
+    """One key of a provider; ``algorithm`` is empty if the provider does not restrict it."""
 
     key: PublicKey
     identifier: str = ""
@@ -50,7 +50,7 @@ class PublishedKey:
 
 
 def read_key_set(document: bytes) -> list[PublishedKey]:
-    """The keys of a JSON web key set that can verify signatures; others are passed over. Raises BadKeySet."""
+    """The keys of a JSON web key set that can verify signatures; others are skipped. Raises BadKeySet."""
     try:
         entries = orjson.loads(document)["keys"]
     except (orjson.JSONDecodeError, TypeError, KeyError) as error:
@@ -62,7 +62,7 @@ def read_key_set(document: bytes) -> list[PublishedKey]:
 
 
 def _read(entry: Mapping[str, Any]) -> PublishedKey | None:
-    """One key; None for a kind that signs no tokens, or numbers that make no key."""
+    """One key; None for a kind that signs no tokens, or for invalid numbers."""
     try:
         key = _key(entry)
     except (KeyError, ValueError, TypeError, PyJWTError):

@@ -28,7 +28,7 @@ from simkit.meta.errors import SimkitError
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
-"""Names of the algorithms by which a token may be signed. A shared secret, or none at all, is not among them."""
+"""Names of the accepted algorithms. Shared secrets and ``none`` are not among them."""
 SIGNATURES: Final[Mapping[str, Algorithm]] = {name: get_default_algorithms()[name] for name in ALGORITHMS}
 """PyJWT's implementation of each accepted algorithm."""
 CURVES: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
@@ -63,7 +63,7 @@ class VerificationKey:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A compact token taken apart, nothing of it verified."""
+    """A parsed compact token, not verified."""
 
     header: Mapping[str, Any]
     claims: Mapping[str, Any]
@@ -88,17 +88,17 @@ class Signer:
         self._header = base64url_encode(orjson.dumps(header))
 
     def sign(self, claims: Mapping[str, Any]) -> str:
-        """The compact token that carries the claims."""
+        """The compact token with the claims."""
         signed = b".".join((self._header, base64url_encode(orjson.dumps(claims))))
         return b".".join((signed, base64url_encode(self.signature(signed)))).decode()
 
     def signature(self, signed: bytes) -> bytes:
-        """The signature over some bytes, as it stands in a compact token before it is encoded."""
+        """The signature of some bytes, before base64 encoding."""
         return SIGNATURES[self.public.algorithm].sign(signed, self._key)
 
 
 def parse(token: str) -> Parsed:
-    """A compact token taken apart, nothing of it verified. Raises Malformed, also for foreign characters."""
+    """A parsed compact token, not verified. Raises Malformed, also for foreign characters."""
     if not _COMPACT.fullmatch(token):
         raise Malformed("a signed token has three parts of letters, digits, '-' and '_'")
     try:
@@ -112,7 +112,7 @@ def parse(token: str) -> Parsed:
 
 
 def verification_key(key: PublicKey) -> VerificationKey:
-    """The public key with its algorithm and identifier. Raises SimkitError for a curve that signs no tokens."""
+    """The public key with its algorithm and identifier. Raises SimkitError for an unsupported curve."""
     der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     identifier = base64url_encode(hashlib.sha256(der).digest()).decode()
     if isinstance(key, rsa.RSAPublicKey):
@@ -143,7 +143,7 @@ def load_verification_keys(pem: bytes, source: str = "the key file") -> list[Ver
 
 
 def _public_half(block: bytes, source: str) -> PublicKey | None:
-    """The public key of one PEM block, None for a block that is no key (curve parameters stand before some)."""
+    """The public key of one PEM block; None for a block without a key (some files begin with curve parameters)."""
     label = block.partition(b"\n")[0]
     if b"PRIVATE KEY" in label:
         return load_private_key(block, source).public_key()

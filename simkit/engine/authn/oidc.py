@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("simkit.authn")
 WELL_KNOWN: Final = "/.well-known/openid-configuration"
 WAIT: Final = 10.0
-"""Seconds between attempts to reach a provider, and between looks for new keys."""
+"""Seconds between attempts to reach a provider, and between fetches of new keys."""
 _LEEWAY: Final = 300.0
-"""Seconds that a token may be from the future."""
+"""Seconds by which a token may be from the future."""
 MOST_OTHERS: Final = 64
-"""Issuers of distributed claims whose keys are remembered."""
+"""Issuers of distributed claims whose keys are cached."""
 Fetch = Fetch
-"""Gets a document by its address. Raises CallFailed."""
+"""A function that fetches a document from a URL. Raises CallFailed."""
 
 
 class Provider:
@@ -82,7 +82,7 @@ class Provider:
         return any(key.verifies(algorithm, token.signature, token.signed) for key in fitting)
 
     def _refreshed(self) -> bool:
-        """Fetch the keys, unless that was tried a moment ago; gives back whether they are new."""
+        """Fetch the keys, unless that was tried a moment ago; True if they are new."""
         with self._lock:
             now = self._clock.now()
             if self._tried is not None and now - self._tried < WAIT:
@@ -150,7 +150,7 @@ class ProviderTokens:
             self._distributed = ClaimResolver(mapping.groups.claim, fetch, self._of_others)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
-        """The identity behind a token of the issuer, None for any other credential. Raises a 401 StatusError."""
+        """The identity of a token of the issuer; None for any other credential. Raises a 401 StatusError."""
         try:
             return self.identify(credentials.bearer)
         except TokenRefused as error:
@@ -158,7 +158,7 @@ class ProviderTokens:
             raise unauthorized() from error
 
     def identify(self, token: str) -> Identity | None:
-        """The identity behind a token, None for a token of another issuer. Raises TokenRefused."""
+        """The identity of a token; None for a token of another issuer. Raises TokenRefused."""
         from simkit.engine.authn.jws import Malformed, parse
 
         if token.count(".") != 2:
@@ -180,7 +180,7 @@ class ProviderTokens:
             raise TokenRefused("oidc: verify token: failed to verify signature")
 
     def _of_others(self, token: str) -> Mapping[str, Any]:
-        """The claims of a token that another issuer may have signed, to whom ours has pointed."""
+        """The claims of a token of another issuer that ours refers to."""
         from simkit.engine.authn.jws import Malformed, parse
 
         assert self._fetch is not None
@@ -214,7 +214,7 @@ class ProviderTokens:
 
 
 def over_https(authorities: bytes = b"", timeout: float = 30.0) -> Fetch:
-    """Gets documents over HTTPS, trusting these authorities (PEM), or the machine's."""
+    """A function that fetches documents over HTTPS with these authorities (PEM), or the machine's."""
 
     def fetch(url: str, token: str = "") -> bytes:
         return Caller(ClientConfig(url, authorities, token=token), timeout).get()

@@ -40,7 +40,7 @@ class OIDCOptions:
 
     @property
     def prefix(self) -> str:
-        """The prefix of user names: the issuer by default, none for addresses."""
+        """The prefix of user names: the issuer by default, none for email addresses."""
         if self.username_prefix == "-":
             return ""
         if self.username_prefix or self.username_claim == "email":
@@ -49,7 +49,7 @@ class OIDCOptions:
 
 
 def tokens_by_flags(flags: OIDCOptions, clock: Clock) -> ProviderTokens:
-    """The authenticator that the flags ask for. Raises SimkitError for flags that do not go together."""
+    """The authenticator that the flags configure. Raises SimkitError for inconsistent flags."""
     if not flags.issuer_url or not flags.client_id:
         raise SimkitError("oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set")
     if not flags.issuer_url.startswith("https://"):

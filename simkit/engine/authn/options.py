@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticationOptions:
-    """Which authenticators there are. Names follow kube-apiserver's flags; bundles are PEM texts."""
+    """The authenticators of a server. Names follow kube-apiserver's flags; bundles are PEM texts."""
 
     anonymous_auth: bool = True
     client_authorities: bytes = b""
     proxy_authorities: bytes = b""
     client_authorities_file: Path | None = None
     proxy_authorities_file: Path | None = None
-    """Further ones, which count as they are in the files."""
+    """Further authorities, whose file is reloaded."""
     proxy_names: Sequence[str] = ()
     proxy_user_headers: Sequence[str] = USER_HEADERS
     proxy_group_headers: Sequence[str] = GROUP_HEADERS
@@ -74,25 +74,25 @@ class Authentication:
     """The parts of authentication that a server uses."""
 
     authenticator: Union
-    """Asked about every request."""
+    """The authenticator of every request."""
     reviewer: TokenReviewer
-    """Asked by token reviews."""
+    """The reviewer of TokenReviews."""
     issuer: TokenIssuer | None
     """Makes service account tokens; None without a signing key."""
     keys: Callable[[], Sequence[VerificationKey]]
     """The keys by which relying parties verify service account tokens."""
     audiences: Sequence[str]
-    """For whom tokens are when nobody else is named."""
+    """The default audiences of tokens."""
     longest: int = 0
-    """Seconds that a service account token may last; 0 for no limit."""
+    """The longest lifetime of service account tokens in seconds; 0 for no limit."""
     extends: bool = True
     """True if mounted tokens get a year."""
     issuer_url: str = ""
     """The issuer of tokens (``iss``)."""
     jwks_uri: str = ""
-    """The address of the keys for relying parties, if it is not this server."""
+    """The URL of the keys for relying parties, if it is not this server."""
     published: Mapping[str, str] = field(default_factory=dict)
-    """The settings by which aggregated servers tell clients and this server's proxy apart."""
+    """The settings by which aggregated servers recognize clients and this server's proxy."""
 
 
 def build(
@@ -130,7 +130,7 @@ def build(
 
 
 def _published(settings: AuthenticationOptions) -> dict[str, str]:
-    """The content of the config map from which other servers of the cluster learn whom to believe."""
+    """The content of the config map extension-apiserver-authentication, which other servers trust."""
     found: dict[str, str] = {}
     clients = _bundle(settings.client_authorities_file, settings.client_authorities)
     proxies = _bundle(settings.proxy_authorities_file, settings.proxy_authorities)
@@ -161,7 +161,7 @@ def in_process(
     *,
     anonymous: bool = True,
 ) -> Authentication:
-    """Authentication of a server that is held in a variable: given authenticators, and tokens of a made key.
+    """The authentication of a server in process: given authenticators, and tokens of a generated key.
 
     Nothing is made at the start: the key waits for the first token that is asked for.
     """
@@ -184,7 +184,7 @@ def _from_outside(
     audiences: Sequence[str],
     counters: Counters | None,
 ) -> list[Authenticator]:
-    """Authenticators of tokens that others issue or know."""
+    """The authenticators of tokens from other issuers or services."""
     found: list[Authenticator] = []
     if settings.authentication_config is not None:
         from simkit.engine.authn.authentication_configuration import StructuredTokens
@@ -238,7 +238,7 @@ def _issuer(settings: AuthenticationOptions, name: str) -> Issuer | None:
 
 
 def _keys(settings: AuthenticationOptions, issuer: Issuer | None) -> list[VerificationKey]:
-    """The keys of the key files; without any, the public half of the signing key."""
+    """The keys in the key files; by default the public half of the signing key."""
     if not settings.service_account_key_file:
         return [issuer.public] if issuer else []
     from simkit.engine.authn.jws import load_verification_keys

@@ -1,4 +1,4 @@
-"""Identities that a trusted front proxy states in request headers.
+"""Identities from a trusted front proxy in request headers.
 
 References
 ----------
@@ -20,11 +20,11 @@ from simkit.meta.message import Credentials
 
 _BROKEN: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 USER_HEADERS, GROUP_HEADERS, EXTRA_PREFIXES = ("x-remote-user",), ("x-remote-group",), ("x-remote-extra-",)
-"""The usual names of the headers."""
+"""The default names of the headers."""
 
 
 def extra_key(written: str) -> str:
-    """The key of an extra attribute from the end of a header's name, where it stands in percent form.
+    """The key of an extra attribute, decoded from the end of a header's name.
 
     One that is not in percent form throughout is taken as it stands, as on kube-apiserver.
 
@@ -37,7 +37,7 @@ def extra_key(written: str) -> str:
 
 
 class RequestHeaders:
-    """Believes the identity headers of a peer whose certificate comes from the front proxy's authority.
+    """Trusts the identity headers of a peer with a certificate of the front proxy's authority.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class RequestHeaders:
         self._extra_prefixes = tuple(name.lower() for name in extra_prefixes)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
-        """The identity in the headers, None without a certificate or a user header. Raises 401 for another's chain."""
+        """The identity in the headers; None without a certificate or a user header. Raises 401 for another chain."""
         if not credentials.certificates:
             return None
         proxy = self._verifier.verify(credentials.certificates)

@@ -1,4 +1,4 @@
-"""Answers to token reviews: the identity behind a token, and the audiences it is good for.
+"""Token reviews: the identity of a token, and the audiences it is valid for.
 
 References
 ----------
@@ -22,7 +22,7 @@ _UNKNOWN = "invalid bearer token"
 
 @dataclass(frozen=True, slots=True)
 class TokenReviewStatus:
-    """The identity behind a token with the audiences that it is good for; without identity, ``error`` says why."""
+    """The identity of a token with its valid audiences; without identity, ``error`` is the reason."""
 
     identity: Identity | None
     audiences: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class TokenReviewStatus:
 
 
 class TokenReviewer:
-    """Judges bearer tokens that others were shown.
+    """Reviews bearer tokens for other servers.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class TokenReviewer:
         self._tokens, self._accounts, self._audiences = tuple(tokens), accounts, tuple(audiences)
 
     def review(self, token: str, audiences: Sequence[str] = ()) -> TokenReviewStatus:
-        """Whose token it is. ``audiences`` are those for which it must be good; by default this server's."""
+        """The identity of a token. ``audiences`` are those for which it must be valid; by default this server's."""
         wanted = tuple(audiences) or self._audiences
         try:
             verified = self._accounts.verify(token, wanted) if self._accounts else None
@@ -60,7 +60,7 @@ class TokenReviewer:
         return self._by_others(token, wanted)
 
     def _by_others(self, token: str, wanted: Sequence[str]) -> TokenReviewStatus:
-        """Asked after our own tokens have been recognized, so that none of those is shown to a service outside."""
+        """The review by outside services, which see only tokens that are not our own."""
         error = ""
         for authenticator in self._tokens:
             try:

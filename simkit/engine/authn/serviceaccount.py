@@ -37,7 +37,7 @@ _ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 
 
 class Issuer:
-    """Signs service account tokens in the name of an issuer.
+    """Signs service account tokens as an issuer.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Issuer:
         self.public = signer.public
 
     def issue(self, claims: Mapping[str, Any]) -> Token:
-        """The signed token that carries the claims."""
+        """The signed token with the claims."""
         return Token(self._signer.sign({"iss": self.issuer, **claims}))
 
 
@@ -95,7 +95,7 @@ class ServiceAccountTokens:
         self._lock = Lock()
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
-        """The service account behind the bearer token, None for other tokens. Raises 401 for a bad one."""
+        """The service account of the bearer token; None for other tokens. Raises 401 for an invalid one."""
         try:
             verified = self.verify(credentials.bearer) if credentials.bearer else None
         except InvalidToken as error:
@@ -103,7 +103,7 @@ class ServiceAccountTokens:
         return verified.identity if verified else None
 
     def verify(self, token: str, audiences: Sequence[str] = ()) -> TokenResponse | None:
-        """Whose token it is and for whom, None where it is no service account token of these issuers.
+        """The identity and audiences of a token; None if it is no service account token of these issuers.
 
         Raises InvalidToken for a token that is bad, or for none of the audiences (default: this server's own).
         """
@@ -122,7 +122,7 @@ class ServiceAccountTokens:
         return TokenResponse(identity_of(subject, claims), meant)
 
     def _signed_claims(self, token: str) -> Mapping[str, Any] | None:
-        """The claims of a token whose signature holds, None for a token of somebody else."""
+        """The claims of a token with a valid signature; None for another issuer's token."""
         if token in self._claims:
             return self._claims[token]
         from simkit.engine.authn.jws import Malformed, parse
@@ -176,7 +176,7 @@ class ServiceAccountTokens:
                 self._check_alive(lookup(_RESOURCES["node"], "", item.name), item.uid, "node")
 
     def _check_alive(self, obj: Object | None, uid: str, what: str) -> None:
-        """A token outlives the deletion of what it is bound to by a minute at most."""
+        """Check that the account and the bound object exist; a token outlives its object by at most a minute."""
         if obj is None or metadata(obj).get("uid") != uid:
             raise InvalidToken(f"service account token has been invalidated: its {what} is gone")
         deleted = metadata(obj).get("deletionTimestamp")
@@ -185,7 +185,7 @@ class ServiceAccountTokens:
 
 
 def identity_of(subject: Subject, claims: Mapping[str, Any]) -> Identity:
-    """The identity that a verified token gives, with its pod, node and own identifier as extra."""
+    """The identity of a verified token, with its pod, node and own identifier as extra."""
     extra: dict[str, Sequence[str]] = {}
     bound: dict[str, Bound] = {item.kind: item for item in subject.bound}
     for kind in ("pod", "node"):

@@ -1,4 +1,4 @@
-"""Protocol and answer of authenticators of tokens that name their audiences.
+"""The protocol and the response of authenticators of tokens with audiences.
 
 References
 ----------
@@ -15,12 +15,12 @@ from simkit.meta.identity import Identity
 
 
 class InvalidToken(Exception):
-    """A token that is not good, or not for this audience; the text says why."""
+    """A token that is invalid, or not for this audience; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenResponse:
-    """Whose token it is, and those of the asked audiences that it is for."""
+    """The identity of a token, and those of the requested audiences that it is for."""
 
     identity: Identity
     audiences: tuple[str, ...]
@@ -28,10 +28,10 @@ class TokenResponse:
 
 @runtime_checkable
 class TokenAuthenticator(Protocol):
-    """Knows for whom tokens are meant."""
+    """An authenticator that knows the audiences of tokens."""
 
     def verify(self, token: str, audiences: Sequence[str] = ()) -> TokenResponse | None:
-        """Whose token it is and for which of the audiences (default: this server's own).
+        """The identity of a token and its audiences among the given ones (default: this server's own).
 
         None where it is not my kind of token. Raises InvalidToken where it is, and bad.
         """

@@ -1,4 +1,4 @@
-"""The static token file: bearer tokens of people, read once at the start.
+"""The static token file: bearer tokens of users, read once at the start.
 
 References
 ----------
@@ -21,7 +21,7 @@ _log = logging.getLogger("simkit.authn")
 
 
 class StaticTokens:
-    """Knows the tokens of a fixed table.
+    """Authenticates the tokens of a fixed table.
 
     Examples
     --------
@@ -36,12 +36,12 @@ class StaticTokens:
         self._tokens = dict(tokens)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
-        """The identity behind the bearer token, None for an unknown token."""
+        """The identity of the bearer token; None for an unknown token."""
         return self._tokens.get(credentials.bearer) if credentials.bearer else None
 
 
 def read_tokens(path: str | Path) -> StaticTokens:
-    """The tokens of a file. Raises SimkitError for a file that cannot be read, or with the line that is wrong."""
+    """The tokens in a file. Raises SimkitError for a file that cannot be read, or with the line of an error."""
     try:
         with Path(path).open(newline="", encoding="utf-8") as lines:
             return StaticTokens(parse_tokens(lines, source=str(path)))

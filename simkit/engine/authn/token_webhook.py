@@ -1,4 +1,4 @@
-"""Bearer tokens that a service outside knows, asked by token reviews.
+"""Bearer tokens of an outside service, verified by TokenReviews.
 
 References
 ----------
@@ -31,7 +31,7 @@ ReviewVersion = Literal["v1", "v1beta1"]
 
 
 class WebhookTokens:
-    """Asks a service whose token it is, and remembers the answer for a while.
+    """Asks a service for a token's identity, and caches the answer.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ class WebhookTokens:
         self._lock = Lock()
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
-        """The identity that the service knows, None for a token that it does not. Raises 401 where it fails."""
+        """The identity from the service; None for a token that it does not know. Raises 401 if the call fails."""
         verified = self.verify(credentials.bearer) if credentials.bearer else None
         return None if verified is None else verified.identity
 
     def verify(self, token: str, audiences: Sequence[str] = ()) -> TokenResponse | None:
-        """Whose token it is and for which audiences, None where the service does not know it. Raises 401."""
+        """The identity and audiences of a token; None if the service does not know it. Raises 401."""
         wanted = tuple(audiences) or self._audiences
         key, now = hashlib.sha256("\n".join((token, *wanted)).encode()).digest(), self._clock.now()
         known = self._kept.get(key)

@@ -19,7 +19,7 @@ from simkit.meta.message import Credentials
 
 
 class Union:
-    """Asks its members in order.
+    """Calls its members in order.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class Union:
         """True if finding out who asks may wait for a service outside."""
 
     def preceded_by(self, first: Authenticator) -> Union:
-        """The same with one more member, which is asked first."""
+        """The same with one more member, which is called first."""
         return Union((first, *self._members), anonymous=self._anonymous)
 
     def authenticate(self, credentials: Credentials) -> Identity:
-        """The identity behind credentials, as a member of ``system:authenticated``. Raises a 401 StatusError."""
+        """The identity of credentials, with the group ``system:authenticated``. Raises a 401 StatusError."""
         refusal: StatusError | None = None
         for offered in offers(credentials):
             for member in self._members:
@@ -66,7 +66,7 @@ class Union:
 
 
 def authenticated(identity: Identity) -> Identity:
-    """The identity as a member of ``system:authenticated``, unless it says already which of the two it is.
+    """The identity with the group ``system:authenticated``, unless it has that or the unauthenticated one.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class ChainVerifier:
         self._lock = Lock()
 
     def trust(self, authorities: bytes) -> None:
-        """Read a PEM bundle now, instead of at the first chain. Raises SimkitError where it cannot be read."""
+        """Read a PEM bundle now, instead of at the first chain. Raises SimkitError if it is invalid."""
         from simkit.engine.authn.x509_chain import load_authorities
 
         try:
@@ -54,7 +54,7 @@ class ChainVerifier:
             raise SimkitError(f"the bundle of certificate authorities cannot be read: {error}") from error
 
     def verify(self, chain: tuple[bytes, ...]) -> Identity | None:
-        """The subject of the leaf, None where it has no common name. Raises a 401 StatusError for a bad chain."""
+        """The subject of the leaf; None if it has no common name. Raises a 401 StatusError for an invalid chain."""
         now = self._clock.now()
         known = self._verified.get(chain)
         if known is not None and known[0] <= now <= known[1]:
@@ -84,14 +84,14 @@ class ChainVerifier:
 
 
 def _accepted(result: Identity | Exception | None) -> Identity | None:
-    """The identity of a verified chain. Raises the 401 of one that was refused."""
+    """The identity of a verified chain. Raises the 401 of a refused one."""
     if isinstance(result, Exception):
         raise unauthorized() from result
     return result
 
 
 class DynamicAuthorities:
-    """Authorities out of a file, which is read again when it changes: who is no longer in it vouches for nobody.
+    """Authorities in a file that is reloaded when it changes.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class DynamicAuthorities:
         self._file = DynamicFile(path, made, clock)
 
     def verify(self, chain: tuple[bytes, ...]) -> Identity | None:
-        """The answer of ``ChainVerifier.verify`` for the present authorities."""
+        """The result of ``ChainVerifier.verify`` for the present authorities."""
         return self._file.current().verify(chain)
 
 
@@ -126,7 +126,7 @@ Authorities = bytes | DynamicAuthorities
 
 
 def verifier_of(authorities: Authorities, clock: Clock) -> ChainVerifier | DynamicAuthorities:
-    """Verifies chains against some authorities. Raises SimkitError for a bundle without a certificate."""
+    """A verifier of chains for some authorities. Raises SimkitError for a bundle without a certificate."""
     return ChainVerifier(authorities, clock) if isinstance(authorities, bytes) else authorities
 
 
@@ -152,7 +152,7 @@ class ClientCertificates:
 
 
 def subject(certificate: Certificate) -> Identity | None:
-    """The identity that a certificate's subject names, None where it has no common name."""
+    """The identity in a certificate's subject; None if it has no common name."""
     from cryptography.x509.oid import NameOID
 
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)

@@ -24,7 +24,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID
 
 _LONGEST: Final = 10
 MOST_SIGNATURE_CHECKS: Final = 100
-"""Candidates whose signature is checked for one chain, as in Go's ``maxChainSignatureChecks``."""
+"""The most signatures that are checked for one chain, as in Go's ``maxChainSignatureChecks``."""
 _UNDERSTOOD: Final = {
     ExtensionOID.BASIC_CONSTRAINTS,
     ExtensionOID.KEY_USAGE,
@@ -49,15 +49,15 @@ Path = tuple[x509.Certificate, ...]
 
 
 class Untrusted(Exception):
-    """A chain that leads nowhere; the text says why."""
+    """A chain without a path to a trusted authority; the text is the reason."""
 
 
 class TooManyChecks(Untrusted):
-    """A chain that offers more ways to build a path than are tried."""
+    """A chain with too many possible paths."""
 
 
 def load_authorities(pem: bytes) -> list[x509.Certificate]:
-    """The certificates of a PEM bundle. Raises ValueError where it holds none."""
+    """The certificates of a PEM bundle. Raises ValueError if there are none."""
     return x509.load_pem_x509_certificates(pem)
 
 
@@ -94,7 +94,7 @@ def verify_client(chain: Sequence[bytes], trusted: Iterable[x509.Certificate], n
 
 
 def steady_span(chain: Sequence[bytes], trusted: Iterable[x509.Certificate], now: float) -> tuple[float, float]:
-    """The seconds around a moment between which no certificate of a chain or of the authorities begins or ends.
+    """The seconds around a moment between which the validity of no certificate begins or ends.
 
     Whatever ``verify_client`` says at the moment, it says throughout the span.
     """
@@ -110,7 +110,7 @@ def steady_span(chain: Sequence[bytes], trusted: Iterable[x509.Certificate], now
 
 
 class _PathBuilder:
-    """Builds the path of one chain and counts the signatures that are checked for it."""
+    """Builds the path of one chain and counts the checked signatures."""
 
     def __init__(
         self, others: Sequence[x509.Certificate], trusted: Sequence[x509.Certificate], moment: datetime
@@ -119,7 +119,7 @@ class _PathBuilder:
         self._checks = 0
 
     def climb(self, path: Path) -> Path:
-        """The path, lengthened until it ends in a trusted certificate. Raises the last reason where none does."""
+        """The path, extended until it ends in a trusted certificate. Raises the last reason if none does."""
         current = path[-1]
         if current in self._trusted:
             return path
@@ -167,7 +167,7 @@ def _check(certificate: x509.Certificate, moment: datetime) -> None:
 
 
 def _check_authority(issuer: x509.Certificate, path: Sequence[x509.Certificate], *, trusted: bool) -> None:
-    """An authority may sign, may have this many authorities below it, and says nothing about the leaf's names.
+    """Check that an authority may sign, within its path length, and without name constraints.
 
     Certificates of version 1 have no extensions that could say so: they sign where they are trusted themselves, as in
     Go's ``CheckSignatureFrom``.

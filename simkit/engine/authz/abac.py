@@ -1,4 +1,4 @@
-"""The ABAC authorizer: one policy a line of a file, any that matches allows.
+"""The ABAC authorizer: one policy per line of a file; any match allows.
 
 Upstream: pkg/auth/authorizer/abac, release 1.30.
 """
@@ -35,7 +35,7 @@ _TEXTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One line of a policy file. A star stands for anything; an empty field for nothing in particular."""
+    """One line of a policy file. A star matches everything; an empty field matches requests without it."""
 
     user: str = ""
     group: str = ""
@@ -73,7 +73,7 @@ def _covers(pattern: str, path: str) -> bool:
 
 
 class PolicyFile:
-    """Allows what any of its policies allows."""
+    """Allows requests that match one of its policies."""
 
     leaves_process: Final = False
 
@@ -109,7 +109,7 @@ def load(path: str | Path) -> PolicyFile:
 
 
 def parse(lines: Iterable[bytes], source: str = "the policy file") -> list[Policy]:
-    """The policies of some lines; empty ones and those that start with ``#`` are passed over. Raises SimkitError."""
+    """The policies of some lines; empty ones and those that start with ``#`` are skipped. Raises SimkitError."""
     found, unversioned = [], 0
     for number, line in enumerate(lines, start=1):
         text = line.strip()
@@ -145,7 +145,7 @@ def _versioned(document: Mapping[str, Any]) -> Policy:
 
 
 def _unversioned(document: Mapping[str, Any]) -> Policy:
-    """The oldest form: what is left out stands for anything."""
+    """A policy of the oldest form: missing fields match everything."""
     policy = _fields({name: document[name] for name in document if name not in ("apiGroup", "nonResourcePath")})
     everybody = "*" in (policy.user, policy.group) or not (policy.user or policy.group)
     whole = not policy.namespace and not policy.resource

@@ -31,7 +31,7 @@ class NamedAuthorizer:
 
 
 class _Counted:
-    """Counts what an authorizer decides finally."""
+    """Counts the final decisions of an authorizer."""
 
     def __init__(self, module: NamedAuthorizer, counters: Counters) -> None:
         self._ask, self._counters = module.authorizer.authorize, counters
@@ -101,7 +101,7 @@ class ReloadingAuthorizer:
 
     @property
     def modules(self) -> tuple[NamedAuthorizer, ...]:
-        """The authorizers as they are now."""
+        """The current authorizers."""
         return self._file.known.modules
 
     def authorize(self, ask: Attributes) -> Decision:

@@ -24,7 +24,7 @@ MODES: Final = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
 LONGEST_TIMEOUT: Final = 30.0
 _IN_CLUSTER: Final = "InClusterConfig"
 _FROM_FILE: Final = {"KubeConfigFile": "kubeConfigFile", "ClientConfig": "clientConfigFile"}
-"""Both names of a connection whose address stands in a file, each with the field that names the file."""
+"""The connection types with the address in a file, each with the field of the file name."""
 
 
 def _duration(value: Any) -> Any:
@@ -52,12 +52,12 @@ class Connection(_Document):
 
     @property
     def file(self) -> str:
-        """The file with the address, empty where the connection is made from inside a cluster."""
+        """The file with the address; empty if it is that of the cluster itself."""
         return (self.kube_config_file if self.type == "KubeConfigFile" else self.client_config_file) or ""
 
 
 class Condition(_Document):
-    """One expression that must be true before the webhook is asked."""
+    """One expression that must be true before the webhook is called."""
 
     expression: Text = ""
 
@@ -93,7 +93,7 @@ class Document(_Document):
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredAuthorizer:
-    """One authorizer of the file, checked, its conditions compiled."""
+    """One validated authorizer of the file, its conditions compiled."""
 
     type: str
     name: str
@@ -102,7 +102,7 @@ class ConfiguredAuthorizer:
 
 
 def load(path: str | Path) -> list[ConfiguredAuthorizer]:
-    """The authorizers of a file. Raises SimkitError with everything that is wrong with it."""
+    """The authorizers in a file. Raises SimkitError with all its errors."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -111,14 +111,14 @@ def load(path: str | Path) -> list[ConfiguredAuthorizer]:
 
 
 def parse(content: bytes, source: str = "the file") -> list[ConfiguredAuthorizer]:
-    """The authorizers of a file's content. Raises SimkitError with everything that is wrong with it."""
+    """The authorizers in a file's content. Raises SimkitError with all its errors."""
     chosen, errors = checked(configfile.parse(content, Document, KIND, source))
     configfile.refuse(errors, source)
     return chosen
 
 
 def checked(document: Document) -> tuple[list[ConfiguredAuthorizer], list[FieldError]]:
-    """The authorizers of a document, and all that is wrong with them, in kube-apiserver's words."""
+    """The authorizers of a document, and all its errors in kube-apiserver's words."""
     errors: list[FieldError] = []
     if not document.authorizers:
         errors.append(required("authorizers", "at least one authorization mode must be defined"))

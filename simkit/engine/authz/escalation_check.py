@@ -28,7 +28,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, metadata, name_of, namespace_of
 
 _OF_COLLECTOR: Final = {"ownerReferences", "finalizers", "managedFields", "selfLink"}
-"""The fields that the garbage collector changes; a write of nothing else is not checked."""
+"""The fields that the garbage collector changes; a write of these only is not checked."""
 _ROLE_RESOURCES: Final = {"Role": ROLES, "ClusterRole": CLUSTER_ROLES}
 
 
@@ -48,7 +48,7 @@ class RoleGuard:
         return self._authorizer.leaves_process
 
     def check_role(self, identity: Identity, role: Object, old: Object | None, *, requested_name: str = "") -> None:
-        """Raises the 403 of a role that holds more than the identity does. Any change re-checks all rules."""
+        """Raises the 403 of a role with more rules than the identity has. Any change re-checks all rules."""
         resource = ROLES if namespace_of(role) else CLUSTER_ROLES
         key = Key(resource, namespace_of(role), name_of(role))
         name = requested_name or (name_of(old) if old else "")
@@ -62,7 +62,7 @@ class RoleGuard:
             raise forbidden(resource, key.name, "must have cluster-admin privileges to use the aggregationRule")
 
     def check_binding(self, identity: Identity, binding: Object, old: Object | None) -> None:
-        """Raises the 403 of a binding that grants more than the identity has, the 404 of a role that is missing."""
+        """Raises the 403 of a binding to more than the identity has, the 404 of a missing role."""
         if MASTERS in identity.groups or (old is not None and _only_collector_fields(binding, old)):
             return
         namespace = namespace_of(binding)
@@ -105,7 +105,7 @@ def _missing(role: Key) -> StatusError:
 
 
 def _resolution_errors(missing: Iterable[Key]) -> str:
-    """The roles that could not be looked up while the writer's rules were gathered; here by their plural names."""
+    """The errors of roles that could not be resolved for the writer's rules, with their plural names."""
     texts = aggregate_errors(str(_missing(role)) for role in missing)
     return f"; resolution errors: [{texts}]" if texts else ""
 
@@ -119,7 +119,7 @@ def _only_collector_fields(obj: Object, old: Object) -> bool:
 
 
 def _without_collector_fields(obj: Object) -> dict[str, Any]:
-    """An object without what the garbage collector changes; an empty list or mapping is as good as none."""
+    """An object without the fields of the garbage collector; an empty list or mapping counts as none."""
     kept = {name: value for name, value in metadata(obj).items() if name not in _OF_COLLECTOR}
     whole = {**obj, "metadata": {name: value for name, value in kept.items() if value}}
     return {name: value for name, value in whole.items() if value and name not in ("kind", "apiVersion")}

@@ -11,16 +11,16 @@ from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupResource
 
 _HARMLESS = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-"""Messages must not look like HTML to a browser that ignores the content type."""
+"""Replacements that keep a message from being read as HTML by a browser."""
 
 
 def sanitized(text: str) -> str:
-    """A text that no browser takes for HTML."""
+    """A text that no browser reads as HTML."""
     return text.translate(_HARMLESS)
 
 
 def forbidden_message(ask: Attributes, reason: str = "") -> str:
-    """The message of a refusal: user, request, and the authorizer's reason where it gave one.
+    """The message of a refusal: user, request, and the authorizer's reason if it gave one.
 
     Examples
     --------

@@ -33,7 +33,7 @@ _QUESTION: Final[Mapping[str, Any]] = {
 
 
 class ConditionsError(Exception):
-    """No condition is false, and some cannot be evaluated."""
+    """No condition is false, and some could not be evaluated."""
 
 
 class MatchConditions:
@@ -60,7 +60,7 @@ class MatchConditions:
 
 
 def complete(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec of a review with the texts that it leaves out, so that conditions may mention them."""
+    """The spec of a review with missing texts added, so that conditions may use them."""
     found = {"user": "", "groups": [], "uid": "", "extra": {}, **spec}
     if "resourceAttributes" in spec:
         found["resourceAttributes"] = {**dict.fromkeys(_RESOURCE, ""), **spec["resourceAttributes"]}
@@ -83,7 +83,7 @@ def _unnamed(name: str) -> Schema:
 
 
 def compiled(expressions: Sequence[str], path: str) -> tuple[MatchConditions | None, list[FieldError]]:
-    """The conditions of a list of expressions, or all that is wrong with them; None where there are none."""
+    """The compiled conditions, or all errors; None if there are no conditions."""
     from simkit.language.cel.environment import CompileError, InstantiationError, ResultTypeError
     from simkit.language.cel.types import BOOL
 

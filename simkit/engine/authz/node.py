@@ -1,4 +1,4 @@
-"""The Node authorizer: a kubelet may read what its own pods need.
+"""The Node authorizer: a kubelet may read the objects that its own pods need.
 
 Upstream: plugin/pkg/auth/authorizer/node, release 1.30.
 """
@@ -32,7 +32,7 @@ _NOTHING: Final = Decision(NO_OPINION)
 
 
 def node_of(identity: Identity) -> str | None:
-    """The name of the node that an identity is, None where it is none.
+    """The node name of an identity; None if it is no node.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def node_of(identity: Identity) -> str | None:
 
 
 class NodeAuthorizer:
-    """Allows what is related to the requesting node, and what all nodes need alike.
+    """Allows access to objects related to the requesting node, and to those that all nodes need.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class NodeAuthorizer:
         self._rules: Sequence[Rule] | None = None
 
     def authorize(self, ask: Attributes) -> Decision:
-        """An opinion about nodes alone; a refusal leaves it to the next authorizer, with its reason."""
+        """A decision on requests of nodes; a refusal is no opinion, with the reason."""
         node = node_of(ask.identity)
         if node is None:
             return _NOTHING
@@ -76,14 +76,14 @@ class NodeAuthorizer:
         return _ALLOWED if any(rule_allows(rule, ask) for rule in self._of_all()) else _NOTHING
 
     def _of_all(self) -> Sequence[Rule]:
-        """The rules of the role, read at the first question of a node."""
+        """The rules of the role system:node, read at the first request of a node."""
         if self._rules is None:
             roles = (obj for obj in default_objects(self._release) if obj["kind"] == "ClusterRole")
             self._rules = next(rules_of(role) for role in roles if name_of(role) == _ROLE)
         return self._rules
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
-        """Nothing; for nodes with the remark that they may do more."""
+        """No rules; for nodes, incomplete."""
         if node_of(identity) is None:
             return RuleList()
         return RuleList(incomplete=True, error="node authorizer does not support user rule resolution")
@@ -156,7 +156,7 @@ class NodeAuthorizer:
         return _no(f"only the following verbs are allowed for a ResourceSlice: {verbs}")
 
     def related(self, node: str, ask: Attributes) -> Decision:
-        """Whether the object has to do with the node."""
+        """The decision on an object that must be related to the node."""
         if not ask.name:
             return _no("No Object name found")
         key = Key(GroupResource(ask.group, ask.resource), ask.namespace, ask.name)

@@ -1,4 +1,4 @@
-"""The graph of objects related to each node: its pods, and what they mount, run as and claim.
+"""The graph of objects related to each node: its pods, and their volumes, accounts and claims.
 
 Upstream: plugin/pkg/auth/authorizer/node/graph.go, release 1.30.
 """
@@ -31,7 +31,7 @@ _OF_PODS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"), "secretRef"),
     "csi": "nodePublishSecretRef",
 }
-"""The fields in which the sources of a pod's volumes name a secret."""
+"""The fields in which a pod's volumes name a secret."""
 _OF_VOLUMES: Final[Mapping[str, Sequence[str]]] = {
     "azureFile": ("secretName",),
     **dict.fromkeys(("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"), ("secretRef",)),
@@ -43,7 +43,7 @@ Keys = frozenset[Key]
 
 
 class NodeGraph:
-    """The objects related to each node. It follows a store by ``put`` and ``remove``, and forks.
+    """The objects related to each node. ``put`` and ``remove`` keep it up to date, and it forks.
 
     Notes
     -----
@@ -54,11 +54,11 @@ class NodeGraph:
         self._nodes: Layered[Key, str] = Layered()
         """The node of each pod that has one."""
         self._uses: LayeredGroups[str, Key, Keys] = LayeredGroups()
-        """Of each node: what each of its pods uses."""
+        """The objects that each node's pods use."""
         self._claims: Layered[str, Key] = Layered()
         """The claim of each bound volume."""
         self._secrets: LayeredGroups[Key, str, Keys] = LayeredGroups()
-        """Of each claim: the secrets of the volumes bound to it."""
+        """The secrets of the volumes bound to each claim."""
         self._attached: Layered[Key, str] = Layered()
         """The node of each volume attachment and resource slice."""
 
@@ -73,7 +73,7 @@ class NodeGraph:
         return graph
 
     def fork(self) -> NodeGraph:
-        """An independent graph that starts with the same content, in constant time."""
+        """An independent graph with the same content, in constant time."""
         other = NodeGraph()
         other._nodes, other._uses = self._nodes.fork(), self._uses.fork()
         other._claims, other._secrets = self._claims.fork(), self._secrets.fork()
@@ -97,7 +97,7 @@ class NodeGraph:
         return any(secret in secrets for claim in claims for secrets in self._secrets.members(claim))
 
     def follow(self, changes: Iterable[Change]) -> None:
-        """Take the changes of a store into the graph. Most are of other resources and cost nothing."""
+        """Apply the changes of a store to the graph. Most are of other resources and cost nothing."""
         for change in changes:
             key = change.entry.key
             if key.resource not in _FOLLOWED:
@@ -108,7 +108,7 @@ class NodeGraph:
                 self.put(key, change.entry.object)
 
     def put(self, key: Key, obj: Object) -> None:
-        """An object is there, or has changed."""
+        """Add an object, or replace it."""
         self.remove(key)
         if key.resource == PODS:
             self._put_pod(key, obj)
@@ -134,7 +134,7 @@ class NodeGraph:
         self._secrets.put(claim, key.name, frozenset(secrets_of_volume(volume, claim.namespace)))
 
     def remove(self, key: Key) -> None:
-        """An object is gone; one that was not known is fine."""
+        """Remove an object, known or not."""
         if key.resource == PODS:
             node = self._nodes.get(key)
             if node is not None:
@@ -205,7 +205,7 @@ def _of_volume_source(volume: Mapping[str, Any], namespace: str, pod: str) -> It
 
 
 def secrets_of_volume(volume: Object, namespace: str) -> Iterator[Key]:
-    """The secrets with which a node mounts a persistent volume; without a namespace they are beside its claim."""
+    """The secrets for mounting a persistent volume; those without a namespace are in the claim's."""
     for source, fields in _OF_VOLUMES.items():
         for field in fields:
             named = at(volume, "spec", source, field)

@@ -17,7 +17,7 @@ _NO_OPINION = Decision(NO_OPINION)
 
 
 class PrivilegedGroups:
-    """Allows everything to the members of some groups, without a reason; stands before all other authorizers."""
+    """Allows everything to the members of some groups, without a reason; precedes all other authorizers."""
 
     leaves_process: Final = False
 
@@ -28,5 +28,5 @@ class PrivilegedGroups:
         return _NO_OPINION if self._groups.isdisjoint(ask.identity.groups) else _ALLOWED
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
-        """Nothing: in kube-apiserver this authorizer does not take part in rules reviews."""
+        """No rules: in kube-apiserver this authorizer does not take part in rules reviews."""
         return RuleList()

@@ -41,7 +41,7 @@ class RBACAuthorizer:
         return RuleList(resource_rules, path_rules, error=aggregate_errors(map(missing_text, held.missing)))
 
     def follow(self, changes: Sequence[Change]) -> None:
-        """Take the changes of a store into the index. Most are of other resources and cost nothing."""
+        """Apply the changes of a store to the index. Most are of other resources and cost nothing."""
         for change in changes:
             key = change.entry.key
             if not is_access_resource(key.resource):

@@ -14,7 +14,7 @@ from simkit.meta.identity import Identity
 
 
 class UnionAuthorizer:
-    """The first ALLOW or DENY; without one, the reasons of all on a line each.
+    """The first ALLOW or DENY; if there is none, no opinion with the reasons of all, one per line.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The Webhook authorizer: asks a service by SubjectAccessReviews.
+"""The Webhook authorizer: calls a service with SubjectAccessReviews.
 
 Upstream: k8s.io/apiserver/plugin/pkg/authorizer/webhook, release 1.30.
 """
@@ -25,15 +25,15 @@ from simkit.meta.identity import Identity
 
 _LOG: Final = logging.getLogger("simkit.authz")
 REMEMBERED: Final = 8192
-"""The number of answers that are kept."""
+"""The number of cached answers."""
 _LONGEST_KEPT: Final = 10_000
-"""Characters of a question above which its answer is not kept, lest somebody fills the memory."""
+"""The longest question, in characters, whose answer is cached, to limit memory."""
 ReviewVersion = Literal["v1", "v1beta1"]
 FailurePolicy = Literal["NoOpinion", "Deny"]
 
 
 class Conditions(Protocol):
-    """Says whether the service is to be asked at all. Raises ConditionsError where that cannot be told."""
+    """A predicate for requests for which the service is called. Raises ConditionsError if it cannot be evaluated."""
 
     def hold(self, spec: Mapping[str, Any]) -> bool: ...
 
@@ -57,7 +57,7 @@ class Settings:
 
 
 class WebhookAuthorizer:
-    """Asks a service, and caches its answers for a while.
+    """Calls a service, and caches its answers.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class WebhookAuthorizer:
         )
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
-        """Nothing: a service cannot be asked for everything that somebody may do."""
+        """No rules: a service cannot list them."""
         return RuleList(incomplete=True, error="webhook authorizer does not support user rule resolution")
 
     def _count(self, family: str, *labels: str) -> None:
@@ -179,7 +179,7 @@ def spec_of(ask: Attributes) -> dict[str, Any]:
 
 
 def review_of(spec: Mapping[str, Any], version: ReviewVersion) -> dict[str, Any]:
-    """The review that is sent. Version v1beta1 calls the groups ``group``."""
+    """The encoded review. Version v1beta1 calls the groups ``group``."""
     if version == "v1beta1":
         spec = {("group" if name == "groups" else name): value for name, value in spec.items()}
     head = {"kind": "SubjectAccessReview", "apiVersion": f"{AUTHORIZATION_GROUP}/{version}"}
@@ -205,6 +205,6 @@ def _decision(status: Mapping[str, Any]) -> Decision:
 
 
 def _size(ask: Attributes) -> int:
-    """Characters of a question that its sender chose."""
+    """The length of the parts of a question that its sender chose."""
     parts = (ask.namespace, ask.verb, ask.group, ask.version, ask.resource, ask.subresource, ask.name, ask.path)
     return sum(map(len, parts))

@@ -42,7 +42,7 @@ def _field(secret: Object, name: str) -> str:
 
 
 def _expires(secret: Object) -> float | None:
-    """When a token expires, None for never. One whose time cannot be read has expired already."""
+    """The expiration time of a token; None if it has none. One that cannot be parsed has expired."""
     text = _field(secret, "expiration")
     if not text:
         return None

@@ -52,7 +52,7 @@ class CSRCleanerController(ResourceWatcher):
 
 
 def _end(request: Object) -> float | None:
-    """When a request is over, None where it waits for its signer."""
+    """The time at which a request is finished; None if it waits for its signer."""
     conditions = at(request, "status", "conditions") or ()
     ends: list[float] = []
     for kind in ("Denied", "Failed", "Approved"):
@@ -68,7 +68,7 @@ def _end(request: Object) -> float | None:
 
 
 def _not_after(certificate: str) -> list[float]:
-    """When an issued certificate ends."""
+    """The expiration times of an issued certificate."""
     from cryptography.x509 import load_pem_x509_certificate
 
     try:

@@ -28,7 +28,7 @@ _LOG: Final = logging.getLogger("simkit.controllers")
 _ROUNDS: Final = 1000
 """The number of rounds after which controllers are said to fight."""
 _MOST_WRITES: Final = 50_000
-"""How often controllers may write until they come to rest: somebody may want two thousand million pods."""
+"""The most writes of controllers before they settle: a user may request billions of pods."""
 _FIRST_RETRY: Final = 0.5
 _LONGEST_RETRY: Final = 60.0
 _GATHERING: Final = 0.02
@@ -58,7 +58,7 @@ class Controller(Protocol):
 
     @property
     def next_time(self) -> float | None:
-        """When it wants to be run even if nothing changes, in seconds since the epoch."""
+        """The time of the next run without changes, in seconds since the epoch."""
         ...
 
     def concerns(self, change: Change) -> bool:
@@ -121,9 +121,9 @@ class ControllerManager:
         self._seen = store.revision if rested else Revision(0)
         self._first = not rested
         self._failures: dict[str, int] = {}
-        """How often in a row each controller has left something undone; it looks at everything next time."""
+        """The number of consecutive failures of each controller; it is run for everything next time."""
         self._retries: dict[str, float] = {}
-        """When those are tried again."""
+        """The times of their retries."""
         self._wake, self._stopped = threading.Event(), threading.Event()
         self._running = threading.Lock()
         self._thread: threading.Thread | None = None

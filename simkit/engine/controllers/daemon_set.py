@@ -254,7 +254,7 @@ class DaemonSetsController(ResourceWatcher):
 
 
 _MOST_AT_ONCE: Final = 250
-"""How many pods one sync makes or removes: BurstReplicas of the daemon set controller."""
+"""The most pods that one sync creates or deletes: BurstReplicas of the daemon set controller."""
 _WRITTEN: Final = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
 _COUNTS: Final = (*_WRITTEN, "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "observedGeneration")
 
@@ -267,7 +267,7 @@ def _node_differs(change: Change) -> bool:
 
 
 def _judged(owner: Object, node: Object) -> tuple[bool, bool]:
-    """Whether a pod of a set should run on a node, and whether one that is there may stay."""
+    """Two facts: a pod of the set should run on the node, and an existing one may continue."""
     template = at(owner, "spec", "template") or {}
     if not fits(template, node):
         return False, False

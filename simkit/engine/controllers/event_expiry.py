@@ -32,11 +32,11 @@ class EventExpiry:
     def __init__(self, expire: Callable[[Key], None], clock: Clock, seconds: float, *, present: bool) -> None:
         self._expire, self._clock, self._seconds, self._present = expire, clock, seconds, present
         self._due: dict[Key, float] = {}
-        """When each goes, the next one first."""
+        """The expiration time of each event, the next one first."""
 
     @property
     def next_time(self) -> float | None:
-        """When the next one goes."""
+        """The time of the next expiration."""
         return next(iter(self._due.values()), None)
 
     def concerns(self, change: Change) -> bool:

@@ -55,7 +55,7 @@ class GarbageCollector:
         self._ownership = other._ownership.copy() if other._ownership is not None else None
 
     def concerns(self, change: Change) -> bool:
-        """Whatever is gone may have owned something; of the rest, what is owned and what waits for others."""
+        """True for deleted objects, which may be owners, and for objects with owners or deletion finalizers."""
         if change.type == "DELETED":
             return True
         meta = metadata(change.entry.object)

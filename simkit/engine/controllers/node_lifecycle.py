@@ -31,9 +31,9 @@ _COMING_AND_GOING: Final = {
 _LEASES: Final = GroupResource(api_group("coordination"), "leases")
 _EXCLUDED: Final = label("exclude-disruption", "node")
 _STARTUP_SECONDS: Final = 60.0
-"""How long a node may take to report for the first time."""
+"""Seconds that a node may take for its first report."""
 _MONITOR_SECONDS: Final = 40.0
-"""How long a node may be silent after it reported."""
+"""Seconds that a node may be silent after a report."""
 
 
 class NodeLifecycleController(ResourceWatcher):
@@ -57,7 +57,7 @@ class NodeLifecycleController(ResourceWatcher):
         self._news: dict[Key, tuple[str, str, Object]] = {}
         """Nodes that have come or gone: reason and text of the event, and the node."""
         self._heard: dict[str, float] = {}
-        """When something was last heard of a node, by name."""
+        """The time of the last report of each node, by name."""
         self._ready: set[str] = set()
         """Nodes that are ready, but for those that do not count in an outage."""
 
@@ -118,7 +118,7 @@ class NodeLifecycleController(ResourceWatcher):
         return due
 
     def _silent_at(self, node: Object) -> float | None:
-        """When the node is to be called Unknown unless something is heard of it; None for never."""
+        """The time at which the node becomes Unknown without further reports; None for never."""
         ready, heard = find(at(node, "status", "conditions"), "Ready"), self._heard.get(name_of(node))
         if ready is None:
             created = metadata(node).get("creationTimestamp")

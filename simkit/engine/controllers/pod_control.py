@@ -14,7 +14,7 @@ from simkit.engine.controllers.resources import PODS
 from simkit.meta.objects import Object, name_of, namespace_of
 
 MOST_AT_ONCE: Final = 500
-"""How many pods one sync of a workload makes or removes: BurstReplicas, MaxPodCreateDeletePerSync."""
+"""The most pods that one sync of a workload creates or deletes: BurstReplicas, MaxPodCreateDeletePerSync."""
 
 
 class PodControl:

@@ -134,7 +134,7 @@ class StatefulSetController(ResourceWatcher):
         return self._shrink(client, scene) or acted > 0 or self._update(client, scene)
 
     def _tend(self, client: Client, lister: Lister, scene: _Scene, number: int) -> bool | None:
-        """Whether something was done about a wanted pod. None: it is not far enough for the next one."""
+        """True if a wanted pod was changed. None: it must make progress before the next one."""
         pod = scene.pods.get(number)
         if pod is None:
             if stale(lister, scene.owner, number):

@@ -1,1 +1,1 @@
-"""Outgoing calls: webhooks, identity providers and aggregated servers, and whether they may be called."""
+"""Outgoing calls: webhooks, identity providers and aggregated servers, and the policy for them."""

@@ -1,4 +1,4 @@
-"""Address and credentials of a server that is called, apart from the client, which loads the HTTP library."""
+"""Address and credentials of a called server, apart from the client, which loads the HTTP library."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class Unreachable(Exception):
-    """An exchange that came to no answer; the text is what Go's HTTP client says."""
+    """An exchange without a response; the text is that of Go's HTTP client."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Calls of one endpoint that a client configuration names, and the backoff of reviews that are posted to it.
+"""Calls of the endpoint of a client configuration, and the back-off of posted reviews.
 
 References
 ----------
@@ -19,11 +19,11 @@ from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.kubeconfig import ClientConfig
 
 MOST: Final = 16 * 1024 * 1024
-"""Bytes of an answer that are read."""
+"""The most bytes of a response that are read."""
 
 
 class CallFailed(Exception):
-    """A call that got no usable answer; ``status`` is the HTTP status where there was one."""
+    """A call without a usable response; ``status`` is the HTTP status if there was one."""
 
     def __init__(self, why: str, status: int = 0) -> None:
         super().__init__(why)
@@ -36,7 +36,7 @@ class CallFailed(Exception):
 
 
 class Poster(Protocol):
-    """Sends a document to a service. Raises CallFailed."""
+    """A function that posts a document to a service. Raises CallFailed."""
 
     def post(self, body: bytes) -> bytes: ...
 
@@ -45,7 +45,7 @@ _ATTEMPTS: Final = 5
 
 
 def with_exponential_backoff(poster: Poster, body: bytes, *, backoff: float, sleep: Callable[[float], None]) -> bytes:
-    """The answer to a document, sent again while the service says that it is only busy; waits are in seconds.
+    """The response to a document, sent again while the service is busy; waits are in seconds.
 
     Raises CallFailed for any other failure, and for the last one.
     """
@@ -72,7 +72,7 @@ def review_status(answer: bytes, kind: str) -> Mapping[str, Any]:
 
 
 class Caller:
-    """Calls one endpoint, each time over a connection of its own.
+    """Calls one endpoint, each time over a new connection.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Caller:
         return self._request("POST", body, {"content-type": "application/json", "accept": "application/json"})
 
     def get(self) -> bytes:
-        """The content at the endpoint's address. Raises CallFailed for anything but a success."""
+        """The content at the endpoint's URL. Raises CallFailed for anything but a success."""
         return self._request("GET", b"", {"accept": "application/json"})
 
     def _request(self, method: str, body: bytes, headers: Mapping[str, str]) -> bytes:

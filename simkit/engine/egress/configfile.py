@@ -1,4 +1,4 @@
-"""Configuration files of the API server: YAML of a known kind and version, read strictly."""
+"""Configuration files of the API server: YAML of a known kind and version, decoded strictly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Document = TypeVar("Document", bound=BaseModel)
 
 
 def parse(content: bytes, model: type[Document], kind: str, source: str) -> Document:
-    """The document of a file's content. Raises SimkitError with everything that is wrong with its form."""
+    """The document of a file's content. Raises SimkitError with all its format errors."""
     failed = f"failed to load {kind} from file"
     try:
         document = yaml.safe_load(content)
@@ -39,7 +39,7 @@ def parse(content: bytes, model: type[Document], kind: str, source: str) -> Docu
 
 
 def refuse(errors: Sequence[FieldError], source: str) -> None:
-    """Raise SimkitError for errors in what a document says, each told once; none: nothing happens."""
+    """Raise SimkitError with the distinct errors, if there are any."""
     if errors:
         texts = list(dict.fromkeys(map(str, errors)))
         listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

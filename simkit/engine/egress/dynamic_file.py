@@ -1,4 +1,4 @@
-"""A file whose content counts as it is now: read again when it changes, and once a minute.
+"""A file that is reloaded when it changes, and once a minute.
 
 References
 ----------
@@ -20,9 +20,9 @@ from simkit.meta.errors import SimkitError
 
 _LOG: Final = logging.getLogger("simkit.files")
 LOOK_EVERY: Final = 1.0
-"""Seconds between looks at whether the file has changed."""
+"""Seconds between checks whether the file has changed."""
 READ_EVERY: Final = 60.0
-"""Seconds after which the file is read whether it seems to have changed or not."""
+"""Seconds after which the file is read in any case."""
 SERVER_HASH: Final = "sha256:" + hashlib.sha256(platform.node().encode()).hexdigest()
 """The name of this server in metrics."""
 T = TypeVar("T")
@@ -74,11 +74,11 @@ class DynamicFile(Generic[T]):
 
     @property
     def known(self) -> T:
-        """The value that was read last, without a look at the file."""
+        """The value that was read last, without a check of the file."""
         return self._value
 
     def current(self) -> T:
-        """The value of the file, read again where that is due."""
+        """The value of the file, reloaded if that is due."""
         now = self._clock.now()
         if now - self._looked >= LOOK_EVERY and self._lock.acquire(blocking=False):
             try:
@@ -118,7 +118,7 @@ class DynamicFile(Generic[T]):
             raise SimkitError(f"{self._path} cannot be read: {error.strerror or error}") from error
 
     def _stamped(self) -> tuple[int, int, int]:
-        """The file's stamp, which changes when the file does."""
+        """The file's stamp, which changes with the file."""
         try:
             found = self._path.stat()
         except OSError:

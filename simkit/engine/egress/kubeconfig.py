@@ -1,4 +1,4 @@
-"""Client configuration read from a kubeconfig file.
+"""Client configuration from a kubeconfig file.
 
 References
 ----------
@@ -22,7 +22,7 @@ from simkit.meta.errors import SimkitError
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
-    """One service: its address, whom to trust, and what to offer. Certificates and keys are PEM texts."""
+    """One service: its address, trusted authorities, and own credentials. Certificates and keys are PEM texts."""
 
     url: str
     authorities: bytes = b""
@@ -39,7 +39,7 @@ class ClientConfig:
 
 
 def load_kubeconfig(path: str | Path, *, context: str = "") -> ClientConfig:
-    """The endpoint of a file's current context. Raises SimkitError naming what is wrong and where."""
+    """The endpoint of a file's current context. Raises SimkitError with the place of an error."""
     try:
         document = yaml.safe_load(Path(path).read_bytes())
     except OSError as error:

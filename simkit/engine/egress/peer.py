@@ -1,4 +1,4 @@
-"""The HTTPS client of everything that calls out: webhooks, identity providers, aggregated servers.
+"""The HTTPS client of all outgoing calls: webhooks, identity providers, aggregated servers.
 
 Failures have the words of Go's net/http and crypto/x509, which kube-apiserver puts into its answers.
 """
@@ -26,7 +26,7 @@ _OTHER_HOST: Final = frozenset({62, 63, 64})
 
 
 class Exchange:
-    """A request that was sent and whose answer is being read.
+    """A request that was sent, and whose response is being read.
 
     Attributes
     ----------
@@ -40,18 +40,18 @@ class Exchange:
         self.sock = connection.opened
 
     def read(self, most: int) -> bytes:
-        """Some bytes of the body, empty at its end. Raises Unreachable where the connection breaks."""
+        """Some bytes of the body, empty at its end. Raises Unreachable if the connection breaks."""
         try:
             return self.response.read1(most)
         except (OSError, http.client.HTTPException) as error:
             raise Unreachable(_worded(error, "", 0)) from error
 
     def cut(self) -> None:
-        """End the connection while another thread reads; that thread then finds its end."""
+        """End the connection while another thread reads; that thread then gets the end."""
         _shut(self.sock)
 
     def close(self) -> None:
-        """Let go of the connection, in the thread that reads."""
+        """Close the connection, in the thread that reads."""
         _shut(self.sock)
         self.connection.close()
         self.response.close()
@@ -65,7 +65,7 @@ def _shut(sock: socket.socket) -> None:
 def send(
     peer: Peer, method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes, *, timeout: float
 ) -> Exchange:
-    """The beginning of an answer: status and headers are there, the body can be read.
+    """The beginning of a response: status and headers, with the body to be read.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def fetch(
     timeout: float,
     most: int = 16 * 1024 * 1024,
 ) -> tuple[int, bytes, str]:
-    """Status, body and content type of a whole answer. Raises Unreachable, also for one that is larger than ``most``.
+    """Status, body and content type of a whole response. Raises Unreachable, also if it is larger than ``most``.
 
     The time is that of the whole exchange.
     """
@@ -115,7 +115,7 @@ def fetch(
 
 
 def whole(exchange: Exchange, *, timeout: float, most: int) -> bytes:
-    """The body of an answer, whose connection is closed then.
+    """The body of a response; closes its connection.
 
     Raises Unreachable for one that takes longer than the timeout (seconds), however its bytes come, or is larger than
     ``most`` bytes.
@@ -142,7 +142,7 @@ def whole(exchange: Exchange, *, timeout: float, most: int) -> bytes:
 
 
 class _Watch:
-    """Cuts a connection when its time is over, whatever it is doing."""
+    """Ends a connection after its time limit, in any state."""
 
     def __init__(self, connection: _Connection, seconds: float) -> None:
         self.expired = False
@@ -161,14 +161,14 @@ class _Watch:
 
 
 class _Connection(http.client.HTTPConnection):
-    """A connection to one address under the name of another."""
+    """A connection to one address under another name."""
 
     def __init__(self, peer: Peer, timeout: float) -> None:
         super().__init__(peer.host, peer.port, timeout=timeout)
         self._peer = peer
         self._tls = _context(peer.authorities, peer.insecure, peer.certificate, peer.key) if peer.tls else None
         self.opened: socket.socket | None = None
-        """The socket, also once the answer alone holds it."""
+        """The socket, also while only the response holds it."""
 
     def connect(self) -> None:
         super().connect()
@@ -194,7 +194,7 @@ def _context(authorities: bytes, insecure: bool, certificate: bytes, key: bytes)
 
 
 def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """The ssl module reads certificate and key from files only."""
+    """Load certificate and key from temporary files, since the ssl module reads only files."""
     handle, name = tempfile.mkstemp(suffix=".pem")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -207,7 +207,7 @@ def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
 
 
 def _worded(error: Exception, host: str, port: int) -> str:
-    """The words of Go's net/http for a failure."""
+    """The words of Go's net/http for an error."""
     where = f"dial tcp {host}:{port}: "
     if isinstance(error, TimeoutError):
         return "context deadline exceeded"

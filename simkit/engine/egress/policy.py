@@ -1,4 +1,4 @@
-"""Egress policy of a server: whether calls may leave the process, and where services are."""
+"""The egress policy of a server: whether calls may leave the process, and the addresses of services."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from urllib.parse import urlsplit
 from simkit.meta.errors import SimkitError
 
 WebhookFunction = Callable[[dict[str, Any]], Any]
-"""A function that stands in for a webhook: from an admission request to what it says."""
+"""A function in place of a webhook: from an admission request to its answer."""
 ConversionFunction = Callable[[dict[str, Any], str], Any]
-"""A function that stands in for a conversion webhook: from an object and an apiVersion to the object in it."""
+"""A function in place of a conversion webhook: from an object and an apiVersion to the converted object."""
 _MOST_NOTES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedCall:
-    """A call that a server with open doors would have made: of which kind, to whom, about what."""
+    """A call that was not made: its kind, its target and its subject."""
 
     kind: str
     name: str
@@ -27,7 +27,7 @@ class SkippedCall:
 
 
 class EgressPolicy:
-    """The door of one server to what is outside of its process.
+    """The egress policy of one server.
 
     Parameters
     ----------
@@ -64,18 +64,18 @@ class EgressPolicy:
         return f"<EgressPolicy, {'open' if self.allowed else 'closed'}, {len(self.uncalled)} calls not made>"
 
     def fork(self) -> EgressPolicy:
-        """The door of a fork: closed until it is opened."""
+        """The policy of a fork, which makes no calls by default."""
         return EgressPolicy(
             allowed=False, services=self.services, functions=self.functions, conversions=self.conversions
         )
 
     def note(self, call: SkippedCall) -> None:
-        """Keep in mind that a call was not made."""
+        """Record a call that was not made."""
         if len(self.uncalled) < _MOST_NOTES:
             self.uncalled.append(call)
 
     def address(self, namespace: str, name: str, port: int) -> tuple[str, int] | None:
-        """Host and port of a service; None where nobody said. Raises SimkitError for an address that is none.
+        """Host and port of a service; None if they are unknown. Raises SimkitError for an invalid address.
 
         Examples
         --------

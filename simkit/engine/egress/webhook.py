@@ -1,4 +1,4 @@
-"""Reviews posted to a webhook, by its URL or by the service that it stands behind.
+"""Reviews posted to a webhook, by its URL or by its service.
 
 References
 ----------
@@ -37,7 +37,7 @@ _SAID: Final = {
 }
 
 IsService = Callable[[str, str], bool]
-"""Whether there is a service of this namespace and name."""
+"""A predicate for the existence of a service, by namespace and name."""
 
 
 def address(client: Mapping[str, Any]) -> str:
@@ -110,7 +110,7 @@ def _decoded(text: str) -> bytes:
 
 
 def _refused(status: int, content: bytes, media: str) -> str:
-    """The error that client-go makes of an answer that is no success."""
+    """The error that client-go makes of an unsuccessful response."""
     if media.partition(";")[0].strip() == "application/json":
         try:
             found = review(content)
@@ -127,11 +127,11 @@ def _refused(status: int, content: bytes, media: str) -> str:
 
 
 class BadReview(Exception):
-    """An answer that is no review; the text is kube-apiserver's."""
+    """A response that is no review; the text is kube-apiserver's."""
 
 
 def review(content: bytes) -> Mapping[str, Any]:
-    """The review that came back. Raises BadReview for what is none."""
+    """The review in a response. Raises BadReview."""
     try:
         found = orjson.loads(content)
     except orjson.JSONDecodeError as error:
@@ -147,7 +147,7 @@ def review(content: bytes) -> Mapping[str, Any]:
 
 
 ResponseFields = Mapping[str, tuple[type, str]]
-"""Of each field the type that it must have here, and what kube-apiserver calls it."""
+"""The required type of each field, and its name in kube-apiserver's errors."""
 
 
 def check_types(found: Mapping[str, Any], struct: str, fields: ResponseFields) -> None:

@@ -1,4 +1,4 @@
-"""Conversion webhooks of custom resources, asked over HTTPS, or a function of this process in their place.
+"""Conversion webhooks of custom resources, called over HTTPS, or a function in their place.
 
 References
 ----------
@@ -22,7 +22,7 @@ from simkit.meta.objects import Object, at, copied, name_of, namespace_of
 
 VERSIONS: Final = ("v1", "v1beta1")
 SECONDS: Final = 30
-"""Seconds that a conversion webhook may take."""
+"""The timeout of a conversion webhook, in seconds."""
 _FIELDS: Final[ResponseFields] = {
     "uid": (str, "types.UID"),
     "convertedObjects": (list, "[]runtime.RawExtension"),
@@ -30,11 +30,11 @@ _FIELDS: Final[ResponseFields] = {
 }
 _KIND: Final = "ConversionReview"
 _WHAT: Final = "conversion webhook for /, Kind="
-"""The text by which kube-apiserver names the objects that it sends: a list without a kind."""
+"""The text by which kube-apiserver names the objects: a list without a kind."""
 
 
 class WebhookConverter:
-    """Asks the conversion webhooks of one server: a ``Conversion`` of definitions.
+    """Calls the conversion webhooks of one server: a ``Conversion`` of definitions.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class WebhookConverter:
         self._gateway, self._is_service, self._uid = egress, is_service, uid
 
     def __call__(self, definition: Definition, objects: Sequence[Object], api_version: str) -> Sequence[Any] | None:
-        """The objects as the webhook converts them, unchecked; None where no call may leave the process.
+        """The objects from the webhook, unchecked; None if calls may not leave the process.
 
         Raises ConversionFailed where it cannot be called, answers something else than a review, or fails.
         """
@@ -91,7 +91,7 @@ class WebhookConverter:
 
 
 def _objects(found: Mapping[str, Any], uid: str, version: str) -> Sequence[Any]:
-    """The converted objects of a review. Raises BadReview for one that is wrong or tells of a failure."""
+    """The converted objects of a review. Raises BadReview if it is invalid or reports a failure."""
     group, _, given = str(found["apiVersion"]).rpartition("/")
     if (group, found["kind"]) != (EXTENSIONS_GROUP, _KIND) or given not in VERSIONS:
         name = f'"{found["kind"]}" is registered for version "{found["apiVersion"]}"'
@@ -113,7 +113,7 @@ def _objects(found: Mapping[str, Any], uid: str, version: str) -> Sequence[Any]:
 
 
 def _check_object(given: Any) -> None:
-    """Raises ConversionFailed for what cannot be an object at all."""
+    """Raise ConversionFailed for a value that is no object."""
     if not isinstance(given, Mapping):
         raise ConversionFailed("unable to decode a converted object: it is no object")
     if not given.get("kind"):
@@ -127,7 +127,7 @@ def _shown(objects: Sequence[Object], api_version: str) -> str:
 
 
 def _asked(function: ConversionFunction, objects: Sequence[Object], api_version: str) -> Sequence[Any]:
-    """The result of a function for copies of the objects; a text is the reason of its failure."""
+    """The results of a function on copies of the objects; a text is the reason of its failure."""
     answered = []
     for obj in objects:
         made = function(copied(obj), api_version)

@@ -149,7 +149,7 @@ def find(engine: Engine, info: RequestInfo) -> Resource:
 
 
 def _check_route(info: RequestInfo, resource: Resource) -> None:
-    """Whether the shape of the path fits the resource."""
+    """Check that the shape of the path fits the resource."""
     if resource.custom:
         check_custom_route(info, resource)
     if info.subresource and (info.subresource not in resource.subresources or not _has_name(info)):

@@ -64,7 +64,7 @@ class EngineConfig:
     remote: Aggregator | None = None
     """Asks the servers behind registered group versions; None: there are none."""
     hooked: Callable[[Request], bool] | None = None
-    """Whether a write may call a webhook; None: none does."""
+    """A predicate for writes that may call a webhook; None: none does."""
     conversion: Conversion = uncalled
     """Asks the webhooks that convert custom resources."""
 
@@ -86,7 +86,7 @@ class Engine:
         self.gates = parts.gates or parse_feature_gates({}, parts.catalogue.release).values
         self._fields = FieldGates.shared(parts.catalogue.release, self.gates)
         self.behaviour = behaviour_of(parts.catalogue.release, self.gates)
-        """What ``simkit.meta.behaviour.applies`` answers by while a request is served."""
+        """The behaviour for ``simkit.meta.behaviour.applies`` while a request is served."""
         self.registry = Registry(
             parts.store, parts.clock, parts.name_source, parts.allocation, allow_privileged=parts.allow_privileged
         )
@@ -95,7 +95,7 @@ class Engine:
         self.api_services = parts.api_services or APIServices(parts.store)
         self._serving: tuple[Catalogue, dict[GroupVersionResource, RequestScope]] = (parts.catalogue, {})
         self.started, self.stopping = True, False
-        """Whether what a start has to do is done, and whether the server is about to end: what health checks tell."""
+        """True after the start is complete, and True once shutdown begins; health checks report both."""
         self._since = parts.clock.now()
         self.after_write: Callable[[], None] = _nothing
         """Called after a write, before the write is answered."""

@@ -1,1 +1,1 @@
-"""The registry: defaults, validates, versions and writes objects."""
+"""The registry: it defaults, validates, versions and writes objects."""

@@ -1,4 +1,4 @@
-"""Gives out what no two Services may have: addresses in the cluster and ports on the nodes.
+"""Allocation of unique cluster IPs and node ports to Services.
 
 What is given out is kept as a whole number with a bit for each address, so that a fork shares it and the first write on
 a fork costs what every write costs. It is read from the store when it is first needed, and then follows the store:
@@ -43,20 +43,20 @@ DEFAULT_PORTS: Final = (30000, 32767)
 
 @dataclass(slots=True)
 class Reservation:
-    """The addresses and ports that one write has taken so far, as pairs of an allocator and a number."""
+    """The addresses and ports that one write has reserved, as pairs of an allocator and a number."""
 
     dry_run: bool
     taken: list[tuple[BitmapAllocator, int]] = field(default_factory=list)
 
     def take(self, pool: BitmapAllocator, number: int) -> None:
-        """Reserve a number. Raises NotAvailable; a dry run only looks whether it is in the range."""
+        """Reserve a number. Raises NotAvailable; a dry run only checks that it is in the range."""
         pool.check(number)
         if not self.dry_run:
             pool.reserve(number)
             self.taken.append((pool, number))
 
     def take_any(self, pool: BitmapAllocator, name_source: NameSource) -> int:
-        """Reserve some free number. Raises NotAvailable when there is none; a dry run shows the first of the range."""
+        """Reserve a free number. Raises NotAvailable if there is none; a dry run gives the first of the range."""
         if self.dry_run:
             return pool.first_shown
         number = pool.reserve_any(name_source)
@@ -113,7 +113,7 @@ class ServiceAllocation:
 
     @contextmanager
     def reserved(self, draft: Draft, live: Object | None, *, dry_run: bool) -> Iterator[None]:
-        """Complete a Service's addresses and ports, and keep them reserved while the write goes on.
+        """A context in which a Service's addresses and ports are allocated, and reserved during its write.
 
         Raises the 422 or 500 that kube-apiserver gives for what cannot be given out.
         """
@@ -144,7 +144,7 @@ class ServiceAllocation:
     # Addresses
 
     def _give_addresses(self, draft: Draft, live: Object | None, reservation: Reservation) -> None:
-        """New Services get an address of each family; old ones keep what they have, and may get a second."""
+        """Allocate an address of each family to new Services; old ones keep theirs, and may get a second."""
         if type_of(draft) == EXTERNAL_NAME or is_headless(draft):
             return
         spec, families = draft["spec"], draft["spec"].get("ipFamilies") or []
@@ -245,7 +245,7 @@ class ServiceAllocation:
                 self._mark(entry.object, BitmapAllocator.use)
 
     def _follow(self, changes: Sequence[Change]) -> None:
-        """Keep up with the store: called in the writer's thread, in the order of the changes."""
+        """Apply changes of the store; called in the writer's thread, in the order of the changes."""
         concerned = [change for change in changes if change.entry.key.resource == SERVICES]
         if not concerned or not self._known:
             return

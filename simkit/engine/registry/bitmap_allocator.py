@@ -1,4 +1,4 @@
-"""Numbers of a range that are given out one at a time."""
+"""Numbers of a range, allocated one at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _GUESSES: Final = 32
 
 
 class NotAvailable(Exception):
-    """A number that cannot be had; ``outside`` tells that it is not in the range at all."""
+    """A number that cannot be allocated; ``outside`` if it is not in the range."""
 
     def __init__(self, *, outside: bool = False) -> None:
         super().__init__("outside" if outside else "taken")
@@ -18,7 +18,7 @@ class NotAvailable(Exception):
 
 
 class BitmapAllocator:
-    """A range of numbers, both ends included. Not for several threads at once.
+    """A range of numbers, both ends included. Not thread-safe.
 
     ``used`` and ``pending`` have a bit for each number: what stored objects have, and what writes under way took.
     The lower numbers, ``static`` of them, are given out unasked only when all others are taken.
@@ -39,19 +39,19 @@ class BitmapAllocator:
         self.used = self.pending = 0
 
     def fork(self) -> BitmapAllocator:
-        """An independent allocator in which the same numbers are used, and none is pending."""
+        """An independent allocator with the same numbers in use, and none reserved."""
         other = BitmapAllocator.__new__(BitmapAllocator)
         other.first, other._count, other._static, other._what = self.first, self._count, self._static, self._what
         other.first_shown, other.used, other.pending = self.first_shown, self.used, 0
         return other
 
     def check(self, number: int) -> None:
-        """Raises NotAvailable for a number outside."""
+        """Raises NotAvailable for a number outside the range."""
         if not 0 <= number - self.first < self._count:
             raise NotAvailable(outside=True)
 
     def reserve(self, number: int) -> None:
-        """Take a number. Raises NotAvailable."""
+        """Reserve a number. Raises NotAvailable."""
         self.check(number)
         bit = 1 << (number - self.first)
         if (self.used | self.pending) & bit:
@@ -59,7 +59,7 @@ class BitmapAllocator:
         self.pending |= bit
 
     def reserve_any(self, name_source: NameSource) -> int:
-        """Take some free number. Raises NotAvailable when none is left."""
+        """Reserve a free number. Raises NotAvailable if there is none."""
         taken = self.used | self.pending
         index = self._guess(taken, name_source)
         if index is None:
@@ -76,7 +76,7 @@ class BitmapAllocator:
         return None
 
     def _search(self, taken: int, name_source: NameSource) -> int:
-        """The first free number from some place on, in the upper part and then in the lower one."""
+        """The first free number from some position on, in the upper part and then in the lower one."""
         free = ~taken & ((1 << self._count) - 1)
         upper = free >> self._static << self._static
         for part in (upper, free):
@@ -87,16 +87,16 @@ class BitmapAllocator:
         raise NotAvailable
 
     def release(self, number: int) -> None:
-        """End a reservation, whether the number is in use now or not."""
+        """End a reservation, whether or not the number is now in use."""
         self.pending &= ~(1 << (number - self.first))
 
     def use(self, number: int) -> None:
-        """A stored object has this number."""
+        """Record that a stored object has this number."""
         if 0 <= number - self.first < self._count:
             self.used |= 1 << (number - self.first)
 
     def free(self, number: int) -> None:
-        """No stored object has this number any more."""
+        """Record that no stored object has this number any more."""
         if 0 <= number - self.first < self._count:
             self.used &= ~(1 << (number - self.first))
 

@@ -1,4 +1,4 @@
-"""The rules of deletion: an object is marked and held by finalizers or a grace period, or goes at once."""
+"""The rules of deletion: an object is marked and kept by finalizers or a grace period, or removed at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simkit.meta.objects import Draft, Object
 
 
 def check_preconditions(deletion: Deletion, live: Object) -> None:
-    """Raises 409 where the object is not the one that the client means."""
+    """Raise 409 if the object does not meet the preconditions."""
     uid, version = live["metadata"].get("uid", ""), live["metadata"].get("resourceVersion", "")
     if deletion.uid is not None and deletion.uid != uid:
         why = (
@@ -31,7 +31,7 @@ def check_preconditions(deletion: Deletion, live: Object) -> None:
 
 
 def before_delete(deletion: Deletion, live: Object, now: float) -> Draft | None:
-    """The object with the marks of its deletion, or None where nothing holds it and it goes at once.
+    """The object with its deletion timestamp, or None if nothing keeps it, so that it is removed at once.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def _mark(draft: Draft, now: float, grace: int, *, plain: bool) -> None:
 
 
 def expire(store: Store, key: Key) -> None:
-    """Take out an object whose time is up, whatever holds it; nothing where it is gone already."""
+    """Remove an object at the end of its time, whatever keeps it; no error if it is gone already."""
     while (live := store.get(key)) is not None:
         try:
             store.delete(key, expect=live.revision)
@@ -84,7 +84,7 @@ def expire(store: Store, key: Key) -> None:
 
 
 def wanted_finalizers(present: Sequence[str], propagation: str, orphans: bool) -> list[str]:
-    """The finalizers of an object once its deletion is asked for with a propagation policy.
+    """The finalizers of an object after a delete request with a propagation policy.
 
     Examples
     --------

@@ -16,7 +16,7 @@ _OTHER: Final = {"IPv4": "IPv6", "IPv6": "IPv4"}
 
 
 def settle_families(draft: Draft, live: Object | None, configured: Sequence[str]) -> Sequence[FieldError]:
-    """Fill in ``ipFamilyPolicy`` and ``ipFamilies``; gives back why that cannot be. The draft owns its ``spec``.
+    """Set ``ipFamilyPolicy`` and ``ipFamilies``; returns the errors. The draft owns its ``spec``.
 
     ``configured`` are the families of the cluster, the default one first.
     """
@@ -53,7 +53,7 @@ def _prefers_as_before(draft: Draft, live: Object | None) -> bool:
 
 
 def _downgrade(spec: Draft, old: Object) -> None:
-    """A Service that goes back to one family gives up the second address where the client did not."""
+    """Release the secondary address of a Service that goes back to one family."""
     if old.get("ipFamilyPolicy") in (None, _SINGLE) or spec.get("ipFamilyPolicy") != _SINGLE:
         return
     for name in ("clusterIPs", "ipFamilies"):
@@ -70,7 +70,7 @@ def _single_faults(spec: Object) -> list[FieldError]:
 
 
 def _infer_families(spec: Draft, configured: Sequence[str]) -> list[FieldError]:
-    """Families that the addresses tell."""
+    """Set the families of the given addresses."""
     given, families = spec.get("clusterIPs") or [], list(spec.get("ipFamilies") or [])
     faults: list[FieldError] = []
     for index, text in enumerate(given):
@@ -92,7 +92,7 @@ def _infer_families(spec: Draft, configured: Sequence[str]) -> list[FieldError]:
 
 
 def _settle_headless(spec: Draft, configured: Sequence[str]) -> None:
-    """Without address and selector, both families are allowed whatever the cluster has."""
+    """Allow both families for a headless Service without selector, whatever the cluster has."""
     families = list(spec.get("ipFamilies") or configured[:1])
     if len(families) < 2 and spec.get("ipFamilyPolicy") != _SINGLE:
         families.append(_OTHER[families[0]])

@@ -1,4 +1,4 @@
-"""The fields of ``metadata`` that the server owns, and the checks of those that the client does."""
+"""The fields of ``metadata`` that the server owns, and the validation of the client's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_GENERATED: Final = 63
 
 
 def stamp_new(draft: Draft, name_source: NameSource, now: float) -> None:
-    """Give a new object its uid, time and, if asked, a generated name; take away what clients may not set."""
+    """Set uid, time and, if requested, a generated name of a new object; remove fields that clients may not set."""
     metadata: dict[str, Any] = draft["metadata"]
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
         metadata.pop(name, None)
@@ -30,7 +30,7 @@ def stamp_new(draft: Draft, name_source: NameSource, now: float) -> None:
 
 
 def keep_owned(draft: Draft, live: Object) -> None:
-    """On an update: what the server owns stays as it is unless a rule says otherwise later."""
+    """Keep the fields that the server owns on an update."""
     metadata, stored = draft["metadata"], live["metadata"]
     metadata.pop("selfLink", None)
     if stored.get("deletionTimestamp"):
@@ -47,7 +47,7 @@ def keep_owned(draft: Draft, live: Object) -> None:
 
 
 def drop_empty(metadata: dict[str, Any]) -> None:
-    """Empty lists and maps in metadata are not written back."""
+    """Remove empty lists and maps from metadata."""
     for name in ("labels", "annotations", "finalizers", "ownerReferences", "managedFields"):
         if name in metadata and not metadata[name]:
             del metadata[name]
@@ -56,7 +56,7 @@ def drop_empty(metadata: dict[str, Any]) -> None:
 def validate(
     draft: Object, *, namespaced: bool, name_rule: NameRule, unqualified_finalizers: bool = False
 ) -> list[FieldError]:
-    """All that is wrong with the metadata of an object, in kube-apiserver's order."""
+    """All errors in the metadata of an object, in kube-apiserver's order."""
     metadata = draft["metadata"]
     errors: list[FieldError] = []
     prefix = metadata.get("generateName")
@@ -80,7 +80,7 @@ def validate(
 
 
 def _finalizer_name_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
-    """The faults in finalizers' names, which built-in kinds check besides."""
+    """The errors in finalizers' names, which only built-in kinds check."""
     detail = "name is neither a standard finalizer name nor is it fully qualified"
     return [
         invalid_value(f"metadata.finalizers[{index}]", name, detail)
@@ -90,7 +90,7 @@ def _finalizer_name_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
 
 
 def _printed(name: str, value: Any) -> Any:
-    """A value as errors show it: moments are not quoted, and written in words of their own."""
+    """A value in the form of errors: times are not quoted, and in a format of their own."""
     if not name.endswith("Timestamp") or not value:
         return value
     return Shown(value.replace("T", " ").replace("Z", " +0000 UTC"))
@@ -102,7 +102,7 @@ _IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionT
 def validate_update(
     draft: Object, live: Object, *, unqualified_finalizers: bool = False, changes: int = 1, whole: int = 1
 ) -> list[FieldError]:
-    """The faults in the metadata of an update, each as often as kube-apiserver reports it.
+    """The errors in the metadata of an update, each as often as kube-apiserver reports it.
 
     It looks at it by itself and against what is stored; then the kind does so again, as often as its
     ``MetadataChecks`` say.

@@ -1,4 +1,4 @@
-"""Chunked lists: what a continue token says, and which revision a list reads."""
+"""Chunked lists: the content of a continue token, and the revision that a list reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simkit.meta.names import GroupResource, Key, Revision
 
 _VERSION: Final = f"{META_GROUP}/v1"
 INCONSISTENT: Final = Revision(-1)
-"""The revision of a token that goes on with whatever is there now."""
+"""The revision of a token that continues at the current state."""
 
 _LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_\r\n")
 _FIELDS: Final[dict[str, type]] = {"v": str, "rv": int, "start": str}
@@ -63,7 +63,7 @@ def _refusal(why: str) -> StatusError:
 
 
 def decode(token: str) -> Continuation:
-    """The position in a token. Raises the 400 of kube-apiserver for a token that it did not make."""
+    """The position in a token. Raises kube-apiserver's 400 for an invalid token."""
     text = token.replace("\r", "").replace("\n", "")
     position = next((index for index, letter in enumerate(token) if letter not in _LETTERS), None)
     if position is None and len(text) % 4 == 1:

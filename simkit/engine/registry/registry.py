@@ -45,19 +45,19 @@ class Registry:
         self.allocation = allocation or ServiceAllocation(store, name_source)
 
     def _held_against(self, errors: Sequence[FieldError]) -> list[FieldError]:
-        """The faults that this server minds: privileged containers are a matter of its settings."""
+        """The errors of settings of this server: privileged containers."""
         if not self._allow_privileged:
             return list(errors)
         return [error for error in errors if not error.detail.endswith(CLUSTER_POLICY)]
 
     def _allocated(self, write: Write, draft: Draft, live: Object | None) -> AbstractContextManager[None]:
-        """Holds what the object is given besides what its writer said, while it is checked and stored."""
+        """A context that holds the allocated addresses of an object during validation and storage."""
         if write.scope.resource != SERVICES or write.subresource:
             return nullcontext()
         return self.allocation.reserved(draft, live, dry_run=write.dry_run)
 
     def create(self, write: Write) -> Outcome:
-        """Store a new object. Raises 409 where it exists, 422 with every fault, whatever admission raises."""
+        """Store a new object. Raises 409 if it exists, 422 with every error, and the errors of admission."""
         draft = dict(write.intent(None))
         draft["metadata"] = dict(draft.get("metadata") or {})
         return self._create(write, draft)
@@ -118,7 +118,7 @@ class Registry:
             draft["metadata"]["generation"] = (live["metadata"].get("generation") or 0) + 1
 
     def update(self, write: Write) -> Outcome:
-        """Bring an object from what it is to what is wanted; with ``creates`` also from nothing.
+        """Update an object from its live to its wanted state; with ``creates`` also create it.
 
         Raises 404, 409 for a resourceVersion or uid that is not the live one, 422 with every fault, and whatever the
         intent and admission raise. An update that changes nothing stores nothing.
@@ -174,7 +174,7 @@ class Registry:
             return self._store(write, draft, live)
 
     def _remove(self, draft: Draft, live: Entry) -> Outcome:
-        """The last finalizer of an object that is being deleted went away: what was wanted is told, and gone."""
+        """Remove an object whose last finalizer was removed, and return the wanted object."""
         self.store.delete(live.key, expect=live.revision)
         draft["metadata"]["resourceVersion"] = str(live.revision)
         return Outcome(Entry(live.key, live.revision, draft), removed=True)
@@ -189,14 +189,14 @@ class Registry:
         return Outcome(self._put(live.key, stored, live.revision))
 
     def _put(self, key: Key, obj: Object, expect: Revision) -> Entry:
-        """Store an object. Raises Stale, and the 400 of one that nests too deeply to be written out again."""
+        """Store an object. Raises Stale, and the 400 of one that nests too deeply to be encoded."""
         try:
             return self.store.put(key, obj, expect=expect)
         except Unstorable as error:
             raise bad_request(str(error)) from None
 
     def _confine(self, write: Write, draft: Draft, live: Object) -> None:
-        """A subresource changes its part only, and the main resource never the status."""
+        """Limit a subresource to its part, and the main resource to all but the status."""
         rules, part = write.scope.rules, write.subresource
         special = (rules.subresources or {}).get(part)
         if special is not None:
@@ -240,7 +240,7 @@ class Registry:
             raise invalid(scope.kind, write.key.name, errors)
 
     def delete(self, deletion: Deletion) -> Outcome:
-        """Remove an object, or mark it for removal where something holds it.
+        """Remove an object, or mark it for removal if something keeps it.
 
         Raises 404, 409 for preconditions that do not hold, and whatever admission raises.
         """
@@ -269,7 +269,7 @@ class Registry:
 
 
 def _numbered(version: str) -> int:
-    """A resourceVersion as a number, 0 for none. Raises the 500 of a text that is no number."""
+    """A resourceVersion as a number, 0 for none. Raises the 500 of any other text."""
     try:
         return parse_uint(version) if version else 0
     except ValueError as error:
@@ -277,7 +277,7 @@ def _numbered(version: str) -> int:
 
 
 def _refuse_numbered(draft: Object) -> None:
-    """Raise the 500 of a new object that says at which revision it stands; what is no number is not looked at.
+    """Raise the 500 of a new object with a numeric resourceVersion; other texts are ignored.
 
     It is the last check, as in ``k8s.io/apiserver/pkg/storage/etcd3/store.go``, release 1.30.
     """
@@ -298,7 +298,7 @@ def removable(draft: Object) -> bool:
 
 
 def keep_all_but_status(draft: Draft, live: Object) -> None:
-    """Leave all but the status of a draft as it is in the live object."""
+    """Keep everything but the status of the live object in a draft."""
     for name in [name for name in draft if name not in ("status", "metadata", "apiVersion", "kind")]:
         if name not in live:
             del draft[name]
@@ -308,7 +308,7 @@ def keep_all_but_status(draft: Draft, live: Object) -> None:
 
 
 def precondition_failed(key: Key, given: str, actual: str) -> str:
-    """The text of a uid that is not the stored one, with the key as kube-apiserver's storage has it."""
+    """The text of a wrong uid, with the key in kube-apiserver's storage."""
     where = "/".join(filter(None, (storage_path(key), key.namespace, key.name)))
     return (
         f"StorageError: invalid object, Code: 4, Key: /registry/{where}, ResourceVersion: 0, "
@@ -326,5 +326,5 @@ _STORAGE_PATHS: Final = {
 
 
 def storage_path(key: Key) -> str:
-    """The folder of a resource in kube-apiserver's storage, which a few error texts show."""
+    """The path of a resource in kube-apiserver's storage, which a few error texts contain."""
     return _STORAGE_PATHS.get(key.resource.resource, key.resource.resource)

@@ -1,4 +1,4 @@
-"""Writes and deletions, as the pipeline hands them to the registry."""
+"""Writes and deletions, as the verbs hand them to the registry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _untracked(live: Object | None, wanted: Draft) -> Draft:
 
 
 def _nothing_withheld(draft: Draft, old: Object | None) -> None:
-    """Take every field."""
+    """The default: keep every field."""
 
 
 def _unchanged(wanted: Draft, live: Object | None) -> Draft:
@@ -26,22 +26,22 @@ def _unchanged(wanted: Draft, live: Object | None) -> Draft:
 
 
 def _accepted(obj: Object, live: Object | None) -> None:
-    """Have no objection."""
+    """The default: no objection."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryScope:
-    """The resource that a write is for, and the strategy of its kind: all that the registry needs to know."""
+    """The resource of a write, and the strategy of its kind."""
 
     resource: GroupResource
-    """The resource that they are stored under."""
+    """The resource under which the objects are stored."""
     kind: GroupKind
     namespaced: bool
     rules: Strategy
     has_status: bool
     """True if ``status`` is written through its own subresource only."""
     withhold: Callable[[Draft, Object | None], None] = _nothing_withheld
-    """Takes the fields out of a draft that the server does not take, given the stored object."""
+    """A function that drops disabled fields from a draft, given the stored object."""
 
     def key(self, namespace: str, name: str) -> Key:
         return Key(self.resource, namespace if self.namespaced else "", name)
@@ -49,7 +49,7 @@ class RegistryScope:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One write: the intent, and everything that has a say between the intent and the store.
+    """One write: the intent, and the functions between the intent and the store.
 
     ``track`` keeps field ownership, ``mutate`` and ``validate`` are admission. They run against the object that is
     really stored, again for every try. ``permit_create`` says whether the caller may create where an update finds
@@ -75,7 +75,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """One deletion. ``validate`` is admission, run against the object that is really stored."""
+    """One deletion. ``validate`` is admission, called with the object that is really stored."""
 
     scope: RegistryScope
     key: Key
@@ -96,7 +96,7 @@ class Outcome:
     entry: Entry
     created: bool = False
     removed: bool = False
-    """The object is gone."""
+    """True if the object is removed."""
     finished: bool = True
-    """For deletes: nothing holds the object any more."""
+    """True if nothing keeps a deleted object any more."""
     extra: Any = None

@@ -1,1 +1,1 @@
-"""Stores: the objects at every revision that is still known."""
+"""Stores: the objects at every available revision."""

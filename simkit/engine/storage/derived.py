@@ -56,13 +56,13 @@ class Derived(Generic[Made]):
             self._changes += 1
 
     def now(self) -> Made:
-        """The value for the resources of this moment."""
+        """The value for the current resources."""
         made, changes = self._made, self._changes
         if made is None or made[0] != changes:  # what is made while somebody writes is made again next time
             self._made = made = changes, self._make()
         return made[1]
 
     def at(self, revision: Revision) -> Made | None:
-        """The value, if the store is still at this revision; what a fork of the store starts with."""
+        """The value, if the store is still at this revision; used by a new fork."""
         made = self.now()
         return made if self._store.revision == revision else None

@@ -20,7 +20,7 @@ from simkit.meta.objects import Object, metadata
 
 HISTORY_SECONDS: Final = 300.0
 FIRST: Final = Revision(1)
-"""The revision of a store in which nothing has happened yet."""
+"""The revision of an empty store."""
 
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
@@ -28,14 +28,14 @@ Listener = Callable[[Sequence[Change]], None]
 
 
 class Journal(Protocol):
-    """The journal that keeps changes before they can be seen."""
+    """A journal that persists changes before they become visible."""
 
     def __call__(self, changes: Sequence[Change]) -> None:
-        """Keep the changes, all of them or none; raise where that fails."""
+        """Persist the changes, all or none; raise if that fails."""
         ...
 
     def close(self) -> None:
-        """Let go of whatever holds them."""
+        """Close the journal's file."""
         ...
 
 
@@ -123,7 +123,7 @@ class MemoryStore:
         return state if state.revision == revision else self._log.state_at(revision, state)
 
     def _reachable(self, revision: Revision) -> State:
-        """The present state, provided that the revision is in the part of the past that is still known."""
+        """The state at a revision that is still available."""
         state = self._state
         if revision > state.revision:
             raise Future(revision, state.revision)
@@ -161,7 +161,7 @@ class MemoryStore:
         return self._state
 
     def _commit(self, before: State, after: State, change: Change) -> None:
-        """Make a state the present one. The log comes first: whoever sees the state must find its change there."""
+        """Make a state the current one. The log comes first: readers of the state must find its change there."""
         if self._journal is not None:
             self._journal((change,))
         now = self._clock.now()
@@ -216,7 +216,7 @@ class MemoryStore:
         return stop
 
     def compact(self, *, through: Revision) -> None:
-        """Forget the states before a revision; listeners are told by an empty batch, so that they can forget too."""
+        """Compact the states before a revision; listeners get an empty batch, so that they can compact too."""
         with self._lock:
             if through > self._state.revision:
                 raise Future(through, self._state.revision)
@@ -224,12 +224,12 @@ class MemoryStore:
             self._tell(())
 
     def close(self) -> None:
-        """Let go of the journal's file; the store can still be read and forked, but no longer be written."""
+        """Close the journal; the store can still be read and forked, but not written."""
         if self._journal is not None:
             self._journal.close()
 
     def fork(self, *, clock: Clock | None = None) -> MemoryStore:
-        """An independent store that starts with this one's present state, in constant time; its past starts empty."""
+        """An independent store with the current state, in constant time; its history starts empty."""
         with self._lock:  # the listeners have heard of all that is in the state
             return MemoryStore(clock or self._clock, self._history, state=self._state)
 
@@ -239,7 +239,7 @@ def _verb(old: Entry | None) -> ChangeType:
 
 
 def _check_encodable(obj: Object) -> None:
-    """Refuse what could not be written. One such object would spoil every list and watch that it stands in."""
+    """Raise Unstorable for an object that could not be encoded, since it would break every list and watch."""
     try:
         orjson.dumps(nested(obj, ROOM_OF_STORED))
     except orjson.JSONEncodeError as error:
@@ -252,7 +252,7 @@ def _stamped(obj: Object, revision: Revision) -> Object:
 
 
 def _revision_of(obj: Object) -> Revision | None:
-    """The revision that an object carries, None where it is missing or no positive number."""
+    """The revision of an object; None if it is missing or no positive number."""
     text = metadata(obj).get("resourceVersion")
     number = int(text) if isinstance(text, str) and _NUMBER.fullmatch(text) else 0
     return Revision(number) if number else None

@@ -1,4 +1,4 @@
-"""The history of a store: its changes in order of revisions, and how any state within it is found again.
+"""The history of a store: its changes by revision, from which earlier states are restored.
 
 Changes stand in chapters. A chapter keeps the state in which it began, so a state is found by going at most half a
 chapter forwards from a beginning or backwards from the next::
@@ -22,14 +22,14 @@ from simkit.engine.storage.state import State
 from simkit.meta.names import Revision
 
 LENGTH: Final = 512
-"""Changes in a chapter: more make old states slower to find, fewer keep more copies of blocks alive."""
+"""Changes per chapter: more make old states slower to restore, fewer keep more copies of blocks alive."""
 
 REMEMBERED: Final = 4
-"""Old states kept once they have been found, since a list in pages asks for the same one again and again."""
+"""The number of restored states that are cached, since a paged list reads the same one repeatedly."""
 
 
 class _Chapter:
-    """Some changes in a row, when they came, and the state before the first of them."""
+    """Consecutive changes with their times, and the state before the first of them."""
 
     __slots__ = ("changes", "state", "times")
 
@@ -44,7 +44,7 @@ class _Chapter:
 
 
 class RevisionLog:
-    """All changes of a store that are not compacted yet. One thread at a time writes; readers take no lock."""
+    """All changes of a store that are not compacted. One thread writes at a time; readers take no lock."""
 
     def __init__(self, state: State) -> None:
         self._chapters: tuple[_Chapter, ...] = (_Chapter(state),)
@@ -53,7 +53,7 @@ class RevisionLog:
 
     @classmethod
     def restored(cls, current: State, changes: Sequence[Change], times: Sequence[float]) -> RevisionLog:
-        """The log of a store that had one before: its last changes, oldest first, and the moments they came at.
+        """The log of a reopened store: its last changes, oldest first, with their times.
 
         There is one change for each revision up to that of the current state.
         """
@@ -73,7 +73,7 @@ class RevisionLog:
         return log
 
     def append(self, change: Change, now: float, before: State, cutoff: float) -> None:
-        """Take in a change, made at a moment on a state; forget what was superseded before ``cutoff``."""
+        """Append a change, with its time and state; compact what was superseded before ``cutoff``."""
         chapter = self._chapters[-1]
         if len(chapter.changes) >= LENGTH:
             chapter = _Chapter(before)
@@ -83,7 +83,7 @@ class RevisionLog:
         chapter.times.append(now)
 
     def oldest(self, cutoff: float) -> Revision:
-        """The revision that was the latest one at a moment, or the first one known where that is later."""
+        """The latest revision at a time, or the oldest available one if that is later."""
         chapters = self._chapters
         index = bisect_right(chapters, cutoff, key=_first_time) - 1
         if index < 0:
@@ -92,7 +92,7 @@ class RevisionLog:
         return max(self._floor, Revision(chapter.start + bisect_right(chapter.times, cutoff)))
 
     def compact(self, through: Revision, current: State) -> None:
-        """Forget the states before a revision."""
+        """Compact the states before a revision."""
         self._floor = max(self._floor, through)
         if self._floor == current.revision:
             self._chapters, self._remembered = (_Chapter(current),), ()
@@ -113,7 +113,7 @@ class RevisionLog:
         return _slices(chapters[first:], after, through)
 
     def state_at(self, revision: Revision, current: State) -> State:
-        """The state at a revision before the current one. Raises Compacted where it is forgotten."""
+        """The state at an earlier revision. Raises Compacted if it is not available."""
         for state in self._remembered:
             if state.revision == revision:
                 return state

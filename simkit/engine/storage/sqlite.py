@@ -30,7 +30,7 @@ from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 
 FORMAT: Final = 1
-"""The layout of the file; a file of another one is refused."""
+"""The format of the file; a file with another one is refused."""
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS objects (
@@ -56,13 +56,13 @@ _FORGET_ALL: Final = "DELETE FROM changes"
 _LAST: Final = "SELECT * FROM changes WHERE moment >= ? ORDER BY revision DESC LIMIT ?"
 
 KEPT: Final = 10_000
-"""Changes that outlast the process, if they are young enough: more would make opening slow."""
+"""Changes that are kept in the file, if they are young enough: more would make opening slow."""
 _SWEEP: Final = 512
-"""After so many changes those that are too old leave the file."""
+"""The number of changes after which too old ones are deleted from the file."""
 
 
 class StoredEntry(Entry):
-    """An entry out of the file, whose object is decoded when first asked for."""
+    """An entry from the file, whose object is decoded on demand."""
 
     __slots__ = ("_held",)
 
@@ -80,7 +80,7 @@ class StoredEntry(Entry):
 
 
 class _Journal:
-    """Writes changes to the file, all of a batch or none, and forgets those that are too old to be watched from."""
+    """Writes changes to the file, all of a batch or none, and deletes those that are too old for watches."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, clock: Clock) -> None:
         self._connection, self._path, self._clock = connection, path, clock
@@ -131,7 +131,7 @@ def _place(key: Key) -> tuple[str, str, str, str]:
 
 
 def open_store(path: str | Path, clock: Clock, *, durable: bool = False) -> MemoryStore:
-    """The store in a file, which is made where there is none.
+    """The store in a file, which is created if it does not exist.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def open_store(path: str | Path, clock: Clock, *, durable: bool = False) -> Memo
 
 
 def _make_private(file: Path) -> None:
-    """Make a file that is not there yet readable by its owner alone: secrets will be in it, and in those beside it."""
+    """Create a file that only its owner can read, since it and those beside it will contain secrets."""
     try:
         os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
@@ -203,7 +203,7 @@ def _read(connection: sqlite3.Connection) -> State:
 
 
 def _read_log(connection: sqlite3.Connection, state: State, cutoff: float) -> RevisionLog:
-    """The last changes without a gap up to the present state."""
+    """The last changes without a gap up to the current state."""
     changes: list[Change] = []
     times: list[float] = []
     for row in connection.execute(_LAST, (cutoff, KEPT)):

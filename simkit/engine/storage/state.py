@@ -1,4 +1,4 @@
-"""The content of a store at one revision, as a value that never changes."""
+"""The content of a store at one revision, as an immutable value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simkit.meta.names import GroupResource, Key, Revision
 
 
 def order(key: Key) -> str:
-    """The text by which the objects of a resource are sorted.
+    """The sort key of the objects of a resource.
 
     kube-apiserver keeps objects in etcd under ``<namespace>/<name>``, so namespace ``a-b`` comes before ``a``.
 
@@ -25,14 +25,14 @@ def order(key: Key) -> str:
 
 
 class Span(NamedTuple):
-    """The part of a resource that a scan asks for: orders from ``start`` to before ``stop``."""
+    """The range of a scan: keys from ``start`` to before ``stop``."""
 
     start: str
     stop: str | None
 
     @classmethod
     def of(cls, namespace: str | None, after: Key | None) -> Span:
-        """The span of one namespace (None: all of them), beginning behind a key where one is given."""
+        """The range of one namespace (None: all of them), after a key if given."""
         # "0" follows "/" in every alphabet that counts here; no text stands between "x" and "x" followed by NUL.
         start, stop = ("", None) if namespace is None else (f"{namespace}/", f"{namespace}0")
         return cls(max(start, order(after) + "\0") if after is not None else start, stop)
@@ -51,7 +51,7 @@ class State:
         self.revision, self._tables = revision, tables
 
     def get(self, key: Key) -> Entry | None:
-        """The entry of a key, None where there is none."""
+        """The entry of a key, or None."""
         table = self._tables.get(key.resource)
         return table.get(f"{key.namespace}/{key.name}") if table is not None else None
 
@@ -68,13 +68,13 @@ class State:
         return table.size if table is not None else 0
 
     def replaced(self, revision: Revision, key: Key, old: Entry | None, new: Entry | None) -> State:
-        """The state at another revision in which a key has ``new`` instead of ``old``; None stands for nothing."""
+        """The state at another revision with ``new`` instead of ``old`` at a key; None for no entry."""
         table = self._tables.get(key.resource) or Table.of()
         changed = table.without(order(key)) if new is None else table.put(order(key), new)
         return State(revision, {**self._tables, key.resource: changed})
 
     def seeded(self, revision: Revision, entries: Iterable[Entry]) -> State:
-        """The state at another revision that holds these entries too, of resources of which it held none."""
+        """The state at another revision with these entries added, of resources that had none."""
         return State(revision, {**self._tables, **tables_of(entries)})
 
 

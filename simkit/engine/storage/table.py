@@ -10,14 +10,14 @@ Value = TypeVar("Value")
 
 LARGEST: Final = 256
 SMALLEST: Final = 64
-"""A block above the one is split; one below the other is joined with its neighbour where both fit together."""
+"""The sizes at which a block is split, and below which it is joined with its neighbour if both fit."""
 
 FILL: Final = 192
 """The size of blocks made from a sorted sequence: room for some more names before the first split."""
 
 
 class _Block(Generic[Value]):
-    """Names in order and their values beside them. Neither list changes once the block is part of a table."""
+    """Names in order, with their values. Neither list changes once the block is part of a table."""
 
     __slots__ = ("names", "values")
 
@@ -47,7 +47,7 @@ class _Block(Generic[Value]):
         return _Block(self.names + other.names, self.values + other.values)
 
     def parts(self) -> list[_Block[Value]]:
-        """The block itself, or its two halves where it has grown too large."""
+        """The block itself, or its two halves if it is too large."""
         if len(self.names) <= LARGEST:
             return [self]
         middle = len(self.names) // 2
@@ -55,7 +55,7 @@ class _Block(Generic[Value]):
 
 
 class Table(Generic[Value]):
-    """A sorted map from names to values. Whoever holds one may read it from any thread, without a lock, for ever.
+    """A sorted map from names to values, which any thread may read without a lock.
 
     Notes
     -----
@@ -77,14 +77,14 @@ class Table(Generic[Value]):
 
     @classmethod
     def of(cls, rows: Sequence[tuple[str, Value]] = ()) -> Table[Value]:
-        """The table of rows that are sorted by name, no name twice."""
+        """The table of rows, sorted by unique names."""
         names, values = [name for name, _ in rows], [value for _, value in rows]
         starts = range(0, len(names), FILL)
         blocks = [_Block(names[start : start + FILL], values[start : start + FILL]) for start in starts]
         return cls(blocks, [names[start] for start in starts], len(names))
 
     def get(self, name: str) -> Value | None:
-        """The value of a name, None where it has none."""
+        """The value of a name, or None."""
         position = bisect_right(self._firsts, name) - 1
         if position < 0:
             return None
@@ -93,7 +93,7 @@ class Table(Generic[Value]):
         return block.values[index] if block.holds(index, name) else None
 
     def put(self, name: str, value: Value) -> Table[Value]:
-        """The table in which the name has this value."""
+        """The table with this value of the name."""
         if not self._blocks:
             return Table([_Block([name], [value])], [name], 1)
         position = max(bisect_right(self._firsts, name) - 1, 0)
@@ -102,7 +102,7 @@ class Table(Generic[Value]):
         return self._with(position, position + 1, new.parts(), self.size + len(new.names) - len(old.names))
 
     def without(self, name: str) -> Table[Value]:
-        """The table that lacks the name; the same one where it lacks it already."""
+        """The table without the name; the same table if it is not in it."""
         position = bisect_right(self._firsts, name) - 1
         if position < 0:
             return self
@@ -113,7 +113,7 @@ class Table(Generic[Value]):
         return self._shrunk(position, block.without(index))
 
     def _shrunk(self, position: int, block: _Block[Value]) -> Table[Value]:
-        """The table with a block that lost a name, joined with its right neighbour where both are small together."""
+        """The table with a block that lost a name, joined with its right neighbour if both are small."""
         end = position + 1
         if len(block.names) < SMALLEST and end < len(self._blocks):
             neighbour = self._blocks[end]

@@ -9,11 +9,11 @@ from simkit.engine.seams import Change, Compacted
 from simkit.meta.names import Revision
 
 SLACK: Final = 256
-"""Forgotten changes are let go when there are this many of them, and at least as many as are left."""
+"""Dropped changes are freed when there are this many of them, and at least as many as remain."""
 
 
 class _Stretch:
-    """Changes and, beside them, their revisions to search in. It only grows: readers keep the one they have."""
+    """Changes with their revisions for searching. It only grows: readers keep the one they have."""
 
     __slots__ = ("changes", "revisions")
 
@@ -22,7 +22,7 @@ class _Stretch:
 
 
 class EventBuffer:
-    """Recent changes of one resource. One thread at a time appends and drops; readers take no lock.
+    """Recent changes of one resource. One thread appends and drops at a time; readers take no lock.
 
     ``dropped`` is the revision of the latest change that is no longer here.
     """
@@ -38,18 +38,18 @@ class EventBuffer:
 
     @property
     def latest(self) -> Revision:
-        """The revision of the last change there was."""
+        """The revision of the latest change."""
         revisions = self._stretch.revisions
         return revisions[-1] if revisions else self.dropped
 
     def append(self, change: Change) -> None:
-        """Take in a change that is younger than all others."""
+        """Append a change, which is younger than all others."""
         # The revision comes last: a reader takes only changes whose revision it has seen.
         self._stretch.changes.append(change)
         self._stretch.revisions.append(change.revision)
 
     def drop(self, through: Revision, *, at_once: bool = False) -> None:
-        """Let go of the changes up to a revision, as soon as it is worth the copying unless it has to be at once."""
+        """Drop the changes up to a revision, as soon as it is worth the copying, or at once."""
         stretch = self._stretch
         count = bisect_right(stretch.revisions, through)
         left = len(stretch.revisions) - count

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from simkit.meta.names import GroupResource
 
 OnChange = Callable[[], None]
-"""Called in the writer's thread when there may be something to read. It must return at once and must not write."""
+"""A callback in the writer's thread for possible news. It must return at once and must not write."""
 
 
 class Notifier:
@@ -22,7 +22,7 @@ class Notifier:
         self.cursors: Counter[GroupResource] = Counter()
 
     def notify(self) -> None:
-        """Call back, unless that was done since a reader last looked."""
+        """Call back, unless that was done since a reader last polled."""
         if self.armed:
             self.armed = False
             self.news()
@@ -37,7 +37,7 @@ class Notifiers:
         self._lock = threading.Lock()
 
     def add(self, resource: GroupResource, news: OnChange) -> Notifier:
-        """The waker of a callback (equal callbacks share one), from now on also for this resource."""
+        """The notifier of a callback (equal callbacks share one), also for this resource."""
         with self._lock:
             waker = self._wakers.setdefault(news, Notifier(news))
             waker.cursors[resource] += 1
@@ -46,7 +46,7 @@ class Notifiers:
         return waker
 
     def remove(self, resource: GroupResource, waker: Notifier) -> None:
-        """One cursor less that the waker has on a resource."""
+        """Remove one watcher of the notifier on a resource."""
         with self._lock:
             waker.cursors[resource] -= 1
             if waker.cursors[resource]:
@@ -60,7 +60,7 @@ class Notifiers:
                 del self._wakers[waker.news]
 
     def notify(self, resources: Iterable[GroupResource]) -> None:
-        """Fire every waker that has a cursor on one of the resources."""
+        """Fire every notifier with a watcher on one of the resources."""
         for resource in resources:
             for waker in self._by_resource.get(resource, ()):
                 waker.notify()

@@ -16,7 +16,7 @@ from simkit.engine.watch.watcher import Watcher
 from simkit.meta.names import GroupResource, Revision
 
 SWEEP: Final = 1024
-"""After so many changes every ring lets go of what the store has forgotten."""
+"""The number of changes after which every buffer drops those that the store has compacted."""
 
 
 class WatchCache:
@@ -64,7 +64,7 @@ class WatchCache:
     def watch(
         self, resource: GroupResource, namespace: str | None = None, name: str | None = None, *, after: Revision
     ) -> Watcher:
-        """A cursor over the changes of a resource after a revision, in one namespace or of one name if given.
+        """A watcher of the changes of a resource after a revision, in one namespace or of one name if given.
 
         Raises Compacted where the changes after the revision are not all known any more. A revision that has not
         come yet is waited for.
@@ -74,7 +74,7 @@ class WatchCache:
         return Watcher(self, self._wakers, resource, namespace, name, after)
 
     def begin(self, revision: Revision) -> None:
-        """Let no watch start before a revision: the cache of a server that has just started was listed at that one."""
+        """Refuse watches from before a revision, since the cache of a started server was listed at that one."""
         with self._lock:
             self._start = max(self._start, revision)
 
@@ -84,11 +84,11 @@ class WatchCache:
         return ring if ring is not None else self._rings.setdefault(resource, EventBuffer(self._start))
 
     def close(self) -> None:
-        """Hear no more of the store; the cursors keep what there is."""
+        """Stop listening to the store; the watchers keep what there is."""
         self._stop()
 
     def _hear(self, changes: Sequence[Change]) -> None:
-        """Take in what the store tells: changes, or an empty batch after a compaction that somebody asked for."""
+        """Take the store's changes, or an empty batch after a compaction."""
         with self._lock:
             heard = self._take(changes)
             if not changes:
@@ -96,7 +96,7 @@ class WatchCache:
         self._wakers.notify(heard)
 
     def _take(self, changes: Sequence[Change]) -> set[GroupResource]:
-        """Put changes into their rings; gives the resources that have news."""
+        """Append changes to their buffers; returns the resources with news."""
         fresh = [change for change in changes if change.revision > self.revision]
         for change in fresh:
             self.buffer(change.entry.key.resource).append(change)

@@ -26,7 +26,7 @@ class WatchSource(Protocol):
 
 
 class Watcher:
-    """The changes of a resource after a position that moves on as they are read. It belongs to one reader.
+    """The changes of a resource after a position, which moves on as they are read. It belongs to one reader.
 
     ``revision`` is the place: everything up to it has been read or does not concern this cursor, so that it can be
     given out as a bookmark. A cursor is overtaken when changes that it has not read are let go: from then on it
@@ -94,7 +94,7 @@ class Watcher:
         return self.namespace in (None, key.namespace) and self.name in (None, key.name)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Block until there is something to poll (or to raise), at most so many seconds; whether there is.
+        """Block until there is something to poll (or to raise), at most the given seconds; True if there is.
 
         For readers with a thread of their own: an event loop uses ``on_change``.
         """
@@ -127,7 +127,7 @@ class Watcher:
         return False
 
     def on_change(self, callback: OnChange) -> Callable[[], None]:
-        """Have a callback called, in the writer's thread, when there may be something to poll; returns how to stop.
+        """Register a callback, in the writer's thread, for when there may be something to poll; returns its removal.
 
         Cursors with equal callbacks share one waker: after a batch of writes it is called once, and not again before
         one of them has been polled. So an event loop registers the same callback for all of its cursors and, when
@@ -146,7 +146,7 @@ class Watcher:
         return stop
 
     def close(self) -> None:
-        """Read no more. A thread that waits on the cursor returns."""
+        """Stop reading. A thread that waits for the watcher returns."""
         self.closed = True
         mine, self._mine = self._mine, []
         for waker in mine:

@@ -37,7 +37,7 @@ TYPE_NAMES: Final = {
 
 
 def signature(function: str, values: Iterable[Any]) -> str:
-    """How errors name a call: ``function(int, string)``."""
+    """The call in the form of errors: ``function(int, string)``."""
     return f"{function}({', '.join(TYPE_NAMES.get(kind, kind) for kind in map(kind_of, values))})"
 
 

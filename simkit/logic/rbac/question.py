@@ -38,7 +38,7 @@ class Question:
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """How rules may name what is asked for, each form once."""
+        """The forms in which rules may name the requested resource, each once."""
         if self.path:
             return (PATHS,)
         wide = (f"*/{self.subresource}",) if self.subresource else ()

@@ -84,7 +84,7 @@ class FairQueues(Generic[T]):
         return cards
 
     def first(self) -> tuple[T, int] | None:
-        """Whose turn is next, and how many seats it needs; None where nobody waits."""
+        """The next request and its seats; None if none waits."""
         number = self._next()
         if number is None:
             return None

@@ -36,7 +36,7 @@ class Ticket:
         self.arrived = arrived
         """Seconds since the epoch."""
         self.started: float | None = None
-        """When it got room."""
+        """The time at which it got its seats."""
         self.outcome: TicketOutcome = ""
         self._event: Event | None = None
         self._callback: Callable[[], None] | None = None
@@ -90,7 +90,7 @@ class PriorityLevel:
         """Those which have room."""
         self.queues: FairQueues[Ticket] | None = None
         self.known = True
-        """Whether its object is still there; a level that is gone lets those finish who are in it."""
+        """True while its object exists; a deleted level still finishes its requests."""
 
     def configure(self, obj: Object, total: int, shares: int) -> None:
         """Take over what an object says, where all levels together have so many seats and shares."""

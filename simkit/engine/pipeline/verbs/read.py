@@ -40,7 +40,7 @@ def list_(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
 
 
 class Reach:
-    """Which reads of a resource kube-apiserver answers out of its cache, and which out of its store.
+    """The reads of a resource that kube-apiserver serves from its cache, and those from its store.
 
     That shows: the cache waits for a revision that is to come and takes no notice of limits, the store does neither.
     Events are not cached there.
@@ -78,7 +78,7 @@ class Page:
         self._resource = scope.registry_scope.resource
         one_key = bool(namespace or not scope.resource.namespaced) and not options.token
         self._single = bool(chosen.name) and one_key
-        """Whether it is the read of one key, which knows no chunks."""
+        """True for a read of a single key, which has no chunks."""
         self._options = replace(options, limit=0) if self._single else options
         self._cached = self._reach.cached_list(options)
 

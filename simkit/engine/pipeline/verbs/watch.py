@@ -115,7 +115,7 @@ class WatchStream:
         self.deadline = options.timeout
         """Seconds after which the stream ends by itself; None: the server decides."""
         self.blocks = scope.calls_out
-        """Whether taking frames may wait for a webhook."""
+        """True if taking frames may wait for a webhook."""
         self.closed = False
         self.ended: Callable[[], None] | None = None
         """Called once, when the stream ends."""
