@@ -36,7 +36,7 @@ class TaintEvictionController(ResourceWatcher):
         self._clock = clock
         self._events = EventRecorder(clock, self.name)
         self._since: dict[Key, float] = {}
-        """The time at which each pod was first seen on a node with NoExecute taints that it does not tolerate forever."""
+        """The time at which each pod was first seen on a node with NoExecute taints without endless toleration."""
 
     def resume_from(self, other: Any) -> None:
         self._since = dict(other._since)
