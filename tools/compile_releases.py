@@ -53,7 +53,8 @@ def definitions_of(release: str, source: packages.Definitions, base: Mapping[str
         if known is None:
             twin = rows.namesake(name, base)
             known, exact = (base[twin] if twin else None), False
-        found[name] = rows.enriched(rows.row_of(schema), known, exact=exact)
+        row = rows.enriched(rows.row_of(schema), known, exact=exact)
+        found[name] = rows.with_zeros_of(name, row, served.number(release))
     return found
 
 

@@ -68,10 +68,10 @@ class ServedBehaviour:
         Whether a feature gate is open; None: what holds by default.
     """
 
-    __slots__ = ("_gate_open", "_ids", "_minor")
+    __slots__ = ("_gate_open", "_ids", "minor")
 
     def __init__(self, minor: int, gate_open: Callable[[str], bool] | None = None) -> None:
-        self._minor, self._gate_open = minor, gate_open
+        self.minor, self._gate_open = minor, gate_open
         self._ids: frozenset[str] | None = None
 
     @property
@@ -84,7 +84,7 @@ class ServedBehaviour:
     def _holds(self, change: BehaviourChange) -> bool:
         if change.gate and self._gate_open is not None:
             return self._gate_open(change.gate)
-        return change.within(self._minor)
+        return change.within(self.minor)
 
 
 _DEFAULT: Final = ServedBehaviour(_BASE)
@@ -103,6 +103,11 @@ def applies(change: str) -> bool:
     True
     """
     return change in _SERVED.get().ids
+
+
+def served_minor() -> int:
+    """The number of the release that is served, for tables whose rows have releases of their own; else 30."""
+    return _SERVED.get().minor
 
 
 @contextmanager

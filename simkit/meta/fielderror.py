@@ -39,10 +39,10 @@ class Shown:
     text
         What releases up to 1.33 write.
     json
-        What is written as JSON since 1.34; None: the text there too.
+        What is written as JSON since 1.34; without it, the text there too.
     """
 
-    def __init__(self, text: str, json: Any = None) -> None:
+    def __init__(self, text: str, json: Any = ...) -> None:
         self.text, self.json = text, json
 
 
@@ -83,7 +83,7 @@ def show(value: Any) -> str:
     """A value in a field error: strings quoted, structs as compact JSON, nothing as null."""
     in_json = applies("values-in-json")
     if isinstance(value, Shown):
-        return value.text if value.json is None or not in_json else go_json.encode(value.json).decode()
+        return value.text if value.json is ... or not in_json else go_json.encode(value.json).decode()
     if value is None:
         return "null" if in_json else quoted("null")
     if isinstance(value, str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simkit.meta.behaviour import applies
 from simkit.meta.names import GroupVersion
 
 Object = Mapping[str, Any]
@@ -96,3 +97,8 @@ def with_metadata(obj: Object, **changes: Any) -> Draft:
     """The object with some fields of its metadata set; None removes the field."""
     merged = {**metadata(obj), **changes}
     return {**obj, "metadata": {key: value for key, value in merged.items() if value is not None}}
+
+
+def null_creation() -> dict[str, Any]:
+    """The creation time in metadata of what was never stored: null, and nothing at all since 1.34."""
+    return {} if applies("no-null-creation-time") else {"creationTimestamp": None}

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupVersionKind
+from simkit.meta.objects import null_creation
 from simkit.schema.catalogue import Catalogue, Group
 from simkit.schema.resources import Resource, SubresourceInfo
 from simkit.schema.storageversion import stored_as
@@ -123,7 +124,7 @@ def _aggregated_group(catalogue: Catalogue, found: Group) -> Document:
         }
         for version in found.versions
     ]
-    return {"metadata": {**metadata, "creationTimestamp": None}, "versions": versions}
+    return {"metadata": {**metadata, **null_creation()}, "versions": versions}
 
 
 def _aggregated_resources(resources: Sequence[Resource]) -> list[Document]:

@@ -18,6 +18,21 @@ EVERY_VERSION: Final = 6
 """A definition with more kinds than this has the kind in every group version."""
 
 
+ZERO_LEFT_OUT: Final = {("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "creationTimestamp"): 34}
+"""Fields whose zero value is written at 1.30 and no more since a release, which its Go types say (``omitzero``)."""
+
+
+def with_zeros_of(name: str, row: Row, minor: int) -> Row:
+    """The row of a definition with the rules of a release for zero values, where they differ from those of 1.30."""
+    fields = {
+        field: {key: value for key, value in known.items() if key != "go"}
+        if minor >= ZERO_LEFT_OUT.get((name, field), minor + 1)
+        else known
+        for field, known in row.get("fields", {}).items()
+    }
+    return {**row, "fields": fields} if fields else row
+
+
 def row_of(source: Mapping[str, Any]) -> Row:
     """A JSON schema in the short form: types without null, references by name."""
     out: Row = {short: source[name] for name, short in _MARKS.items() if name in source}

@@ -20,7 +20,7 @@ from simkit.engine.egress.call import CallFailed, Poster, review_status, with_ex
 from simkit.engine.seams import Operation, Review
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
-from simkit.meta.objects import Object, annotations_of, at
+from simkit.meta.objects import Object, annotations_of, at, null_creation
 
 _LOG: Final = logging.getLogger("simkit.admission")
 _GROUP: Final = api_group("imagepolicy")
@@ -89,7 +89,7 @@ class ImagePolicyWebhook:
         known = self._kept.get(key)
         if known is not None and now < known[0]:
             return known[1]
-        head = {"kind": "ImageReview", "apiVersion": f"{_GROUP}/v1alpha1", "metadata": {"creationTimestamp": None}}
+        head = {"kind": "ImageReview", "apiVersion": f"{_GROUP}/v1alpha1", "metadata": null_creation()}
         body = orjson.dumps({**head, "spec": spec, "status": {"allowed": False}})
         status = review_status(
             with_exponential_backoff(self._poster, body, backoff=self._policy.backoff, sleep=self._sleep), "ImageReview"

@@ -24,6 +24,7 @@ from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.errors import unauthorized
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
+from simkit.meta.objects import null_creation
 
 _LOG: Final = logging.getLogger("simkit.authn")
 REMEMBERED: Final = 4096
@@ -97,7 +98,7 @@ class WebhookTokens:
             spec["audiences"] = list(audiences)
         head = {"kind": "TokenReview", "apiVersion": f"{AUTHENTICATION_GROUP}/{self._version}"}
         body = orjson.dumps(
-            {**head, "metadata": {"creationTimestamp": None}, "spec": spec, "status": {"user": {}}},
+            {**head, "metadata": null_creation(), "spec": spec, "status": {"user": {}}},
         )
         return review_status(
             with_exponential_backoff(self._poster, body, backoff=self._backoff, sleep=self._sleep), "TokenReview"

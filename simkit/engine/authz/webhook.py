@@ -22,6 +22,7 @@ from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.identity import Identity
+from simkit.meta.objects import null_creation
 
 _LOG: Final = logging.getLogger("simkit.authz")
 REMEMBERED: Final = 8192
@@ -183,7 +184,7 @@ def review_of(spec: Mapping[str, Any], version: ReviewVersion) -> dict[str, Any]
     if version == "v1beta1":
         spec = {("group" if name == "groups" else name): value for name, value in spec.items()}
     head = {"kind": "SubjectAccessReview", "apiVersion": f"{AUTHORIZATION_GROUP}/{version}"}
-    return {**head, "metadata": {"creationTimestamp": None}, "spec": spec, "status": {"allowed": False}}
+    return {**head, "metadata": null_creation(), "spec": spec, "status": {"allowed": False}}
 
 
 def _status_in(answer: bytes) -> Mapping[str, Any]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from simkit.engine.pipeline.request_info import is_true
+from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.language.merge.update import manager_from_user_agent
 from simkit.meta.domain import META_GROUP
 from simkit.meta.duration import seconds
 from simkit.meta.errors import StatusError, bad_request, invalid, unexplained
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required, unsupported
 from simkit.meta.go_number import parse_uint
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
@@ -75,7 +76,7 @@ class ListOptions:
 
 def _dry_run_errors(values: Sequence[str]) -> list[FieldError]:
     if any(value != "All" for value in values):
-        shown = Shown("[]string{" + ", ".join(f"{quoted(value)}" for value in values) + "}")
+        shown = texts(values)
         return [unsupported("dryRun", shown, ("All",))]
     return []
 

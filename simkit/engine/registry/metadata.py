@@ -93,7 +93,7 @@ def _printed(name: str, value: Any) -> Any:
     """A value in the form of errors: times are not quoted, and in a format of their own."""
     if not name.endswith("Timestamp") or not value:
         return value
-    return Shown(value.replace("T", " ").replace("Z", " +0000 UTC"))
+    return Shown(value.replace("T", " ").replace("Z", " +0000 UTC"), value)
 
 
 _IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")

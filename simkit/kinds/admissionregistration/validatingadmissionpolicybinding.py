@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.admission.rules import default_match, validate_match
 from simkit.kinds.parts.copy_on_write import own_copy
+from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.printers.label_selector import selector_structure
 from simkit.kinds.parts.validation.fields import validate_required_name, validate_text
@@ -18,11 +19,9 @@ from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import (
     FieldError,
-    Shown,
     duplicate,
     forbidden_field,
     invalid_value,
-    quoted,
     required,
     unsupported,
 )
@@ -78,7 +77,7 @@ def _validate_action(path: str, actions: Sequence[str]) -> Iterator[FieldError]:
         if action in actions[:index]:
             yield duplicate(f"{path}[{index}]", action)
     if "Deny" in actions and "Warn" in actions:
-        shown = Shown(f"[]admissionregistration.ValidationAction{{{', '.join(map(quoted, actions))}}}")
+        shown = texts(actions, "admissionregistration.ValidationAction")
         text = (
             "must not contain both Deny and Warn (repeating the same validation failure information "
             "in the API response and headers serves no purpose)"

@@ -12,12 +12,12 @@ from typing import Any, Final
 from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
 from simkit.language.cel.decl_types import MAX_REQUEST, DeclType, schema_decl_type
 from simkit.language.cel.environment import (
-    NEW_EXPRESSIONS,
-    OWN_EXPRESSIONS,
-    STORED_EXPRESSIONS,
     CompileError,
     Environment,
     Program,
+    own_version,
+    stored_version,
+    written_version,
 )
 from simkit.language.cel.types import BOOL, STRING, Type, optional_of
 from simkit.schema.structural import Schema
@@ -74,11 +74,11 @@ def compiled(rule: Rule, schema: Schema, node: DeclType, *, stored: bool) -> Com
     source = rule.get("rule") or ""
     if not source.strip():
         return CompiledRule(rule)
-    version = STORED_EXPRESSIONS if stored else NEW_EXPRESSIONS
+    version = stored_version() if stored else written_version()
     found = _compiled(rule, schema, _environment(rule, node, version))
     if stored or not (found.error or found.message_error):
         return found
-    later = _compiled(rule, schema, _environment(rule, node, OWN_EXPRESSIONS))
+    later = _compiled(rule, schema, _environment(rule, node, own_version()))
     return found if later.error or later.message_error else later
 
 

@@ -18,8 +18,9 @@ from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import CALL_LIMIT, BudgetExceeded, EvaluationError, Program
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.values import NONE, Optional
-from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, quoted, required
-from simkit.schema.custom.messages import place
+from simkit.meta.behaviour import applies
+from simkit.meta.fielderror import OMITTED, FieldError, duplicate, forbidden_field, invalid_value, quoted, required
+from simkit.schema.custom.messages import place, shown
 from simkit.schema.custom.validation import ABSENT, key_of, keyed, same
 from simkit.schema.structural import NO_DEFAULT, Schema
 
@@ -203,7 +204,7 @@ class CelValidator:
         if verdict is True:
             return
         where = ".".join(filter(None, (path, each.path)))
-        found, stop = self._refusal(each, bindings, where, asking)
+        found, stop = self._refusal(each, value, old, where, asking)
         if not each.uses_old and before.unchanged():
             asking.warn(str(found))
         else:
@@ -212,12 +213,16 @@ class CelValidator:
             raise ValidationBudgetSpent
 
     def _refusal(
-        self, each: CompiledRule, bindings: Mapping[str, Any], path: str, asking: ValidationPass
+        self, each: CompiledRule, value: Any, old: Any, path: str, asking: ValidationPass
     ) -> tuple[FieldError, bool]:
-        """The error of a rule that evaluates to false, and True if validation ends with it."""
+        """The error of a rule that evaluates to false, and True if validation ends with it.
+
+        A message sees no ``oldSelf`` that may be absent: one that asks for it fails, and the rule's text is told.
+        """
         kind = self._schema.type
         if each.message is None:
-            return _refused(each, path, kind, _default_text(each)), False
+            return _refused(each, path, self._told_value(value), _default_text(each)), False
+        bindings = {"self": value} | ({"oldSelf": old} if old is not None else {})
         try:
             text, cost = _message(each.message, bindings)
         except BudgetExceeded:
@@ -231,7 +236,14 @@ class CelValidator:
             )
             return invalid_value(place(path), kind, told), True
         asking.budget -= cost
-        return _refused(each, path, kind, text or _default_text(each)), False
+        return _refused(each, path, self._told_value(value), text or _default_text(each)), False
+
+    def _told_value(self, value: Any) -> Any:
+        """What is told of a value that a rule refuses: its type, or the value itself where it is a simple one."""
+        kind = self._schema.type
+        if not applies("refused-values-in-rules"):
+            return kind
+        return OMITTED if kind in ("object", "array") else shown(value)
 
 
 def _message(program: Program, bindings: Mapping[str, Any]) -> tuple[str, int]:
@@ -263,15 +275,15 @@ def _default_text(each: CompiledRule) -> str:
     return str(message).strip() if message else f"failed rule: {_told(each)}"
 
 
-def _refused(each: CompiledRule, path: str, kind: str, text: str) -> FieldError:
+def _refused(each: CompiledRule, path: str, value: Any, text: str) -> FieldError:
     reason = each.rule.get("reason")
     if reason == "FieldValueForbidden":
         return forbidden_field(place(path), text)
     if reason == "FieldValueRequired":
         return required(place(path), text)
     if reason == "FieldValueDuplicate":
-        return duplicate(place(path), kind)
-    return invalid_value(place(path), kind, text)
+        return duplicate(place(path), value)
+    return invalid_value(place(path), value, text)
 
 
 # What was before

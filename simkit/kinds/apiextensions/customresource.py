@@ -19,7 +19,7 @@ from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
 from simkit.schema.custom.defaulting import fill, write_whole
 from simkit.schema.custom.listtype import repeated
-from simkit.schema.custom.messages import NOWHERE, NULL
+from simkit.schema.custom.messages import NOWHERE
 from simkit.schema.custom.validation import ABSENT, Check
 from simkit.schema.field_labels import field_text
 
@@ -134,7 +134,7 @@ class _Judge:
         if expressions is None:
             return []
         if any(error.kind in _BLOCKING for error in errors):
-            return [invalid_value(NOWHERE, NULL, _SKIPPED)]
+            return [invalid_value(NOWHERE, None, _SKIPPED)]
         found: list[FieldError] = expressions.errors(shown, before, warn=self._said.warnings.append)
         return found
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.go_printing.syntax import number_or_text, pointer, printed, struct
+from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.go_printing.syntax import number_or_text
 from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
 from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import (
@@ -108,8 +109,7 @@ def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
         else:
             yield from _validate_rolling(f"{path}.rollingUpdate", rolling)
     elif kind != "OnDelete":
-        kept = pointer("apps.RollingUpdateDaemonSet", rolling)
-        shown = struct("apps.DaemonSetUpdateStrategy", ("Type", printed(kind)), ("RollingUpdate", kept))
+        shown = structure("apps.DaemonSetUpdateStrategy", strategy)
         yield unsupported(path, shown, ("RollingUpdate", "OnDelete"))
 
 

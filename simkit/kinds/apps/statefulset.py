@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.go_printing.syntax import pointer, printed, struct
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
 from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template, validate_lasting, validate_metadata
@@ -133,18 +133,13 @@ def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
         yield required(path)
     elif kind == "OnDelete":
         if rolling is not None:
-            fields = (("Partition", printed(rolling.get("partition") or 0)), ("MaxUnavailable", _NO_SHARE))
-            shown = struct("apps.RollingUpdateStatefulSetStrategy", *fields)
+            shown = structure("apps.RollingUpdateStatefulSetStrategy", rolling)
             yield invalid_value(f"{path}.rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'")
     elif kind == "RollingUpdate":
         yield from validate_nonnegative_fields(f"{path}.rollingUpdate", rolling or {}, ("partition",))
     else:
-        kept = pointer("apps.RollingUpdateStatefulSetStrategy", rolling)
-        shown = struct("apps.StatefulSetUpdateStrategy", ("Type", printed(kind)), ("RollingUpdate", kept))
+        shown = structure("apps.StatefulSetUpdateStrategy", strategy)
         yield invalid_value(path, shown, "must be 'RollingUpdate' or 'OnDelete'")
-
-
-_NO_SHARE: Final = pointer("intstr.IntOrString", None)
 
 
 def _validate_template(spec: Object) -> Iterator[FieldError]:

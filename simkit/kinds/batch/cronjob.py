@@ -27,7 +27,7 @@ from simkit.kinds.parts.workload.template_owner import default_missing, name_war
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Draft, Object, at, name_of, null_creation
 
 _LONGEST_NAME: Final = 52
 _POLICIES: Final = ("Allow", "Forbid", "Replace")
@@ -45,7 +45,7 @@ def _default(draft: Draft) -> None:
     spec["concurrencyPolicy"] = spec.get("concurrencyPolicy") or "Allow"
     default_missing(spec, _DEFAULTS)
     template = own_copy(spec, "jobTemplate")
-    template.setdefault("metadata", {"creationTimestamp": None})
+    template.setdefault("metadata", null_creation())
     job = own_copy(template, "spec")
     job.setdefault("template", {})
     default_failure_policy(job)

@@ -32,7 +32,7 @@ from simkit.meta import labels
 from simkit.meta.domain import label
 from simkit.meta.fielderror import OMITTED, FieldError, duplicate, invalid_value, required
 from simkit.meta.name_validation import dns_label
-from simkit.meta.objects import Draft, Object, at, labels_of, metadata, name_of
+from simkit.meta.objects import Draft, Object, at, labels_of, metadata, name_of, null_creation
 
 CONTROLLER: Final = label("controller-uid", "batch")
 NAME: Final = label("job-name", "batch")
@@ -93,7 +93,7 @@ def _select_own(draft: Draft, spec: Draft) -> None:
     uid, name = metadata(draft).get("uid") or "", name_of(draft)
     own = {_OLD_NAME: name, NAME: name, _OLD_CONTROLLER: uid, CONTROLLER: uid}
     template = spec.get("template") or {}
-    noted = {"creationTimestamp": None, **(template.get("metadata") or {})}
+    noted = {**null_creation(), **(template.get("metadata") or {})}
     spec["template"] = {**template, "metadata": {**noted, "labels": {**own, **labels_of(template)}}}
     selector = own_copy(spec, "selector")
     selector["matchLabels"] = {CONTROLLER: uid, **(selector.get("matchLabels") or {})}

@@ -10,7 +10,8 @@ from operator import ne
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
-from simkit.kinds.parts.go_printing.syntax import printed, struct, texts
+from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, created
 from simkit.kinds.parts.validation.conditions import status_of
 from simkit.kinds.parts.validation.fields import validate_text
@@ -86,9 +87,7 @@ def _validate_taint(taints: Sequence[Object]) -> Iterator[FieldError]:
 
 def _shown(taint: Object) -> Shown:
     """A taint as Go prints the struct."""
-    names = (("Key", "key"), ("Value", "value"), ("Effect", "effect"))
-    fields = [(name, printed(taint.get(field))) for name, field in names]
-    return struct("core.Taint", *fields, ("TimeAdded", "<nil>"))
+    return structure("core.Taint", {**taint, "timeAdded": None})
 
 
 def _validate_resource(status: Object) -> Iterator[FieldError]:
@@ -129,9 +128,7 @@ def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
 def _validate_address(addresses: Sequence[Object]) -> Iterator[FieldError]:
     for index, address in enumerate(addresses):
         if address in addresses[:index]:
-            names = (("Type", "type"), ("Address", "address"))
-            shown = struct("core.NodeAddress", *((name, printed(address.get(field))) for name, field in names))
-            yield duplicate(f"status.addresses[{index}]", shown)
+            yield duplicate(f"status.addresses[{index}]", structure("core.NodeAddress", address))
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:

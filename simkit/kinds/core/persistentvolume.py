@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.diff import difference
-from simkit.kinds.parts.go_printing.syntax import pointer, struct
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.validation.deprecated_node_labels import expression_warnings, newer_label
 from simkit.kinds.parts.validation.fields import FIXED
@@ -90,9 +90,10 @@ def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
     if old.get("nodeAffinity") is not None and _renewed(old["nodeAffinity"], spec.get("nodeAffinity")):
         text = "field is immutable, except for updating from beta label to GA"
-        required_nodes = pointer("core.NodeSelector", at(spec, "nodeAffinity", "required"))
-        now = struct("core.VolumeNodeAffinity", ("Required", required_nodes))
-        yield invalid_value("nodeAffinity", now if spec.get("nodeAffinity") is not None else None, text)
+        now = spec.get("nodeAffinity")
+        yield invalid_value(
+            "nodeAffinity", structure("core.VolumeNodeAffinity", now) if now is not None else None, text
+        )
 
 
 def _lasting(spec: Object, old: Object, name: str) -> Object | None:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
-from simkit.kinds.parts.go_printing.syntax import printed, struct, texts
+from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.parts.validation.resource_quantities import (
@@ -18,7 +19,7 @@ from simkit.kinds.parts.validation.resource_quantities import (
     validate_resource_quantity,
 )
 from simkit.kinds.strategy import Strategy, Subresource
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required
+from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _SCOPES: Final = (
@@ -110,23 +111,12 @@ def _validate_selector(spec: Object, hard: Mapping[str, str]) -> Iterator[FieldE
 
 def _selector_shown(expressions: Sequence[Object]) -> Shown:
     """A scope selector as Go prints the struct."""
-    name = "core.ScopedResourceSelectorRequirement"
-    rows = [
-        struct(
-            name,
-            ("ScopeName", printed(one.get("scopeName"))),
-            ("Operator", printed(one.get("operator"))),
-            ("Values", texts(one.get("values") or None).text),
-        ).text
-        for one in expressions
-    ]
-    return struct("core.ScopeSelector", ("MatchExpressions", f"[]{name}{{{', '.join(rows)}}}"))
+    return structure("core.ScopeSelector", {"matchExpressions": expressions})
 
 
 def _shown(scopes: Sequence[str]) -> Shown:
     """Scopes as Go prints the list."""
-    listed = f"{{{', '.join(map(quoted, scopes))}}}" if scopes else "(nil)"
-    return Shown(f"[]core.ResourceQuotaScope{listed}")
+    return texts(scopes or None, "core.ResourceQuotaScope")
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:

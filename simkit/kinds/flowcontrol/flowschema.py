@@ -13,7 +13,6 @@ from simkit.kinds.parts.flowcontrol.conditions import validate_flow_condition
 from simkit.kinds.parts.flowcontrol.mandatory import mandatory_spec, same
 from simkit.kinds.parts.flowcontrol.rules import validate_policy_rule
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.go_printing.syntax import printed, struct
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.conditions import status_of
 from simkit.kinds.parts.validation.fields import validate_text
@@ -64,7 +63,7 @@ def _validate_fields(spec: Object, name: str) -> Iterator[FieldError]:
         yield invalid_value(path, precedence, "only the schema named 'exempt' may have matchingPrecedence 1")
     method = spec.get("distinguisherMethod")
     if method is not None and method.get("type") not in _METHODS:
-        shown = struct("flowcontrol.FlowDistinguisherMethod", ("Type", printed(method.get("type"))))
+        shown = structure("flowcontrol.FlowDistinguisherMethod", method)
         yield unsupported("spec.distinguisherMethod.type", shown, _METHODS)
     level = at(spec, "priorityLevelConfiguration", "name") or ""
     path = "spec.priorityLevelConfiguration.name"

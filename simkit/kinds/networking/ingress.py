@@ -41,7 +41,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 def _validate_fields(spec: Object) -> Iterator[FieldError]:
     rules = spec.get("rules") or ()
     if not rules and "defaultBackend" not in spec:
-        shown = Shown("[]networking.IngressRule(nil)")
+        shown = Shown("[]networking.IngressRule(nil)", None)
         yield invalid_value("spec", shown, "either `defaultBackend` or `rules` must be specified")
     if "defaultBackend" in spec:
         yield from _validate_backend(spec["defaultBackend"], "spec.defaultBackend")

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import own_copy, own_items
+from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.printers.label_selector import selector_text
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import Network, network, validate_cidr, validate_port
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.strategy import Strategy, spec_differs
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import port_name
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -50,7 +51,7 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
                 yield from _validate_peer(peer, f"{path}.{peers}[{number}]")
     types = spec["policyTypes"]
     if len(types) > len(_TYPES):
-        shown = Shown(f"[]networking.PolicyType{{{', '.join(map(quoted, types))}}}")
+        shown = texts(types, "networking.PolicyType")
         yield invalid_value("spec.policyTypes", shown, "may not specify more than two policyTypes")
         return
     for index, name in enumerate(types):

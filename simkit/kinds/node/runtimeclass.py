@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.go_printing.syntax import pointer, printed, struct
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.pod.validation.resources import validate_overhead
 from simkit.kinds.parts.pod.validation.scheduling import validate_tolerations
 from simkit.kinds.parts.printers.cells import created
@@ -53,10 +53,7 @@ def _validate_toleration(tolerations: Sequence[Object]) -> Iterator[FieldError]:
 
 def _shown(toleration: Object) -> Shown:
     """A toleration as Go prints the struct."""
-    fields = [(name, printed(toleration.get(field))) for name, field in _TOLERATION]
-    return struct(
-        "core.Toleration", *fields, ("TolerationSeconds", pointer("int64", toleration.get("tolerationSeconds")))
-    )
+    return structure("core.Toleration", toleration)
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
-from simkit.kinds.parts.go_printing.syntax import number_or_text, pointer
+from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.go_printing.syntax import number_or_text
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.conditions import validate_conditions
 from simkit.kinds.parts.validation.fields import validate_nonnegative
@@ -65,14 +66,7 @@ def _validate_amount(path: str, value: int | str) -> Iterator[FieldError]:
 
 def _shown(spec: Object) -> Shown:
     """The spec as Go prints the struct."""
-    types = (
-        ("MinAvailable", "minAvailable", "intstr.IntOrString"),
-        ("Selector", "selector", "v1.LabelSelector"),
-        ("MaxUnavailable", "maxUnavailable", "intstr.IntOrString"),
-        ("UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy", "policy.UnhealthyPodEvictionPolicyType"),
-    )
-    listed = ", ".join(f"{name}:{pointer(kind, spec.get(field))}" for name, field, kind in types)
-    return Shown(f"policy.PodDisruptionBudgetSpec{{{listed}}}")
+    return structure("policy.PodDisruptionBudgetSpec", spec)
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:

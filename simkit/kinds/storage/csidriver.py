@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import own_copy
+from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import NONE, UNSET, created
 from simkit.kinds.parts.validation.fields import FIXED, validate_immutable_field
 from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
-from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, quoted, unsupported
+from simkit.meta.fielderror import FieldError, duplicate, invalid_value, unsupported
 from simkit.meta.objects import Draft, Object, name_of
 
 _DEFAULTS: Final = {
@@ -61,7 +62,7 @@ def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
     yield from validate_immutable_field("spec.attachedRequired", spec["attachRequired"], old.get("attachRequired"))
     modes = spec["volumeLifecycleModes"]
     if modes != old.get("volumeLifecycleModes"):
-        shown = Shown(f"[]storage.VolumeLifecycleMode{{{', '.join(map(quoted, modes))}}}")
+        shown = texts(modes, "storage.VolumeLifecycleMode")
         yield invalid_value("spec.volumeLifecycleModes", shown, FIXED)
 
 

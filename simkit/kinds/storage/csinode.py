@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_copy, own_items
-from simkit.kinds.parts.go_printing.syntax import pointer, printed, struct, texts
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_text
@@ -72,12 +72,7 @@ def _validate_key(keys: Sequence[str], path: str) -> Iterator[FieldError]:
 
 
 def _shown(driver: Object) -> Shown:
-    keys = texts(driver.get("topologyKeys") or None).text
-    allocatable = pointer("storage.VolumeNodeResources", driver.get("allocatable"))
-    name, node = printed(driver["name"]), printed(driver.get("nodeID"))
-    return struct(
-        "storage.CSINodeDriver", ("Name", name), ("NodeID", node), ("TopologyKeys", keys), ("Allocatable", allocatable)
-    )
+    return structure("storage.CSINodeDriver", driver)
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

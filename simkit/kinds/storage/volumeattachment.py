@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.go_printing.syntax import pointer, printed, struct
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_text
@@ -84,18 +84,7 @@ def _validate_reported(path: str, status: Object) -> Iterator[FieldError]:
 
 def _shown(spec: Object) -> Shown:
     """The spec as Go prints the struct; pointers are not resolved."""
-    source = spec.get("source") or {}
-    inside = struct(
-        "storage.VolumeAttachmentSource",
-        ("PersistentVolumeName", pointer("string", source.get("persistentVolumeName"))),
-        ("InlineVolumeSpec", pointer("core.PersistentVolumeSpec", source.get("inlineVolumeSpec"))),
-    )
-    return struct(
-        "storage.VolumeAttachmentSpec",
-        ("Attacher", printed(spec.get("attacher"))),
-        ("Source", inside.text),
-        ("NodeName", printed(spec.get("nodeName"))),
-    )
+    return structure("storage.VolumeAttachmentSpec", spec)
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

@@ -27,6 +27,7 @@ from simkit.language.cel.limits import CALL_LIMIT
 from simkit.language.cel.runtime import FAILURES
 from simkit.language.cel.tree import Node
 from simkit.language.cel.types import Type, object_of, parsed
+from simkit.meta.behaviour import served_minor
 
 NEW_EXPRESSIONS: Final = "1.29"
 """The compatibility version in which release 1.30 compiles new expressions."""
@@ -34,6 +35,7 @@ OWN_EXPRESSIONS: Final = "1.30"
 """The compatibility version with everything that release 1.30 itself has."""
 STORED_EXPRESSIONS: Final = "1.34"
 """The compatibility version in which it compiles stored expressions, from any server: every library."""
+_KNOWN: Final = 34
 _PATIENCE: Final = 64
 _STEP: Final = 8
 """The number of evaluations for which an expression that fails often takes the careful variant."""
@@ -242,6 +244,21 @@ class Environment:
             raise ResultTypeError(source, " or ".join(map(str, wanted)), str(found))
 
 
+def written_version() -> str:
+    """The compatibility version in which the release that is served reads expressions that are being written."""
+    return f"1.{served_minor() - 1}"
+
+
+def own_version() -> str:
+    """The one with all that the release that is served has itself."""
+    return f"1.{served_minor()}"
+
+
+def stored_version() -> str:
+    """The one in which it reads those that are stored already, by whichever server: all libraries that there are."""
+    return f"1.{max(served_minor(), _KNOWN)}"
+
+
 def type_named(name: str) -> Type:
     """The type that a name such as ``map(string, int)`` or ``Authorizer`` stands for."""
     return parsed(name)
@@ -261,5 +278,8 @@ __all__ = [
     "Result",
     "ResultTypeError",
     "object_of",
+    "own_version",
+    "stored_version",
     "type_named",
+    "written_version",
 ]

@@ -24,8 +24,6 @@ from simkit.meta.fielderror import (
 
 NOWHERE: Final = "<nil>"
 """The field of an error without a path."""
-NULL: Final = "null"
-"""The text of an absent value, in quotes."""
 
 
 def type_name(value: Any) -> str:
@@ -65,7 +63,7 @@ def number(value: float) -> str:
 def shown(value: Any) -> Any:
     """A value for a field error: numbers as Go prints them, null in quotes."""
     if value is None:
-        return NULL
+        return None
     if isinstance(value, float) and not isinstance(value, bool):
         return Shown(number(value))
     if isinstance(value, dict | list | tuple):

@@ -7,6 +7,7 @@ from typing import Any
 
 from simkit.engine.pipeline.api_services import APIService
 from simkit.engine.pipeline.engine import Engine
+from simkit.meta.objects import null_creation
 from simkit.schema import discovery
 from simkit.schema.catalogue import Group
 
@@ -54,7 +55,7 @@ def _item(engine: Engine, found: Group, own: Document | None) -> Document:
             versions.append(_remote_version(version, backing[0].resources(backing[1])))
         elif version in known:
             versions.append(known[version])
-    return {"metadata": {"name": found.name, "creationTimestamp": None}, "versions": versions}
+    return {"metadata": {"name": found.name, **null_creation()}, "versions": versions}
 
 
 def _remote_version(version: str, listed: Mapping[str, Any] | None) -> Document:

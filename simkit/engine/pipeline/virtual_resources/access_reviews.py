@@ -21,7 +21,7 @@ from simkit.meta.attributes import Attributes
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
 from simkit.meta.errors import bad_request, invalid
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted
+from simkit.meta.fielderror import FieldError, Shown, invalid_value
 from simkit.meta.identity import Identity
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource
@@ -80,8 +80,7 @@ def _attribute_errors(spec: Mapping[str, Any]) -> list[FieldError]:
 
 
 def _shown(of_path: Mapping[str, Any]) -> Shown:
-    path, verb = quoted(of_path.get("path") or ""), quoted(of_path.get("verb") or "")
-    return Shown(f"authorization.NonResourceAttributes{{Path:{path}, Verb:{verb}}}")
+    return structure("authorization.NonResourceAttributes", of_path)
 
 
 def _local_errors(context: RequestContext, spec: Mapping[str, Any]) -> Iterator[FieldError]:

@@ -15,7 +15,7 @@ from simkit.engine.seams import Entry
 from simkit.meta.errors import unexplained
 from simkit.meta.message import Response
 from simkit.meta.names import Key, Revision
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, null_creation
 
 _NOBODY: Final = 'Get "https://127.0.0.1:{port}/healthz": dial tcp 127.0.0.1:{port}: connect: connection refused'
 _PARTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -43,7 +43,7 @@ def _found(scope: RequestScope, name: str) -> Entry:
     obj: Object = {
         "kind": scope.resource.kind,
         "apiVersion": scope.resource.api_version,
-        "metadata": {"name": name, "creationTimestamp": None},
+        "metadata": {"name": name, **null_creation()},
         "conditions": [{"type": "Healthy", "status": status, "message": message}],
     }
     return Entry(Key(scope.resource.storage, "", name), Revision(0), obj)

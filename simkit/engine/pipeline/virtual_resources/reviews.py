@@ -15,7 +15,7 @@ from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracke
 from simkit.engine.pipeline.verbs.create_attributes import create_attributes
 from simkit.engine.seams import Review
 from simkit.meta.message import Response
-from simkit.meta.objects import Draft, name_of
+from simkit.meta.objects import Draft, name_of, null_creation
 
 
 class ReceivedReview(NamedTuple):
@@ -41,5 +41,5 @@ def receive_review(engine: Engine, context: RequestContext, scope: RequestScope)
 
 def review_response(context: RequestContext, scope: RequestScope, draft: Draft) -> Response:
     """The review with its status as the answer to a create."""
-    metadata = {"creationTimestamp": None, **draft["metadata"]}
+    metadata = {**null_creation(), **draft["metadata"]}
     return responses.document_response(scope.ordered({**draft, "metadata": metadata}), context.wanted, status=201)

@@ -120,4 +120,12 @@ def printed(rule: Rule) -> Shown:
     fields.append(f"Reason:{pointer('apiextensions.FieldValueErrorReason', rule.get('reason'))}")
     fields.append(f"FieldPath:{quoted(rule.get('fieldPath') or '')}")
     fields.append(f"OptionalOldSelf:{pointer('bool', rule.get('optionalOldSelf'))}")
-    return Shown(f"apiextensions.ValidationRule{{{', '.join(fields)}}}")
+    return Shown(f"apiextensions.ValidationRule{{{', '.join(fields)}}}", _as_json(rule))
+
+
+def _as_json(rule: Rule) -> dict[str, Any]:
+    """The rule with the names that its fields have inside of kube-apiserver."""
+    texts = (("Rule", "rule"), ("Message", "message"), ("MessageExpression", "messageExpression"))
+    head: dict[str, Any] = {name: rule.get(key) or "" for name, key in texts}
+    tail = {"FieldPath": rule.get("fieldPath") or "", "OptionalOldSelf": rule.get("optionalOldSelf")}
+    return {**head, "Reason": rule.get("reason"), **tail}

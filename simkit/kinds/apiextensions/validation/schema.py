@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
 from simkit.kinds.apiextensions.validation.expressions import Costs, RuleScope, validate_rule
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
+from simkit.kinds.parts.go_printing.syntax import texts
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, unsupported
 from simkit.schema.structural import Schema
 
 Properties = Mapping[str, Any]
@@ -192,7 +193,7 @@ def _times(cardinality: int | None, schema: Properties, limit: str) -> int | Non
 
 
 def _texts(values: Sequence[str]) -> Shown:
-    return Shown(f"[]string{{{', '.join(map(quoted, values))}}}")
+    return texts(values)
 
 
 def _markers(schema: Properties, path: str, visit: Visit) -> Iterator[FieldError]:

@@ -11,9 +11,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 from simkit.language.cel.build import RESERVED
-from simkit.language.cel.environment import NEW_EXPRESSIONS, STORED_EXPRESSIONS, Environment, Program
+from simkit.language.cel.environment import Environment, Program, stored_version, written_version
 from simkit.language.cel.errors import CompileError, ResultTypeError
 from simkit.language.cel.types import BOOL, DYN, INT, NULL, STRING, TIMESTAMP, Type, list_of, map_of, object_of, parsed
+from simkit.meta.behaviour import served_minor
 from simkit.meta.fielderror import FieldError, duplicate, internal_error, invalid_value, required, too_many
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Object
@@ -112,7 +113,7 @@ def environment(
             found["authorizer.requestResource"] = parsed("ResourceCheck")
     if variables is not None:
         found["variables"] = object_of("kubernetes.variables", variables)
-    return Environment(found, version=STORED_EXPRESSIONS if stored else NEW_EXPRESSIONS, strict=False)
+    return Environment(found, version=stored_version() if stored else written_version(), strict=False)
 
 
 _KEPT: Final = frozenset({"bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint"})
@@ -135,13 +136,13 @@ def variable_type(found: Type) -> Type:
 
 
 @lru_cache(maxsize=4096)
-def _compiled(source: str, params: bool, stored: bool, expected: Type) -> Program:
+def _compiled(source: str, params: bool, stored: bool, expected: Type, minor: int) -> Program:
     return environment(params=params, stored=stored).compile(source, expected=expected)
 
 
 def match_condition(source: str, *, params: bool = False, stored: bool = True) -> Program:
     """The program of a match condition. Raises CompileError."""
-    return _compiled(source, params, stored, BOOL)
+    return _compiled(source, params, stored, BOOL, served_minor())
 
 
 def is_identifier(name: str) -> bool:

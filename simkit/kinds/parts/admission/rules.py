@@ -12,7 +12,7 @@ from simkit.kinds.parts.copy_on_write import own_copy, own_items
 from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
-from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, quoted, required, unsupported
+from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required, unsupported
 from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Draft, Object
 
@@ -86,7 +86,7 @@ def validate_rule(path: str, rule: Object) -> Iterator[FieldError]:
 
 
 def _operations(operations: Sequence[str]) -> Shown:
-    return Shown(f"[]admissionregistration.OperationType{{{', '.join(map(quoted, operations))}}}")
+    return texts(operations, "admissionregistration.OperationType")
 
 
 def _validate_resource(path: str, resources: Sequence[str]) -> Iterator[FieldError]:

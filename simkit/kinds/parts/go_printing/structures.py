@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from simkit.kinds.parts.go_printing.internal_json import internal_json
 from simkit.kinds.parts.go_printing.syntax import pointer, printed, text_map, texts
 from simkit.kinds.parts.go_printing.types import fields_of, is_structure
 from simkit.kinds.parts.validation.resource_quantities import shown
@@ -22,7 +23,7 @@ def template_text(template: Object) -> Shown:
 
 def structures(kind: str, values: Sequence[Object] | None) -> Shown:
     """A list of structs of a known type."""
-    return Shown(_text(f"[]{kind}", values))
+    return Shown(_text(f"[]{kind}", values), internal_json(f"[]{kind}", values))
 
 
 def structure(kind: str, value: Object) -> Shown:
@@ -30,7 +31,7 @@ def structure(kind: str, value: Object) -> Shown:
     fields = ", ".join(
         f"{field.name}:{_text(field.kind, value.get(field.key) if field.key else value)}" for field in fields_of(kind)
     )
-    return Shown(f"{kind}{{{fields}}}")
+    return Shown(f"{kind}{{{fields}}}", internal_json(kind, value))
 
 
 def _text(kind: str, value: Any) -> str:
@@ -44,8 +45,12 @@ def _text(kind: str, value: Any) -> str:
     return _PLAIN[kind](value)
 
 
-def amounts_text(value: Mapping[str, str] | None) -> str:
+def amounts(value: Mapping[str, str] | None) -> Shown:
     """Amounts by resource."""
+    return Shown(_amounts_text(value), None if value is None else dict(sorted(value.items())))
+
+
+def _amounts_text(value: Mapping[str, str] | None) -> str:
     if value is None:
         return "core.ResourceList(nil)"
     listed = ", ".join(f"{quoted(name)}:{shown(value[name]).text}" for name in sorted(value))
@@ -65,7 +70,7 @@ _PLAIN: Final[Mapping[str, Callable[[Any], str]]] = {
     "bool": lambda value: printed(bool(value)),
     "map": lambda value: text_map(value).text,
     "texts": lambda value: texts(value).text,
-    "amounts": amounts_text,
+    "amounts": _amounts_text,
     "time": _time,
     "time?": lambda _: "<nil>",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.go_printing.internal_json import internal_json
 from simkit.meta.fielderror import Shown, quoted
 from simkit.meta.objects import Object
 
@@ -20,31 +21,32 @@ def text_map(values: Mapping[str, str] | None) -> Shown:
     'map[string]string{"a":"1", "b":"2"}'
     """
     if values is None:
-        return Shown("map[string]string(nil)")
+        return Shown("map[string]string(nil)", None)
     listed = ", ".join(f"{quoted(key)}:{quoted(values[key])}" for key in sorted(values))
-    return Shown(f"map[string]string{{{listed}}}")
+    return Shown(f"map[string]string{{{listed}}}", {key: values[key] for key in sorted(values)})
 
 
-def texts(values: Sequence[str] | None) -> Shown:
-    """A list of texts."""
+def texts(values: Sequence[str] | None, kind: str = "string") -> Shown:
+    """A list of texts, or of a type of texts."""
     if values is None:
-        return Shown("[]string(nil)")
-    return Shown(f"[]string{{{', '.join(map(quoted, values))}}}")
+        return Shown(f"[]{kind}(nil)", None)
+    return Shown(f"[]{kind}{{{', '.join(map(quoted, values))}}}", list(values))
 
 
 def whole_numbers(values: Sequence[int], kind: str = "int32") -> Shown:
     """A list of numbers."""
-    return Shown(f"[]{kind}{{{', '.join(map(str, values))}}}")
+    return Shown(f"[]{kind}{{{', '.join(map(str, values))}}}", list(values))
 
 
 def selector(value: Object | None) -> Shown:
     """A label selector; an absent one is ``null``."""
     if value is None:
-        return Shown("null")
+        return Shown("null", None)
     expressions = value.get("matchExpressions")
     listed = "{" + ", ".join(_requirement(one) for one in expressions) + "}" if expressions else "(nil)"
     labels = text_map(value.get("matchLabels") or None).text
-    return Shown(f"v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:[]v1.LabelSelectorRequirement{listed}}}")
+    text = f"v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:[]v1.LabelSelectorRequirement{listed}}}"
+    return Shown(text, internal_json("v1.LabelSelector", value))
 
 
 def _requirement(value: Object) -> str:
@@ -56,8 +58,8 @@ def _requirement(value: Object) -> str:
 def number_or_text(value: int | str) -> Shown:
     """A number, or a text such as a percentage."""
     if isinstance(value, str):
-        return Shown(f"intstr.IntOrString{{Type:1, IntVal:0, StrVal:{quoted(value)}}}")
-    return Shown(f'intstr.IntOrString{{Type:0, IntVal:{value}, StrVal:""}}')
+        return Shown(f"intstr.IntOrString{{Type:1, IntVal:0, StrVal:{quoted(value)}}}", value)
+    return Shown(f'intstr.IntOrString{{Type:0, IntVal:{value}, StrVal:""}}', value)
 
 
 def pointer(kind: str, value: Any) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from ipaddress import IPv6Address
 from typing import Any, Final
 
-from simkit.kinds.parts.go_printing.syntax import printed, struct
+from simkit.kinds.parts.go_printing.structures import structure, structures
 from simkit.kinds.parts.pod.qos import qos_class
 from simkit.kinds.parts.pod.validation.annotations import validate_annotation_change
 from simkit.kinds.parts.validation.ip import address, validate_ip
@@ -106,9 +106,8 @@ def _validate_family(name: str, kind: str, given: Sequence[Object]) -> Iterator[
     """The error of several addresses of one family."""
     families = {isinstance(address(one.get("ip") or ""), IPv6Address) for one in given}
     if len(given) > 2 or len(given) > len(families):
-        shown = ", ".join(_shown(kind, one).text for one in given)
         detail = "may specify no more than one IP for each IP family"
-        yield invalid_value(f"status.{name}", Shown(f"[]{kind}{{{shown}}}"), detail)
+        yield invalid_value(f"status.{name}", structures(kind, given), detail)
 
 
 def _repeated(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:
@@ -118,4 +117,4 @@ def _repeated(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldEr
 
 
 def _shown(kind: str, one: Object) -> Shown:
-    return struct(kind, ("IP", printed(one.get("ip"))))
+    return structure(kind, {"ip": one.get("ip")})

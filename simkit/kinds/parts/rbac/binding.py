@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
 from simkit.meta.domain import RBAC_GROUP
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required, unsupported
+from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_subdomain, path_segment
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -97,5 +98,4 @@ def _validate_subject(subject: Object, path: str, namespaced: bool) -> Iterator[
 
 def _shown(reference: Object) -> Shown:
     """The reference as Go prints the struct."""
-    fields = (("APIGroup", "apiGroup"), ("Kind", "kind"), ("Name", "name"))
-    return Shown(f"rbac.RoleRef{{{', '.join(f'{name}:{quoted(reference[key])}' for name, key in fields)}}}")
+    return structure("rbac.RoleRef", reference)

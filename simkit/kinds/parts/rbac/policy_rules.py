@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required
+from simkit.kinds.parts.go_printing.syntax import texts
+from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Draft, Object
 
 _OPTIONAL: Final = ("apiGroups", "resources", "resourceNames", "nonResourceURLs")
@@ -36,7 +37,7 @@ def _validate_fields(rule: Object, path: str, namespaced: bool) -> Iterator[Fiel
         yield required(f"{path}.verbs", "verbs must contain at least one value")
     urls = rule.get("nonResourceURLs")
     if urls:
-        shown = Shown(f"[]string{{{', '.join(map(quoted, urls))}}}")
+        shown = texts(urls)
         if namespaced:
             yield invalid_value(f"{path}.nonResourceURLs", shown, "namespaced rules cannot apply to non-resource URLs")
         if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from operator import ne
 from typing import Final
 
+from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.service.types import EXTERNAL_NAME, HEADLESS, is_headless, type_of
 from simkit.kinds.parts.validation.ip import family, validate_ip
-from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, quoted, required, unsupported
+from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required, unsupported
 from simkit.meta.objects import Object
 
 FAMILIES: Final = ("IPv4", "IPv6")
@@ -22,7 +23,7 @@ ONCE: Final = "may not change once set"
 
 def strings(values: Sequence[str]) -> Shown:
     """A list of strings as Go prints it."""
-    return Shown(f"[]string{{{', '.join(map(quoted, values))}}}" if values else "[]string(nil)")
+    return texts(values or None)
 
 
 def validate_address_field(service: Object) -> Sequence[FieldError]:
@@ -125,5 +126,4 @@ def _family_changes(service: Object, old: Object) -> Iterator[FieldError]:
 
 
 def _families_shown(families: Sequence[str]) -> Shown:
-    listed = ", ".join(map(quoted, families))
-    return Shown(f"[]core.IPFamily{{{listed}}}" if families else "[]core.IPFamily(nil)")
+    return texts(families or None, "core.IPFamily")

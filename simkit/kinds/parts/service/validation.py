@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.service.cluster_ips import validate_address_change, validate_address_field
 from simkit.kinds.parts.service.load_balancer import validate_load_balancer_status
 from simkit.kinds.parts.service.types import (
@@ -36,7 +37,6 @@ from simkit.meta.fielderror import (
     duplicate,
     forbidden_field,
     invalid_value,
-    quoted,
     required,
     unsupported,
 )
@@ -181,10 +181,7 @@ def _ports_together(obj: Object) -> Iterator[FieldError]:
 
 def _port_shown(protocol: str, port: int) -> Shown:
     """A port with only protocol and number, as Go prints the struct."""
-    return Shown(
-        f'core.ServicePort{{Name:"", Protocol:{quoted(protocol)}, AppProtocol:(*string)(nil), Port:{port}, '
-        'TargetPort:intstr.IntOrString{Type:0, IntVal:0, StrVal:""}, NodePort:0}'
-    )
+    return structure("core.ServicePort", {"protocol": protocol, "port": port})
 
 
 def _validate_balancer_only(obj: Object) -> Iterator[FieldError]:

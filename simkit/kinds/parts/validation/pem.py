@@ -26,8 +26,8 @@ _SEQUENCE: Final = 0x30
 def octets(encoded: str | None) -> Shown:
     """Bytes as Go prints them."""
     if encoded is None:
-        return Shown("[]byte(nil)")
-    return Shown(f"[]byte{{{', '.join(hex(one) for one in base64.b64decode(encoded))}}}")
+        return Shown("[]byte(nil)", None)
+    return Shown(f"[]byte{{{', '.join(hex(one) for one in base64.b64decode(encoded))}}}", encoded)
 
 
 def blocks(content: bytes) -> Iterator[tuple[str, bytes]]:

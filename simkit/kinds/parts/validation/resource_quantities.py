@@ -12,7 +12,7 @@ from simkit.meta import domain
 from simkit.meta.fielderror import FieldError, Shown, invalid_value
 from simkit.meta.integers import parse_int
 from simkit.meta.name_validation import qualified_name
-from simkit.meta.quantity import NANO, Quantity, parse
+from simkit.meta.quantity import NANO, Quantity, canonical, parse
 
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 NOT_INTEGER: Final = "must be an integer"
@@ -32,7 +32,8 @@ def shown(text: str) -> Shown:
     value, scale, kept, family = parts_of(text)
     return Shown(
         f"resource.Quantity{{i:resource.int64Amount{{value:{value}, scale:{scale}}}, "
-        f'd:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:"{kept}", Format:"{family}"}}'
+        f'd:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:"{kept}", Format:"{family}"}}',
+        canonical(text),
     )
 
 
@@ -125,7 +126,7 @@ def _is_huge_request(resource: str) -> bool:
 
 def _bare(resource: str) -> Shown:
     """A name without quotes, as Go prints its type."""
-    return Shown(resource)
+    return Shown(resource, resource)
 
 
 def compare(one: str, other: str) -> int:

@@ -9,7 +9,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.kinds.parts.go_printing.structures import amounts_text
+from simkit.kinds.parts.go_printing.structures import amounts
 from simkit.kinds.parts.pod.defaults.volumes import defaulted_source
 from simkit.kinds.parts.pod.validation.scheduling import validate_node_selector
 from simkit.kinds.parts.pod.validation.volume_sources import CHECKED_AT, REFUSED_AT
@@ -21,7 +21,7 @@ from simkit.kinds.parts.volume.claim_spec import (
     validate_whole_negative,
 )
 from simkit.kinds.parts.volume.persistent_sources import SOURCES
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, required, unsupported
+from simkit.meta.fielderror import FieldError, forbidden_field, required, unsupported
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at
 
@@ -82,7 +82,7 @@ def _validate_capacity(path: str, capacity: Object) -> Iterator[FieldError]:
     if not capacity:
         yield required(path)
     if set(capacity) != {"storage"}:
-        yield unsupported(path, Shown(amounts_text(capacity or None)), ("storage",))
+        yield unsupported(path, amounts(capacity or None), ("storage",))
     for name in sorted(capacity):
         yield from validate_whole_negative(f"{path}[{name}]", capacity[name])
         yield from validate_positive(f"{path}[{name}]", capacity[name])

@@ -11,7 +11,7 @@ from operator import is_
 from typing import Any, Final
 
 from simkit.kinds.parts.pod.defaults.volumes import defaulted_volume
-from simkit.meta.objects import Draft, Object
+from simkit.meta.objects import Draft, Object, null_creation
 
 _SPEC: Final[Mapping[str, Any]] = {
     "restartPolicy": "Always",
@@ -86,7 +86,7 @@ def _volumes(items: Sequence[Object]) -> Sequence[Object]:
 
 def defaulted_template(template: Object) -> Object:
     """A pod template with its spec defaulted."""
-    found = template if "metadata" in template else {"metadata": {"creationTimestamp": None}, **template}
+    found = template if "metadata" in template else {"metadata": null_creation(), **template}
     spec = found.get("spec") or {}
     new = defaulted_spec(spec)
     return found if new is found.get("spec") else {**found, "spec": new}

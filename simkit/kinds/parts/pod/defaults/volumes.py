@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, null_creation
 
 _MODE: Final = {"defaultMode": 420}
 _SOURCES: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -90,7 +90,7 @@ def _file(item: Object) -> Object:
 
 
 def _claim_template(template: Object) -> Object:
-    found = template if "metadata" in template else {"metadata": {"creationTimestamp": None}, **template}
+    found = template if "metadata" in template else {"metadata": null_creation(), **template}
     spec = found.get("spec") or {}
     if spec.get("volumeMode") is not None:
         return found

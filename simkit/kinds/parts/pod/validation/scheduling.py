@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from simkit.kinds.parts.go_printing.syntax import printed, struct
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.parts.validation.labels import validate_qualified_name
 from simkit.meta.fielderror import (
@@ -146,10 +146,7 @@ def _validate_toleration(path: str, toleration: Object) -> Iterator[FieldError]:
 
 
 def _shown(toleration: Object) -> Shown:
-    seconds = toleration.get("tolerationSeconds")
-    fields = [(name, printed(toleration.get(name.lower()))) for name in ("Key", "Operator", "Value", "Effect")]
-    kept = "(*int64)(nil)" if seconds is None else "(*int64)(0xc000000000)"
-    return struct("core.Toleration", *fields, ("TolerationSeconds", kept))
+    return structure("core.Toleration", toleration)
 
 
 def validate_topology_spread_constraints(path: str, constraints: Sequence[Object]) -> Iterator[FieldError]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.kinds.parts.go_printing.syntax import pointer, printed, struct
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path
 from simkit.meta.fielderror import (
     CLUSTER_POLICY,
@@ -110,28 +110,8 @@ def validate_container_security(path: str, context: Object | None) -> Iterator[F
     yield from validate_app_armor(f"{path}.appArmorProfile", context.get("appArmorProfile"))
 
 
-_CONTEXT_FIELDS: Final = (
-    ("Capabilities", "core.Capabilities"),
-    ("Privileged", "bool"),
-    ("SELinuxOptions", "core.SELinuxOptions"),
-    ("WindowsOptions", "core.WindowsSecurityContextOptions"),
-    ("RunAsUser", "int64"),
-    ("RunAsGroup", "int64"),
-    ("RunAsNonRoot", "bool"),
-    ("ReadOnlyRootFilesystem", "bool"),
-    ("AllowPrivilegeEscalation", "bool"),
-    ("ProcMount", "core.ProcMountType"),
-    ("SeccompProfile", "core.SeccompProfile"),
-    ("AppArmorProfile", "core.AppArmorProfile"),
-)
-
-
 def _shown(context: Object) -> Shown:
-    fields = []
-    for name, kind in _CONTEXT_FIELDS:
-        key = "seLinuxOptions" if name == "SELinuxOptions" else name[0].lower() + name[1:]
-        fields.append((name, pointer(kind, context.get(key))))
-    return struct("core.SecurityContext", *fields)
+    return structure("core.SecurityContext", context)
 
 
 def validate_seccomp(path: str, profile: Object | None) -> Iterator[FieldError]:
@@ -145,9 +125,7 @@ def validate_seccomp(path: str, profile: Object | None) -> Iterator[FieldError]:
         yield unsupported(f"{path}.type", kind, _PROFILES)
     if kind != "Localhost":
         if local is not None:
-            shown = struct(
-                "core.SeccompProfile", ("Type", printed(kind)), ("LocalhostProfile", pointer("string", local))
-            )
+            shown = structure("core.SeccompProfile", profile)
             yield invalid_value(f"{path}.localhostProfile", shown, "can only be set when seccomp type is Localhost")
     elif local is None:
         yield required(f"{path}.localhostProfile", "must be set when seccomp type is Localhost")
