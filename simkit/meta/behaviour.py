@@ -14,7 +14,8 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-_BASE: Final = 30
+BASE_MINOR: Final = 30
+"""The number of the release whose rules hold outside of requests."""
 FOLDER: Final = "api/releases/behaviour"
 
 
@@ -87,7 +88,7 @@ class ServedBehaviour:
         return change.within(self.minor)
 
 
-_DEFAULT: Final = ServedBehaviour(_BASE)
+_DEFAULT: Final = ServedBehaviour(BASE_MINOR)
 _SERVED: Final[ContextVar[ServedBehaviour]] = ContextVar("served behaviour", default=_DEFAULT)
 
 

@@ -20,6 +20,7 @@ from simkit.language.cel.environment import (
     written_version,
 )
 from simkit.language.cel.types import BOOL, STRING, Type, optional_of
+from simkit.meta.behaviour import BASE_MINOR, served_minor
 from simkit.schema.structural import Schema
 
 Rule = Mapping[str, Any]
@@ -68,7 +69,7 @@ def cardinality(node: DeclType) -> int:
 def compiled(rule: Rule, schema: Schema, node: DeclType, *, stored: bool) -> CompiledRule:
     """A rule of a node, compiled as a new or as a stored expression.
 
-    One that is being written may use what only stored ones have in release 1.30 (functions of addresses): definitions
+    At 1.30 one that is being written may use what only stored ones have there (functions of addresses): definitions
     are written for it, and servers of that release that take them are in use.
     """
     source = rule.get("rule") or ""
@@ -76,7 +77,7 @@ def compiled(rule: Rule, schema: Schema, node: DeclType, *, stored: bool) -> Com
         return CompiledRule(rule)
     version = stored_version() if stored else written_version()
     found = _compiled(rule, schema, _environment(rule, node, version))
-    if stored or not (found.error or found.message_error):
+    if stored or not (found.error or found.message_error) or served_minor() != BASE_MINOR:
         return found
     later = _compiled(rule, schema, _environment(rule, node, own_version()))
     return found if later.error or later.message_error else later

@@ -36,6 +36,7 @@ OWN_EXPRESSIONS: Final = "1.30"
 STORED_EXPRESSIONS: Final = "1.34"
 """The compatibility version in which it compiles stored expressions, from any server: every library."""
 _KNOWN: Final = 34
+"""The last release that brought libraries which are known here."""
 _PATIENCE: Final = 64
 _STEP: Final = 8
 """The number of evaluations for which an expression that fails often takes the careful variant."""
