@@ -49,6 +49,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.feature_gates import parse_feature_gates
+from simkit.simulation.simulation import Simulation
 from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.cluster")
@@ -113,6 +114,7 @@ class ControlPlane:
     flow_schemas: FlowSchemaStatusController
     authentication_trust: ClusterAuthenticationTrust
     authority: CertificateAuthority
+    simulation: Simulation | None
     runner: ControllerManager
     latest: StoreSnapshot | None
 
@@ -335,6 +337,7 @@ def _runner(server: ControlPlane) -> ControllerManager:
             *server.extensions.server_controllers(lambda: server.engine.catalogue, server.clock),
             *controllers(means, options.controllers),
             *_expiry(server),
+            *(server.simulation.controllers if server.simulation is not None else ()),
         ],
         performing(server.engine, as_one=not options.use_service_account_credentials),
         server.everything,
@@ -355,6 +358,11 @@ def _resumed(server: ControlPlane, origin: ControlPlane) -> ControllerManager:
     runner = _runner(server)
     runner.resume_from(origin.runner)
     return runner
+
+
+def _simulated(server: ControlPlane, origin: ControlPlane) -> Simulation | None:
+    """The nodes of a fork, which it goes on running by itself."""
+    return origin.simulation.fork(server.clock, performing(server.engine)) if origin.simulation is not None else None
 
 
 def _start_of_snapshots(server: ControlPlane, origin: ControlPlane) -> StoreSnapshot | None:
@@ -392,6 +400,7 @@ PARTS: Final[tuple[Part, ...]] = (
     Part.anew("flow_schemas", _flow_schemas),
     Part.anew("authentication_trust", _trust),
     Part("authority", _authority, lambda fork, origin: origin.authority.fork(fork.clock)),
+    Part("simulation", lambda _: None, _simulated),
     Part("runner", _runner, _resumed),
     Part("latest", lambda _: None, _start_of_snapshots),
 )

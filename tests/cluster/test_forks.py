@@ -84,6 +84,7 @@ def test_a_control_plane_holds_nothing_but_its_settings_and_parts(cluster: simki
 
 def test_a_fork_shares_no_part_but_what_never_changes(cluster: simkit.Cluster) -> None:
     """The signing key, the catalogue and the snapshot of the moment are the only parts that both have."""
+    cluster.add_nodes(1)
     cluster.snapshot()
     fork = cluster.fork()
     same = {part.name for part in PARTS if getattr(fork._made, part.name) is getattr(cluster._made, part.name)}

@@ -129,6 +129,14 @@ class ControllerManager:
         self._thread: threading.Thread | None = None
         self._unlisten: Callable[[], None] | None = None
 
+    def add(self, controllers: Sequence[Controller], perform: Perform) -> None:
+        """Run more controllers from now on; they look at everything first."""
+        with self._running:
+            self._controllers = (*self._controllers, *controllers)
+            self._clients |= {each.name: _Account(perform, each.account) for each in controllers}
+            self._retries |= {each.name: 0.0 for each in controllers}
+        self._wake.set()
+
     def resume_from(self, other: ControllerManager) -> None:
         """Go on where the runner of a store is that this one's is a fork of."""
         with other._running:
@@ -148,9 +156,10 @@ class ControllerManager:
         for controller in self._controllers:
             controller.reset_backoff()
         self._retries = dict.fromkeys(self._retries, 0.0)
-        return self._settle()
+        return self.run_due()
 
-    def _settle(self) -> int:
+    def run_due(self) -> int:
+        """The same as ``settle``, but who waits before the next try goes on waiting."""
         failures: list[Exception] = []
         with self._running:
             start = self._store.revision
@@ -237,11 +246,16 @@ class ControllerManager:
                 busy = False
             rounds = rounds + 1 if busy else 0
 
-    def _pause(self) -> float:
-        """Seconds until a controller wants to be run, at most one."""
+    @property
+    def next_time(self) -> float | None:
+        """When a controller wants to be run even if nothing changes."""
         times = [controller.next_time for controller in self._controllers if controller.name not in self._retries]
         times += self._retries.values()
-        wanted = min((when for when in times if when is not None), default=None)
+        return min((when for when in times if when is not None), default=None)
+
+    def _pause(self) -> float:
+        """Seconds until a controller wants to be run, at most one."""
+        wanted = self.next_time
         return 1.0 if wanted is None else max(0.0, min(1.0, wanted - self._clock.now()))
 
     def stop(self) -> None:

@@ -24,8 +24,8 @@ _TRIES: Final = 1000
 """The number of events of an object that may have the same moment in their names."""
 _NANOS: Final = 1_000_000_000
 
-_News = tuple[str, str, str, str]
-"""The object's uid, type, reason and message: what makes two events the same news."""
+_News = tuple[str, str, str, str, str]
+"""The object's uid, type, reason, message and the part of it: what makes two events the same news."""
 
 
 @dataclass(slots=True)
@@ -51,10 +51,22 @@ class EventRecorder:
         self._last: OrderedDict[tuple[str, str], int] = OrderedDict()
         """The moment in the name of the last event about each object: while the clock stands still, names do not."""
 
-    def event(self, client: Client, about: Object, reason: str, message: str, *, warning: bool = False) -> None:
-        """Write an event about an object. That it cannot be written, as in a namespace that goes, harms nothing."""
+    def event(
+        self,
+        client: Client,
+        about: Object,
+        reason: str,
+        message: str,
+        *,
+        warning: bool = False,
+        field_path: str = "",
+    ) -> None:
+        """Write an event about an object. That it cannot be written, as in a namespace that goes, harms nothing.
+
+        ``field_path`` is the part of the object that it is about.
+        """
         kind = "Warning" if warning else "Normal"
-        news = (metadata(about).get("uid") or "", kind, reason, message)
+        news = (metadata(about).get("uid") or "", kind, reason, message, field_path)
         known = self._told.get(news)
         namespace = namespace_of(about) or "default"
         if known is not None and self._again(client, namespace, known):
@@ -90,11 +102,12 @@ class EventRecorder:
         return None
 
     def _event(self, about: Object, news: _News, namespace: str, name: str) -> dict[str, Any]:
-        _, kind, reason, message = news
+        _, kind, reason, message, field_path = news
         now = timestamp(self._clock.now())
         regarding = {"kind": about.get("kind"), "namespace": namespace_of(about), "name": name_of(about)}
         meta = metadata(about)
         regarding |= {"uid": meta.get("uid"), "apiVersion": about.get("apiVersion")}
+        regarding["fieldPath"] = field_path
         regarding["resourceVersion"] = meta.get("resourceVersion")
         return {
             "apiVersion": "v1",

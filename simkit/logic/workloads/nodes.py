@@ -52,10 +52,11 @@ def fits(pod: Object, node: Object) -> bool:
     required = at(pod, "spec", "affinity", "nodeAffinity", _HARD)
     if required is None:
         return True
-    return any(_term_fits(term, node) for term in required.get("nodeSelectorTerms") or ())
+    return any(term_fits(term, node) for term in required.get("nodeSelectorTerms") or ())
 
 
-def _term_fits(term: Mapping[str, Any], node: Object) -> bool:
+def term_fits(term: Mapping[str, Any], node: Object) -> bool:
+    """Whether one term of a node affinity means a node; an empty one means none."""
     expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
     if not expressions and not fields:
         return False

@@ -1,0 +1,152 @@
+"""Simulated nodes as methods of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from simkit.meta.clock import Clock, SimulatedClock
+from simkit.meta.errors import SimkitError
+from simkit.meta.objects import Object
+
+if TYPE_CHECKING:
+    from simkit.cluster.control_plane import ControlPlane
+    from simkit.simulation.kubelet.process import Program
+    from simkit.simulation.simulation import Simulation
+
+
+class SimulationMethods:
+    """The part of ``Cluster`` that runs pods."""
+
+    _made: ControlPlane
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the cluster."""
+        return self._made.clock
+
+    def add_nodes(
+        self,
+        count: int = 1,
+        *,
+        name: str = "node-{}",
+        capacity: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | None = None,
+        taints: Sequence[Mapping[str, Any]] = (),
+        zones: Sequence[str] = (),
+        events: bool = True,
+    ) -> list[Object]:
+        """Add simulated nodes; from then on a scheduler and kubelets run with the controllers.
+
+        Parameters
+        ----------
+        count
+            How many.
+        name
+            Their names, with the number in the place of ``{}``.
+        capacity
+            Amounts of resources; by default 8 CPUs, 32Gi of memory and 110 pods.
+        labels, taints
+            What each node has besides what kubelets say.
+        zones
+            Zones, given to the nodes in turn.
+        events
+            Whether kubelets record events; the first call decides.
+
+        Returns
+        -------
+        list of mappings
+            The Node objects.
+
+        Raises
+        ------
+        SimkitError
+            Where a node cannot be registered, as one whose name is taken.
+
+        Examples
+        --------
+        >>> from simkit import Cluster
+        >>> cluster = Cluster(seed=1)
+        >>> nodes = cluster.add_nodes(2)
+        >>> container = {"name": "web", "image": "nginx"}
+        >>> pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [container]}}
+        >>> created = cluster.create(pod)
+        >>> rounds = cluster.settle()
+        >>> cluster.get("pod", "web")["status"]["phase"]
+        'Running'
+        """
+        from simkit.simulation.kubelet.node_config import NodeConfig
+
+        given: dict[str, Any] = {"capacity": capacity} if capacity is not None else {}
+        config = NodeConfig(
+            count=count, name=name, labels=labels or {}, taints=tuple(taints), zones=tuple(zones), **given
+        )
+        return self._simulation(events=events).add(config)
+
+    def behave(
+        self,
+        *,
+        image: str = "*",
+        namespace: str = "*",
+        selector: str = "",
+        program: Program | str | None = None,
+        **settings: str,
+    ) -> None:
+        """Say what containers do on simulated nodes; what is said later counts first.
+
+        Parameters
+        ----------
+        image, namespace
+            Patterns of the images and namespaces that are meant.
+        selector
+            A label selector of the pods that are meant.
+        program
+            A script of the built-in shell, or a generator function that is given the container: it yields lines to
+            print and seconds to wait, and returns an exit code.
+        settings
+            What annotations of pods can say too: ``start_after="2s"``, ``ready_after``, ``ready="false"``,
+            ``pull_error``, ``stop_after``.
+        """
+        from simkit.simulation.kubelet.behaviour import Behaviour
+
+        told = {name.replace("_", "-"): value for name, value in settings.items()}
+        given = self._simulation().behaviours.given
+        given.insert(0, Behaviour(image, namespace, selector, program, told))
+
+    def stop_node(self, name: str) -> None:
+        """Have the kubelet of a simulated node fall silent, as if its machine was lost. Raises SimkitError."""
+        self._simulation().kubelets.stop(name)
+
+    def start_node(self, name: str) -> None:
+        """Have the kubelet of a stopped node come back. Raises SimkitError."""
+        self._simulation().kubelets.start(name)
+
+    def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
+        """Let time pass on a simulated clock, with controllers and kubelets at work all along.
+
+        Raises
+        ------
+        SimkitError
+            Where the clock is the machine's: start the cluster with ``Options(clock=SimulatedClock())``.
+        """
+        clock, runner = self._made.clock, self._made.runner
+        if not isinstance(clock, SimulatedClock):
+            raise SimkitError("the clock is the machine's; start the cluster with Options(clock=SimulatedClock())")
+        end = clock.now() + seconds + 60 * minutes + 3600 * hours + 86400 * days
+        runner.run_due()
+        while (when := runner.next_time) is not None and when <= end:
+            clock.advance(max(0.0, when - clock.now()))
+            runner.run_due()
+        clock.advance(max(0.0, end - clock.now()))
+
+    def _simulation(self, *, events: bool = True) -> Simulation:
+        from simkit.cluster.extensions import performing
+        from simkit.simulation.simulation import Simulation
+
+        made = self._made
+        if made.simulation is None:
+            perform = performing(made.engine)
+            release, seed = made.catalogue.release, made.options.seed
+            made.simulation = Simulation(made.clock, perform, release=release, seed=seed, events=events)
+            made.runner.add(made.simulation.controllers, perform)
+        return made.simulation

@@ -1,0 +1,118 @@
+"""How the pods of a test behave: programs by image, and what annotations of a pod say.
+
+| annotation | meaning |
+|---|---|
+| ``simkit/script`` | what containers run: the commands of the built-in shell |
+| ``simkit/start-after`` | time from the assignment to a node until containers start |
+| ``simkit/ready-after`` | time from a container's start until it is ready |
+| ``simkit/ready`` | ``false``: not ready, whatever else is said |
+| ``simkit/live`` | ``false``: the liveness probe fails |
+| ``simkit/pull-error`` | why the image cannot be pulled |
+| ``simkit/stop-after`` | time that containers take to stop |
+
+An annotation whose name ends with a dot and the name of a container is about that container alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from simkit.meta.duration import seconds
+from simkit.meta.labels import LabelSelector
+from simkit.meta.labels import parse as parse_selector
+from simkit.meta.objects import Object, annotations_of, labels_of, metadata, namespace_of
+from simkit.simulation.kubelet.process import Container, Program, completes, forever
+from simkit.simulation.kubelet.shell import UnknownCommand, script_program
+
+PREFIX: Final = "simkit/"
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What the containers of some pods do.
+
+    Attributes
+    ----------
+    image, namespace
+        Patterns (``*`` for any text) of the images and namespaces that are meant.
+    selector
+        A label selector of the pods that are meant.
+    program
+        What runs: a generator function of a ``Container``, or commands of the built-in shell.
+    settings
+        The same as the annotations say, such as ``{"start-after": "2s"}``.
+    """
+
+    image: str = "*"
+    namespace: str = "*"
+    selector: str = ""
+    program: Program | str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def concerns(self, pod: Object, image: str) -> bool:
+        """Whether a container of this image in this pod is meant."""
+        if not fnmatchcase(image, self.image) or not fnmatchcase(namespace_of(pod), self.namespace):
+            return False
+        chosen: LabelSelector = parse_selector(self.selector)
+        return chosen.matches(labels_of(pod))
+
+
+class Behaviours:
+    """The behaviours of a cluster's pods; the first that concerns a container counts."""
+
+    def __init__(self, given: Sequence[Behaviour] = ()) -> None:
+        self.given: list[Behaviour] = list(given)
+
+    def fork(self) -> Behaviours:
+        """An independent copy."""
+        return Behaviours(self.given)
+
+    def setting(self, pod: Object, container: Mapping[str, Any], name: str) -> str:
+        """What a test says of a container: the pod's own annotations, then the behaviours."""
+        annotations = annotations_of(pod)
+        key = f"{PREFIX}{name}"
+        found = annotations.get(f"{key}.{container.get('name', '')}", annotations.get(key))
+        if found is not None:
+            return found
+        image = str(container.get("image", ""))
+        return next(
+            (each.settings[name] for each in self.given if name in each.settings and each.concerns(pod, image)), ""
+        )
+
+    def duration(self, pod: Object, container: Mapping[str, Any], name: str) -> float:
+        """Seconds that a test says; 0 where it says nothing, or no time."""
+        try:
+            return seconds(self.setting(pod, container, name) or "0s")
+        except ValueError:
+            return 0.0
+
+    def program(self, container: Container) -> Program:
+        """What a container runs.
+
+        In this order: what the test says, the annotation ``script``, its own command where that is one of the built-in
+        shell. Other programs end well after a second in pods of jobs, and run on in all others.
+        """
+        pod, image = container.pod, str(container.spec.get("image", ""))
+        for each in self.given:
+            if each.program is not None and each.concerns(pod, image):
+                return script_program(each.program) if isinstance(each.program, str) else each.program
+        script = self.setting(pod, container.spec, "script")
+        if script:
+            return script_program(script)
+        command = [*(container.spec.get("command") or ()), *(container.spec.get("args") or ())]
+        if container.spec.get("command") or _is_shell_image(image):
+            try:
+                return script_program(command)
+            except UnknownCommand:
+                pass
+        owners = metadata(pod).get("ownerReferences") or ()
+        return completes if any(owner.get("kind") == "Job" for owner in owners) else forever
+
+
+def _is_shell_image(image: str) -> bool:
+    """Whether the arguments of an image without a command are commands."""
+    name = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
+    return name in ("busybox", "alpine", "bash", "debian", "ubuntu")

@@ -1,0 +1,95 @@
+"""What keeps a container from being configured: config maps and secrets that are not there.
+
+Upstream: pkg/kubelet/kubelet_pods.go (``makeEnvironmentVariables``) and pkg/volume/{configmap,secret}, release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from simkit.engine.controllers.lister import Lister
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
+
+_CONFIG_MAPS: Final = GroupResource("", "configmaps")
+_SECRETS: Final = GroupResource("", "secrets")
+
+
+def missing_volume(pod: Object, lister: Lister) -> str:
+    """Why a volume of a pod cannot be mounted; empty where all can."""
+    for volume in at(pod, "spec", "volumes") or ():
+        for resource, name, optional in _sources(volume):
+            if not optional and name and lister.get(Key(resource, namespace_of(pod), name)) is None:
+                kind = resource.resource.removesuffix("s")
+                return f'MountVolume.SetUp failed for volume "{volume.get("name")}" : {kind} "{name}" not found'
+    return ""
+
+
+def _sources(volume: Mapping[str, Any]) -> Iterator[tuple[GroupResource, str, bool]]:
+    plain = volume.get("configMap"), volume.get("secret")
+    if plain[0]:
+        yield _CONFIG_MAPS, plain[0].get("name", ""), bool(plain[0].get("optional"))
+    if plain[1]:
+        yield _SECRETS, plain[1].get("secretName", ""), bool(plain[1].get("optional"))
+    for source in at(volume, "projected", "sources") or ():
+        for field, resource in (("configMap", _CONFIG_MAPS), ("secret", _SECRETS)):
+            if source.get(field):
+                yield resource, source[field].get("name", ""), bool(source[field].get("optional"))
+
+
+def missing_reference(pod: Object, container: Mapping[str, Any], lister: Lister) -> str:
+    """Why the environment of a container cannot be made; empty where it can."""
+    for field, resource in (("configMapRef", _CONFIG_MAPS), ("secretRef", _SECRETS)):
+        for source in container.get("envFrom") or ():
+            reference = source.get(field)
+            if reference and not reference.get("optional") and _found(pod, reference, resource, lister) is None:
+                return f'{resource.resource.removesuffix("s")} "{reference.get("name")}" not found'
+    for field, resource in (("configMapKeyRef", _CONFIG_MAPS), ("secretKeyRef", _SECRETS)):
+        for variable in container.get("env") or ():
+            reference = at(variable, "valueFrom", field)
+            if not reference or reference.get("optional"):
+                continue
+            kind, found = resource.resource.removesuffix("s"), _found(pod, reference, resource, lister)
+            if found is None:
+                return f'{kind} "{reference.get("name")}" not found'
+            if reference.get("key") not in {**(found.get("data") or {}), **(found.get("binaryData") or {})}:
+                shown = "ConfigMap" if resource == _CONFIG_MAPS else "Secret"
+                return f"couldn't find key {reference.get('key')} in {shown} {namespace_of(pod)}/{name_of(found)}"
+    return ""
+
+
+def _found(pod: Object, reference: Mapping[str, Any], resource: GroupResource, lister: Lister) -> Object | None:
+    return lister.get(Key(resource, namespace_of(pod), reference.get("name", "")))
+
+
+def environment(pod: Object, container: Mapping[str, Any], lister: Lister | None) -> dict[str, str]:
+    """The variables of a container, as far as they are values, fields of the pod, config maps or secrets."""
+    found = {"HOSTNAME": name_of(pod), "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+    for variable in container.get("env") or ():
+        name, value = variable.get("name", ""), variable.get("value")
+        path = at(variable, "valueFrom", "fieldRef", "fieldPath")
+        reference = at(variable, "valueFrom", "configMapKeyRef")
+        if path:
+            value = field_value(pod, path)
+        elif reference and lister is not None:
+            source = _found(pod, reference, _CONFIG_MAPS, lister)
+            value = (at(source, "data") or {}).get(reference.get("key"), "")
+        found[name] = str(value or "")
+    return found
+
+
+def field_value(pod: Object, path: str) -> str:
+    """The text of a field of a pod, as the downward API gives it.
+
+    Examples
+    --------
+    >>> field_value({"metadata": {"name": "web", "labels": {"app": "x"}}}, "metadata.labels['app']")
+    'x'
+    """
+    for prefix, values in (("metadata.labels['", labels_of(pod)), ("metadata.annotations['", annotations_of(pod))):
+        if path.startswith(prefix):
+            return values.get(path[len(prefix) :].removesuffix("']"), "")
+    if path.startswith("metadata."):
+        return str(metadata(pod).get(path.removeprefix("metadata."), ""))
+    return str(at(pod, *path.split(".")) or "")

@@ -1,0 +1,260 @@
+"""The status of one container, brought up to the present.
+
+Upstream: pkg/kubelet/kubelet_pods.go and pkg/kubelet/kuberuntime/kuberuntime_manager.go, release 1.30.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.meta.clock import moment, timestamp
+from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
+from simkit.simulation.kubelet.behaviour import Behaviours
+from simkit.simulation.kubelet.process import Process
+
+Status = Mapping[str, Any]
+_FIRST_BACK_OFF: Final = 10.0
+_LONGEST_BACK_OFF: Final = 300.0
+_RESET_AFTER: Final = 600.0
+_KILLED: Final = 137
+Told = tuple[str, str, bool]
+"""Reason and message of an event, and whether it is a warning."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """What is found out about a pod at one moment."""
+
+    now: float
+    due: float | None = None
+    """When to look again."""
+
+    def look_again(self, when: float | None) -> None:
+        """Look again not later than at a moment."""
+        if when is not None and (self.due is None or when < self.due):
+            self.due = when
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What containers run in."""
+
+    behaviours: Behaviours
+    process: Callable[[Object, Mapping[str, Any], int, float], Process]
+    """The process of a container: pod, container, number of restarts, start."""
+    tell: Callable[[Object, Mapping[str, Any], Told], None]
+    """Record an event about a container."""
+    objection: Callable[[Object, Mapping[str, Any]], str]
+    """Why a container cannot be configured; empty where it can."""
+
+
+@dataclass(slots=True)
+class ContainerRun:
+    """One container of a pod, to be brought up to the present."""
+
+    pod: Object
+    container: Mapping[str, Any]
+    known: Status
+    policy: str
+    """Always, OnFailure or Never."""
+    progress: Progress
+    around: Surroundings
+
+    def advance(self, start: float | None) -> dict[str, Any]:
+        """The status now. ``start`` is when it may start for the first time; None: not yet."""
+        status = dict(self.known) or self._waiting("ContainerCreating")
+        if "running" not in status["state"] and "terminated" not in status["state"]:
+            status = self._started_if_due(status, start)
+        while "running" in status["state"]:
+            status = self._running(status)
+            if "terminated" not in status["state"] or not self._restarts(status):
+                break
+            status = self._restarted(status)
+        else:
+            if "terminated" in status["state"] and self._restarts(status):
+                status = self._restarted(status)
+        return status
+
+    def _waiting(self, reason: str, message: str = "") -> dict[str, Any]:
+        state = {"reason": reason, **({"message": message} if message else {})}
+        return {
+            "name": self.container["name"],
+            "image": self.container.get("image", ""),
+            "imageID": "",
+            "lastState": {},
+            "ready": False,
+            "restartCount": 0,
+            "started": False,
+            "state": {"waiting": state},
+        }
+
+    def _started_if_due(self, status: dict[str, Any], start: float | None) -> dict[str, Any]:
+        if start is None:
+            reason = "PodInitializing" if self.pod.get("spec", {}).get("initContainers") else "ContainerCreating"
+            return {**status, "state": {"waiting": {"reason": reason}}}
+        if at(status, "state", "waiting", "reason") == "CrashLoopBackOff":
+            start = _finished(status) + _back_off(status)
+        wrong = self.around.behaviours.setting(self.pod, self.container, "pull-error")
+        if wrong:
+            return self._unpulled(status, wrong)
+        if start > self.progress.now:
+            self.progress.look_again(start)
+            return status
+        objection = self.around.objection(self.pod, self.container)
+        if objection:
+            self.progress.look_again(self.progress.now + _FIRST_BACK_OFF)
+            self.around.tell(self.pod, self.container, ("Failed", f"Error: {objection}", True))
+            return {**status, "state": {"waiting": {"reason": "CreateContainerConfigError", "message": objection}}}
+        restarts = status["restartCount"] + (1 if status["lastState"] else 0)
+        return self._start(status, restarts)
+
+    def _unpulled(self, status: dict[str, Any], wrong: str) -> dict[str, Any]:
+        image = self.container.get("image", "")
+        if at(status, "state", "waiting", "reason") in ("ErrImagePull", "ImagePullBackOff"):
+            text = f'Back-off pulling image "{image}"'
+            return {**status, "state": {"waiting": {"reason": "ImagePullBackOff", "message": text}}}
+        self.progress.look_again(self.progress.now + _FIRST_BACK_OFF)
+        self.around.tell(self.pod, self.container, ("Failed", f'Failed to pull image "{image}": {wrong}', True))
+        self.around.tell(self.pod, self.container, ("Failed", "Error: ErrImagePull", True))
+        return {**status, "state": {"waiting": {"reason": "ErrImagePull", "message": wrong}}}
+
+    def _start(self, status: dict[str, Any], restarts: int) -> dict[str, Any]:
+        name, image = self.container["name"], self.container.get("image", "")
+        tell = self.around.tell
+        tell(self.pod, self.container, ("Pulled", f'Container image "{image}" already present on machine', False))
+        tell(self.pod, self.container, ("Created", f"Created container {name}", False))
+        tell(self.pod, self.container, ("Started", f"Started container {name}", False))
+        return {
+            **status,
+            "image": image,
+            "imageID": image_id(image),
+            "containerID": f"containerd://{_digest(metadata(self.pod).get('uid', ''), name, restarts)}",
+            "restartCount": restarts,
+            "state": {"running": {"startedAt": timestamp(self.progress.now)}},
+        }
+
+    def _running(self, status: dict[str, Any]) -> dict[str, Any]:
+        now, started = self.progress.now, moment(status["state"]["running"]["startedAt"])
+        process = self.around.process(self.pod, self.container, status["restartCount"], started)
+        process.advance(now)
+        fails_at = self._liveness_fails_at(started)
+        if process.ended is None and fails_at is not None and fails_at <= now:
+            self._kill_unhealthy(process)
+        if process.ended is not None:
+            return self._ended(status, *process.ended)
+        self.progress.look_again(process.next_time if process.next_time and process.next_time < 1e11 else None)
+        self.progress.look_again(fails_at)
+        ready = self._ready(started)
+        return {**status, "ready": ready, "started": self._has_started(started)}
+
+    def _liveness_fails_at(self, started: float) -> float | None:
+        probe = self.container.get("livenessProbe")
+        if not probe or self.around.behaviours.setting(self.pod, self.container, "live") != "false":
+            return None
+        period, threshold = probe.get("periodSeconds") or 10, probe.get("failureThreshold") or 3
+        return started + (probe.get("initialDelaySeconds") or 0) + float(period) * float(threshold)
+
+    def _kill_unhealthy(self, process: Process) -> None:
+        name = self.container["name"]
+        text = f"Container {name} failed liveness probe, will be restarted"
+        self.around.tell(self.pod, self.container, ("Unhealthy", "Liveness probe failed: ", True))
+        self.around.tell(self.pod, self.container, ("Killing", text, False))
+        process.kill(self.progress.now, _KILLED)
+
+    def _has_started(self, started: float) -> bool:
+        delay = at(self.container, "startupProbe", "initialDelaySeconds") or 0
+        return self._passed(started + delay)
+
+    def _ready(self, started: float) -> bool:
+        behaviours = self.around.behaviours
+        if behaviours.setting(self.pod, self.container, "ready") == "false":
+            return False
+        delay = behaviours.duration(self.pod, self.container, "ready-after")
+        for probe in ("startupProbe", "readinessProbe"):
+            delay = max(delay, float(at(self.container, probe, "initialDelaySeconds") or 0))
+        return self._passed(started + delay)
+
+    def _passed(self, when: float) -> bool:
+        if when <= self.progress.now:
+            return True
+        self.progress.look_again(when)
+        return False
+
+    def _ended(self, status: dict[str, Any], when: float, code: int) -> dict[str, Any]:
+        terminated = {
+            "containerID": status.get("containerID", ""),
+            "exitCode": code,
+            "finishedAt": timestamp(when),
+            "reason": "Completed" if code == 0 else "Error",
+            "startedAt": status["state"]["running"]["startedAt"],
+        }
+        return {**status, "ready": False, "started": False, "state": {"terminated": terminated}}
+
+    def _restarts(self, status: Status) -> bool:
+        code = status["state"]["terminated"]["exitCode"]
+        return self.policy == "Always" or (self.policy == "OnFailure" and code != 0)
+
+    def _restarted(self, status: dict[str, Any]) -> dict[str, Any]:
+        """After its first end a container starts again at once, and after later ones it has to wait."""
+        status = {**status, "lastState": {"terminated": status["state"]["terminated"]}}
+        if status["restartCount"] == 0:
+            return self._start(status, 1)
+        pause = _back_off(status)
+        due = _finished(status) + pause
+        if due <= self.progress.now:
+            return self._start(status, status["restartCount"] + 1)
+        self.progress.look_again(due)
+        name, uid = self.container["name"], metadata(self.pod).get("uid", "")
+        where = f"{name_of(self.pod)}_{namespace_of(self.pod)}({uid})"
+        self.around.tell(
+            self.pod,
+            self.container,
+            ("BackOff", f"Back-off restarting failed container {name} in pod {where}", True),
+        )
+        text = f"back-off {_spelled(pause)} restarting failed container={name} pod={where}"
+        return {**status, "state": {"waiting": {"reason": "CrashLoopBackOff", "message": text}}}
+
+
+def _finished(status: Status) -> float:
+    return moment(status["lastState"]["terminated"]["finishedAt"])
+
+
+def _back_off(status: Status) -> float:
+    """Seconds until a container that has ended starts again; one that ran for long starts the count anew."""
+    terminated = status["lastState"]["terminated"]
+    if moment(terminated["finishedAt"]) - moment(terminated["startedAt"]) >= _RESET_AFTER:
+        return _FIRST_BACK_OFF
+    return float(min(_FIRST_BACK_OFF * 2.0 ** min(status["restartCount"] - 1, 10), _LONGEST_BACK_OFF))
+
+
+def _spelled(pause: float) -> str:
+    minutes, rest = divmod(int(pause), 60)
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
+
+
+def terminated_by_signal(status: Status, now: float, code: int) -> dict[str, Any]:
+    """The status of a container that was stopped from outside."""
+    if "running" not in (status.get("state") or {}):
+        return dict(status)
+    ended = {
+        "containerID": status.get("containerID", ""),
+        "exitCode": code,
+        "finishedAt": timestamp(now),
+        "reason": "Completed" if code == 0 else "Error",
+        "startedAt": status["state"]["running"]["startedAt"],
+    }
+    return {**status, "ready": False, "started": False, "state": {"terminated": ended}}
+
+
+def image_id(image: str) -> str:
+    """The identity of an image: its name with a digest that is made of it."""
+    name = image.partition("@")[0]
+    short = name[: name.rindex(":")] if name.rfind(":") > name.rfind("/") else name
+    return f"{short}@sha256:{_digest(image)}"
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()

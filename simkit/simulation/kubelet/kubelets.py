@@ -1,0 +1,359 @@
+"""All simulated kubelets of a cluster as one controller: heartbeats of nodes, and the status of their pods.
+
+Upstream: pkg/kubelet and pkg/kubelet/nodelease of release 1.30.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from heapq import heapify, heappop, heappush
+from typing import Any, Final
+
+from simkit.engine.controllers.client_requests import path_of
+from simkit.engine.controllers.controller_manager import Client, Perform
+from simkit.engine.controllers.event_recorder import EventRecorder
+from simkit.engine.controllers.lister import Lister, uid_of
+from simkit.engine.controllers.resources import NODES, PODS
+from simkit.engine.seams import Change
+from simkit.logic.workloads.pods import has_ended
+from simkit.meta.clock import Clock, SimulatedClock
+from simkit.meta.domain import NODE_LEASE_NAMESPACE, api_group
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
+from simkit.meta.message import Request, Response
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
+from simkit.simulation.kubelet.addresses import PodAddresses
+from simkit.simulation.kubelet.behaviour import Behaviours
+from simkit.simulation.kubelet.configuration_errors import environment, missing_reference, missing_volume
+from simkit.simulation.kubelet.container_status import Progress, Surroundings, Told
+from simkit.simulation.kubelet.node_config import NodeConfig, node_conditions, node_object
+from simkit.simulation.kubelet.pod_status import Place, grace_ends, stopped_status, updated_status
+from simkit.simulation.kubelet.processes import Processes
+from simkit.snapshot.protocol import Snapshot
+
+_LOG: Final = logging.getLogger("simkit.kubelet")
+LEASES: Final = GroupResource(api_group("coordination"), "leases")
+_RENEW_EVERY: Final = 10.0
+_RENEW_SIMULATED: Final = 30.0
+"""On a clock that is turned, nobody sees the difference as long as nodes are heard of in time."""
+_LEASE_SECONDS: Final = 40
+_REPORT_EVERY: Final = 300.0
+_RETRY: Final = 1.0
+_MOUNT_RETRY: Final = 2.0
+_MERGE: Final = "application/merge-patch+json"
+
+
+class _Node:
+    """One kubelet."""
+
+    def __init__(self, name: str, address: str, addresses: PodAddresses) -> None:
+        self.name, self.address, self.addresses = name, address, addresses
+        self.identity = Identity(f"system:node:{name}", ("system:nodes", MASTERS, AUTHENTICATED))
+        self.alive = True
+        self.reported = 0.0
+        self.healthy_since = 0.0
+
+
+class _NodeClient:
+    """Requests in the name of one node."""
+
+    def __init__(self, perform: Perform, node: _Node) -> None:
+        self._perform, self._node = perform, node
+
+    def perform(self, request: Request) -> Response:
+        headers = {**request.headers, "user-agent": ("kubelet",)}
+        sent = Request(request.method, request.path, request.query, headers, request.body)
+        return self._perform(sent, self._node.identity)
+
+
+class Kubelets:
+    """The kubelets of all simulated nodes.
+
+    Parameters
+    ----------
+    perform
+        Sends a request in the name of a node.
+    behaviours
+        How pods behave.
+    events
+        Whether kubelets record events about pods; without them twice as many pods start in the same time.
+    """
+
+    name = "simulated-kubelets"
+    account = "system:simulated-kubelets"
+
+    def __init__(
+        self, clock: Clock, perform: Perform, behaviours: Behaviours, *, release: str, events: bool = True
+    ) -> None:
+        self._clock, self._perform, self.behaviours, self._release = clock, perform, behaviours, release
+        self._records_events = events
+        self._recorder = EventRecorder(clock, "kubelet")
+        self.nodes: dict[str, _Node] = {}
+        self.processes = Processes(behaviours)
+        self._due: dict[Key, float] = {}
+        self._heap: list[tuple[float, Key]] = []
+        self._network_condition = tuple(map(int, release.split("."))) >= (1, 29)
+        self._renewed = 0.0
+        self._returned: set[str] = set()
+        """Nodes whose pods have to be looked at, since they were away."""
+        self._period = _RENEW_SIMULATED if isinstance(clock, SimulatedClock) else _RENEW_EVERY
+
+    # Nodes
+
+    def register(self, config: NodeConfig, number: int, ordinal: int) -> Object:
+        """Create a node as its kubelet does. Raises SimkitError where it cannot."""
+        now = self._clock.now()
+        wanted = node_object(config, number, ordinal, self._release, now)
+        addresses = PodAddresses(wanted["spec"]["podCIDR"])
+        node = _Node(name_of(wanted), wanted["status"]["addresses"][0]["address"], addresses)
+        client = _NodeClient(self._perform, node)
+        response = client.perform(Request.of("POST", path_of(NODES), wanted))
+        if not response.succeeded:
+            raise SimkitError(f"node {node.name} cannot be registered: {response.object['message']}")
+        made: Object = response.object
+        self._adopt_node(node, now)
+        lease = {
+            "apiVersion": f"{LEASES.group}/v1",
+            "kind": "Lease",
+            "metadata": {
+                "name": node.name,
+                "namespace": NODE_LEASE_NAMESPACE,
+                "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": node.name, "uid": uid_of(made)}],
+            },
+            "spec": {
+                "holderIdentity": node.name,
+                "leaseDurationSeconds": _LEASE_SECONDS,
+                "renewTime": _micro(now),
+            },
+        }
+        client.perform(Request.of("POST", path_of(LEASES, NODE_LEASE_NAMESPACE), lease))
+        return made
+
+    def adopt(self, node: Object) -> None:
+        """Run a kubelet for a node that is there already, such as one of a dump."""
+        addresses = at(node, "status", "addresses") or ()
+        internal = next((each["address"] for each in addresses if each.get("type") == "InternalIP"), "10.0.0.1")
+        cidr = at(node, "spec", "podCIDR") or "10.244.0.0/24"
+        self._adopt_node(_Node(name_of(node), internal, PodAddresses(cidr)), 0.0)
+
+    def _adopt_node(self, node: _Node, now: float) -> None:
+        node.reported = node.healthy_since = now
+        self.nodes[node.name] = node
+        self._renewed = self._renewed or now
+
+    def stop(self, name: str) -> None:
+        """Have a kubelet fall silent: no heartbeats, and nothing happens to its pods."""
+        self._known(name).alive = False
+
+    def start(self, name: str) -> None:
+        """Have a silent kubelet come back."""
+        node = self._known(name)
+        node.alive, node.reported = True, 0.0
+        node.healthy_since = self._clock.now()
+        self._renewed = 0.0
+        self._returned.add(name)
+
+    def _known(self, name: str) -> _Node:
+        if name not in self.nodes:
+            raise SimkitError(f"no simulated node {name!r}; there are {', '.join(sorted(self.nodes)[:10]) or 'none'}")
+        return self.nodes[name]
+
+    # The controller
+
+    @property
+    def next_time(self) -> float | None:
+        while self._heap and self._due.get(self._heap[0][1]) != self._heap[0][0]:
+            heappop(self._heap)
+        times = [self._heap[0][0]] if self._heap else []
+        if self.nodes:
+            times.append(self._renewed + self._period)
+        return min(times, default=None)
+
+    def concerns(self, change: Change) -> bool:
+        key = change.entry.key
+        return (key.resource == PODS and at(change.entry.object, "spec", "nodeName") in self.nodes) or (
+            key.resource == NODES and change.type == "DELETED" and key.name in self.nodes
+        )
+
+    def reset_backoff(self) -> None:
+        """Nothing waits for less than what is said to take time."""
+
+    def resume_from(self, other: Kubelets) -> None:
+        """Know the nodes of the kubelets that these are a fork of; their programs are run again when needed."""
+        for node in other.nodes.values():
+            copy = _Node(node.name, node.address, node.addresses.fork())
+            copy.alive, copy.reported, copy.healthy_since = node.alive, node.reported, node.healthy_since
+            self.nodes[node.name] = copy
+        self._due, self._renewed = dict(other._due), other._renewed
+        self._heap = [(when, key) for key, when in self._due.items()]
+        heapify(self._heap)
+
+    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
+        lister, now = Lister(snapshot), self._clock.now()
+        keys = self._take(changes or ())
+        if changes is None or self._returned:
+            among, self._returned = self.nodes.keys() if changes is None else self._returned, set()
+            pods = [pod for pod in snapshot.scan(PODS) if at(pod, "spec", "nodeName") in among]
+            keys += [Key(PODS, namespace_of(pod), name_of(pod)) for pod in pods]
+        keys += self._overdue(now)
+        for key in dict.fromkeys(keys):
+            self._due.pop(key, None)
+            self._sync_pod(lister, key)
+        if self.nodes and now >= self._renewed + self._period:
+            self._renewed = now
+            self._heartbeats(lister, now)
+
+    def _take(self, changes: Sequence[Change]) -> list[Key]:
+        keys = []
+        for change in changes:
+            key, obj = change.entry.key, change.entry.object
+            if key.resource == NODES:
+                self.nodes.pop(key.name, None)
+            elif change.type == "DELETED":
+                self._forget(obj)
+            else:
+                keys.append(key)
+        return keys
+
+    def _overdue(self, now: float) -> list[Key]:
+        found = []
+        while self._heap and self._heap[0][0] <= now:
+            when, key = heappop(self._heap)
+            if self._due.get(key) == when:
+                found.append(key)
+        return found
+
+    def _look_again(self, key: Key, when: float | None) -> None:
+        if when is not None:
+            self._due[key] = when
+            heappush(self._heap, (when, key))
+
+    def _forget(self, pod: Object) -> None:
+        node = self.nodes.get(at(pod, "spec", "nodeName") or "")
+        if node is not None:
+            node.addresses.release(uid_of(pod))
+        self.processes.forget(pod)
+
+    # Pods
+
+    def _sync_pod(self, lister: Lister, key: Key) -> None:
+        pod = lister.get(key)
+        node = self.nodes.get(at(pod, "spec", "nodeName") or "")
+        if pod is None or node is None or not node.alive:
+            return
+        client = _NodeClient(self._perform, node)
+        if metadata(pod).get("deletionTimestamp"):
+            self._stop_pod(client, pod, key)
+            return
+        if has_ended(pod):
+            self._end(node, pod)
+            return
+        progress = Progress(self._clock.now())
+        hindrance = missing_volume(pod, lister) if at(pod, "status", "phase") == "Pending" else ""
+        if hindrance:
+            self._event(client, pod, ("FailedMount", hindrance, True))
+            progress.look_again(progress.now + _MOUNT_RETRY)
+            held: Object = {**pod, "metadata": {**metadata(pod), "annotations": {"simkit/start-after": "876000h"}}}
+            status = updated_status(held, self._place(node, pod), Progress(progress.now), self._around(client, lister))
+        else:
+            status = updated_status(pod, self._place(node, pod), progress, self._around(client, lister))
+        self._look_again(key, progress.due)
+        if status != pod.get("status"):
+            self._write(client, pod, status, key)
+
+    def _end(self, node: _Node, pod: Object) -> None:
+        node.addresses.release(uid_of(pod))
+
+    def _place(self, node: _Node, pod: Object) -> Place:
+        if at(pod, "spec", "hostNetwork"):
+            return Place(node.address, node.address, self._network_condition)
+        known = at(pod, "status", "podIP") or ""
+        return Place(node.address, node.addresses.of(uid_of(pod), known), self._network_condition)
+
+    def _around(self, client: Client, lister: Lister) -> Surroundings:
+        def process(pod: Object, container: Mapping[str, Any], restarts: int, started: float) -> Any:
+            return self.processes.of(pod, container, restarts, started, environment(pod, container, lister))
+
+        def tell(pod: Object, container: Mapping[str, Any], told: Told) -> None:
+            self._event(client, pod, told, container.get("name", ""))
+
+        return Surroundings(
+            self.behaviours, process, tell, lambda pod, container: missing_reference(pod, container, lister)
+        )
+
+    def _event(self, client: Client, pod: Object, told: Told, container: str = "") -> None:
+        reason, message, warning = told
+        if self._records_events:
+            field = f"spec.containers{{{container}}}" if container else ""
+            self._recorder.event(client, pod, reason, message, warning=warning, field_path=field)
+
+    def _write(self, client: Client, pod: Object, status: Mapping[str, Any], key: Key) -> None:
+        """Put a status; where somebody was faster, the change of theirs leads here again."""
+        body = {**pod, "status": status}
+        path = path_of(PODS, key.namespace, key.name, "status")
+        response = client.perform(Request.of("PUT", path, body))
+        if response.succeeded or response.status in (404, 409):
+            return
+        _LOG.warning("status of pod %s/%s: %s", key.namespace, key.name, response.body[:300])
+        self._look_again(key, self._clock.now() + _RETRY)
+
+    def _stop_pod(self, client: Client, pod: Object, key: Key) -> None:
+        """Stop the containers, tell of it, and then have the pod removed."""
+        now, meta = self._clock.now(), metadata(pod)
+        first = (at(pod, "spec", "containers") or [{}])[0]
+        slow = self.behaviours.duration(pod, first, "stop-after")
+        if slow and not has_ended(pod):
+            since = grace_ends(pod) - float(meta.get("deletionGracePeriodSeconds") or 0)
+            ends = min(since + slow, grace_ends(pod))
+            if now < ends:
+                self._look_again(key, ends)
+                return
+        code = 137 if slow and slow > float(meta.get("deletionGracePeriodSeconds") or 0) else 0
+        for container in at(pod, "spec", "containers") or ():
+            if at(pod, "status", "phase") == "Running":
+                name = container.get("name", "")
+                self._event(client, pod, ("Killing", f"Stopping container {name}", False), name)
+        self.processes.kill(pod, now, code)
+        status = stopped_status(pod, now, code)
+        if status != (pod.get("status") or {}):
+            self._write(client, pod, status, key)
+        options = {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "gracePeriodSeconds": 0,
+            "preconditions": {"uid": uid_of(pod)},
+        }
+        client.perform(Request.of("DELETE", path_of(PODS, key.namespace, key.name), options))
+
+    # Heartbeats
+
+    def _heartbeats(self, lister: Lister, now: float) -> None:
+        for node in list(self.nodes.values()):
+            if not node.alive:
+                continue
+            client = _NodeClient(self._perform, node)
+            change = {"spec": {"renewTime": _micro(now), "holderIdentity": node.name}}
+            path = path_of(LEASES, NODE_LEASE_NAMESPACE, node.name)
+            client.perform(Request.of("PATCH", path, change, content_type=_MERGE))
+            if now - node.reported >= _REPORT_EVERY:
+                node.reported = now
+                self._report(client, lister, node, now)
+
+    def _report(self, client: Client, lister: Lister, node: _Node, now: float) -> None:
+        """Write the conditions of a node, with those of others kept."""
+        stored = lister.get(Key(NODES, "", node.name))
+        if stored is None:
+            return
+        told = node_conditions(now, node.healthy_since)
+        own = {each["type"] for each in told}
+        others = [each for each in at(stored, "status", "conditions") or () if each.get("type") not in own]
+        path = path_of(NODES, "", node.name, "status")
+        change = {"status": {"conditions": [*told, *others]}}
+        client.perform(Request.of("PATCH", path, change, content_type=_MERGE))
+
+
+def _micro(now: float) -> str:
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

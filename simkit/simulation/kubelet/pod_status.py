@@ -1,0 +1,253 @@
+"""The status of a pod on its node, brought up to the present.
+
+Upstream: pkg/kubelet/kubelet_pods.go (``getPhase``, ``generateAPIPodStatus``) and pkg/kubelet/status/generate.go,
+release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.logic.workloads.pods import has_ended
+from simkit.logic.workloads.status_conditions import find, is_true
+from simkit.meta.clock import moment, timestamp
+from simkit.meta.objects import Object, at, metadata
+from simkit.simulation.kubelet.container_status import (
+    ContainerRun,
+    Progress,
+    Status,
+    Surroundings,
+    terminated_by_signal,
+)
+
+_DEADLINE: Final = "Pod was active on the node longer than the specified deadline"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a pod is."""
+
+    host: str
+    """The address of the node."""
+    address: str
+    """The address of the pod."""
+    network_condition: bool = True
+    """Whether the release has the condition PodReadyToStartContainers."""
+
+
+def updated_status(pod: Object, place: Place, progress: Progress, around: Surroundings) -> dict[str, Any]:
+    """The status of a pod now. A pod that has ended keeps its own."""
+    status = dict(pod.get("status") or {})
+    if has_ended(pod):
+        return status
+    started = moment(status["startTime"]) if status.get("startTime") else progress.now
+    over = _deadline_passed(pod, started, progress)
+    if over:
+        return _given_up(pod, status, progress.now, "DeadlineExceeded", _DEADLINE)
+    spec = pod.get("spec") or {}
+    containers = _Containers(pod, spec, progress, around)
+    delay = max(
+        (around.behaviours.duration(pod, each, "start-after") for each in spec.get("containers") or ()), default=0.0
+    )
+    init, ready_to_run = containers.init(started + delay)
+    main = containers.main(started + delay if ready_to_run else None)
+    phase = _phase(spec, init, main)
+    if phase in ("Succeeded", "Failed"):
+        init = [terminated_by_signal(each, progress.now, 0) for each in init]
+    return {
+        **status,
+        "phase": phase,
+        "conditions": conditions(pod, phase, init, main, place, progress.now),
+        "hostIP": place.host,
+        "hostIPs": [{"ip": place.host}],
+        "podIP": place.address,
+        "podIPs": [{"ip": place.address}],
+        "startTime": timestamp(started),
+        **({"initContainerStatuses": init} if init else {}),
+        "containerStatuses": main,
+    }
+
+
+def _deadline_passed(pod: Object, started: float, progress: Progress) -> bool:
+    deadline = at(pod, "spec", "activeDeadlineSeconds")
+    if deadline is None:
+        return False
+    progress.look_again(started + deadline)
+    return started + float(deadline) <= progress.now
+
+
+def _given_up(pod: Object, status: Status, now: float, reason: str, message: str) -> dict[str, Any]:
+    stopped = {
+        field: [terminated_by_signal(each, now, 137) for each in status.get(field) or ()]
+        for field in ("initContainerStatuses", "containerStatuses")
+        if status.get(field)
+    }
+    return {
+        **status,
+        **stopped,
+        "phase": "Failed",
+        "reason": reason,
+        "message": message,
+        "conditions": _unready(status.get("conditions") or (), now),
+    }
+
+
+def _unready(given: Sequence[Mapping[str, Any]], now: float) -> list[dict[str, Any]]:
+    return [
+        {**each, "status": "False", "reason": "PodFailed", "lastTransitionTime": timestamp(now)}
+        if each.get("type") in ("Ready", "ContainersReady") and each.get("status") == "True"
+        else dict(each)
+        for each in given
+    ]
+
+
+class _Containers:
+    """The containers of one pod."""
+
+    def __init__(self, pod: Object, spec: Mapping[str, Any], progress: Progress, around: Surroundings) -> None:
+        self._pod, self._spec, self._progress, self._around = pod, spec, progress, around
+        self._policy = spec.get("restartPolicy") or "Always"
+
+    def init(self, start: float) -> tuple[list[dict[str, Any]], bool]:
+        """The statuses of init containers, and whether the others may run; each waits for those before it."""
+        known, found, go_on = self._known("initContainerStatuses"), [], True
+        for container in self._spec.get("initContainers") or ():
+            sidecar = container.get("restartPolicy") == "Always"
+            policy = "Always" if sidecar else "Never" if self._policy == "Never" else "OnFailure"
+            status = self._advanced(container, known, policy, start if go_on else None)
+            found.append(status)
+            if sidecar:
+                go_on = go_on and bool(status.get("started"))
+            else:
+                done = at(status, "state", "terminated", "exitCode") == 0
+                status["ready"] = done
+                go_on = go_on and done
+        return found, go_on
+
+    def main(self, start: float | None) -> list[dict[str, Any]]:
+        """The statuses of the containers."""
+        known = self._known("containerStatuses")
+        return [self._advanced(each, known, self._policy, start) for each in self._spec.get("containers") or ()]
+
+    def _known(self, field: str) -> dict[str, Status]:
+        return {each["name"]: each for each in at(self._pod, "status", field) or ()}
+
+    def _advanced(
+        self, container: Mapping[str, Any], known: Mapping[str, Status], policy: str, start: float | None
+    ) -> dict[str, Any]:
+        own = known.get(container["name"], {})
+        return ContainerRun(self._pod, container, own, policy, self._progress, self._around).advance(start)
+
+
+def _phase(spec: Mapping[str, Any], init: Sequence[Status], main: Sequence[Status]) -> str:
+    policy = spec.get("restartPolicy") or "Always"
+    sidecars = {each["name"] for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"}
+    for each in init:
+        code = at(each, "state", "terminated", "exitCode")
+        if each["name"] in sidecars:
+            if not each.get("started"):
+                return "Pending"
+        elif code is None or (code != 0 and policy != "Never"):
+            return "Pending"
+        elif code != 0:
+            return "Failed"
+    codes = [at(each, "state", "terminated", "exitCode") for each in main]
+    if any(at(each, "state", "waiting") is not None and not each.get("lastState") for each in main):
+        return "Pending"
+    if policy == "Always" or any(code is None for code in codes):
+        return "Running"
+    if all(code == 0 for code in codes):
+        return "Succeeded"
+    return "Failed" if policy == "Never" else "Running"
+
+
+def conditions(
+    pod: Object, phase: str, init: Sequence[Status], main: Sequence[Status], place: Place, now: float
+) -> list[dict[str, Any]]:
+    """The conditions that a kubelet keeps, then those of others."""
+    wanted = [_initialized(pod, phase, init), *_readiness(pod, phase, init, main)]
+    if place.network_condition:
+        wanted.insert(0, ("PodReadyToStartContainers", phase not in ("Succeeded", "Failed"), "", ""))
+    known = at(pod, "status", "conditions") or ()
+    made = [_condition(known, *each, now) for each in wanted]
+    kinds = {each["type"] for each in made}
+    return [*made, *(dict(each) for each in known if each.get("type") not in kinds)]
+
+
+Wanted = tuple[str, bool, str, str]
+
+
+def _initialized(pod: Object, phase: str, init: Sequence[Status]) -> Wanted:
+    if phase in ("Succeeded",):
+        return "Initialized", True, "PodCompleted", ""
+    sidecars = {
+        each["name"] for each in at(pod, "spec", "initContainers") or () if each.get("restartPolicy") == "Always"
+    }
+    left = [
+        each["name"]
+        for each in init
+        if not (each.get("started") if each["name"] in sidecars else at(each, "state", "terminated", "exitCode") == 0)
+    ]
+    if left:
+        text = f"containers with incomplete status: [{' '.join(left)}]"
+        return "Initialized", False, "ContainersNotInitialized", text
+    return "Initialized", True, "", ""
+
+
+def _readiness(pod: Object, phase: str, init: Sequence[Status], main: Sequence[Status]) -> list[Wanted]:
+    if phase in ("Succeeded", "Failed"):
+        reason = "PodCompleted" if phase == "Succeeded" else "PodFailed"
+        return [("Ready", False, reason, ""), ("ContainersReady", False, reason, "")]
+    sidecars = {
+        each["name"] for each in at(pod, "spec", "initContainers") or () if each.get("restartPolicy") == "Always"
+    }
+    watched = [each for each in init if each["name"] in sidecars] + list(main)
+    unready = [each["name"] for each in watched if not each.get("ready")]
+    if unready:
+        text = f"containers with unready status: [{' '.join(unready)}]"
+        return [("Ready", False, "ContainersNotReady", text), ("ContainersReady", False, "ContainersNotReady", text)]
+    told = at(pod, "status", "conditions")
+    gates = [each.get("conditionType", "") for each in at(pod, "spec", "readinessGates") or ()]
+    closed = [_closed(told, gate) for gate in gates if not is_true(told, gate)]
+    if closed:
+        return [("Ready", False, "ReadinessGatesNotReady", ", ".join(closed)), ("ContainersReady", True, "", "")]
+    return [("Ready", True, "", ""), ("ContainersReady", True, "", "")]
+
+
+def _closed(told: Sequence[Mapping[str, Any]] | None, gate: str) -> str:
+    present = find(told, gate) is not None
+    text = f'the status of pod readiness gate "{gate}" is not "True", but {"False" if present else ""}'
+    return text if present else f'corresponding condition of pod readiness gate "{gate}" does not exist.'
+
+
+def _condition(
+    known: Sequence[Mapping[str, Any]], kind: str, holds: bool, reason: str, message: str, now: float
+) -> dict[str, Any]:
+    before, status = find(known, kind) or {}, "True" if holds else "False"
+    since = before.get("lastTransitionTime") if before.get("status") == status else None
+    made = {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": since or timestamp(now)}
+    return made | ({"reason": reason} if reason else {}) | ({"message": message} if message else {})
+
+
+def stopped_status(pod: Object, now: float, code: int) -> dict[str, Any]:
+    """The status of a pod whose containers were stopped because it is being deleted."""
+    status = dict(pod.get("status") or {})
+    if has_ended(pod):
+        return status
+    for field in ("initContainerStatuses", "containerStatuses"):
+        if status.get(field):
+            status[field] = [terminated_by_signal(each, now, code) for each in status[field]]
+    codes = [at(each, "state", "terminated", "exitCode") for each in status.get("containerStatuses") or ()]
+    ended = "Succeeded" if codes and all(each == 0 for each in codes) else "Failed"
+    told = _readiness(pod, ended, (), ())
+    known = status.get("conditions") or ()
+    made = {each[0]: _condition(known, *each, now) for each in told}
+    status["conditions"] = [made.get(each.get("type", ""), dict(each)) for each in known]
+    return {**status, "phase": ended}
+
+
+def grace_ends(pod: Object) -> float:
+    """When a pod that is being deleted has no more time."""
+    return moment(str(metadata(pod)["deletionTimestamp"]))

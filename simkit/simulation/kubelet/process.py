@@ -1,0 +1,176 @@
+"""The program of a container: lines that it prints, time that it takes, and its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from simkit.meta.objects import Object
+
+STDOUT, STDERR = "stdout", "stderr"
+_MOST_STEPS: Final = 10_000
+"""What a program may do without letting time pass; then it has to wait a second."""
+_MOST_LINES: Final = 10_000
+"""Lines of a log that are kept."""
+ERROR: Final = 1
+
+
+class Output(NamedTuple):
+    """Text that a program prints."""
+
+    text: str
+    stream: str = STDOUT
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """What a program is told about the container that it runs in."""
+
+    pod: Object
+    spec: Object
+    restarts: int = 0
+    started: float = 0.0
+    """When it started, in seconds since the epoch."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The container's name."""
+        return str(self.spec.get("name", ""))
+
+
+class Input(NamedTuple):
+    """A wish of a program for a line of its standard input, or for all there is; it is sent bytes, none at the end."""
+
+    everything: bool = False
+
+
+Step = str | float | Output | Input
+"""A line that is printed, seconds that pass, or a wish for input."""
+Program = Callable[[Container], Generator[Step, Any, Any]]
+"""Runs in a container. It yields lines and seconds, and returns its exit code; None is 0."""
+
+
+class LogLine(NamedTuple):
+    """A line, or the part of one that was printed at once."""
+
+    time: float
+    stream: str
+    text: str
+
+
+class Process:
+    """A program that runs, brought up to the present when somebody looks.
+
+    Examples
+    --------
+    >>> def program(container):
+    ...     yield "ready"
+    ...     yield 5.0
+    ...     return 3
+    >>> process = Process(program(Container({}, {})), 100.0)
+    >>> process.advance(101.0)
+    >>> process.lines[0].text, process.ended, process.next_time
+    ('ready\\n', None, 105.0)
+    >>> process.advance(110.0)
+    >>> process.ended
+    (105.0, 3)
+    """
+
+    def __init__(self, steps: Generator[Step, Any, Any], started: float, *, takes_input: bool = False) -> None:
+        self._steps, self._now = steps, started
+        self._takes_input, self._given = takes_input, b""
+        self._wish: Input | None = None
+        self._answer: bytes | None = None
+        self.lines: list[LogLine] = []
+        self.ended: tuple[float, int] | None = None
+        """When it ended, and its exit code."""
+        self.changed: Callable[[], None] = lambda: None
+        """Called when there are new lines."""
+
+    @property
+    def next_time(self) -> float | None:
+        """When it does something next; None for one that has ended or only waits."""
+        return None if self.ended or self._blocked else self._now
+
+    @property
+    def _blocked(self) -> bool:
+        """Whether it waits for input that may still come."""
+        return self._wish is not None and self._takes_input and not self._line()
+
+    def _line(self) -> bytes:
+        """The input that fulfils the present wish, which is not taken away yet."""
+        if self._wish is None or self._wish.everything:
+            return self._given
+        end = self._given.find(b"\n") + 1
+        return self._given[:end] if end or self._takes_input else self._given
+
+    def feed(self, data: bytes, now: float) -> None:
+        """Give it input, and let it go on."""
+        self._given += data
+        self.advance(now)
+
+    def end_input(self, now: float) -> None:
+        """Tell it that no more input comes."""
+        self._takes_input = False
+        self.advance(now)
+
+    def advance(self, now: float) -> None:
+        """Let it run until the present."""
+        steps, before = 0, len(self.lines)
+        if self._wish is not None:
+            self._now = max(self._now, now)
+        while self.ended is None and self._now <= now and not self._blocked:
+            self._step()
+            steps += 1
+            if steps >= _MOST_STEPS:
+                self._now, steps = self._now + 1.0, 0
+                break
+        if len(self.lines) != before or self.ended is not None:
+            self.changed()
+
+    def _step(self) -> None:
+        if self._wish is not None:
+            self._answer, self._wish = self._line(), None
+            self._given = self._given[len(self._answer) :]
+        try:
+            step = self._steps.send(self._answer)
+        except StopIteration as end:
+            self.ended = (self._now, _exit_code(end.value))
+            return
+        self._answer = None
+        if isinstance(step, Input):
+            self._wish = step
+        elif isinstance(step, Output):
+            self._print(step.text, step.stream)
+        elif isinstance(step, str):
+            self._print(f"{step}\n", STDOUT)
+        else:
+            self._now += max(0.0, float(step))
+
+    def _print(self, text: str, stream: str) -> None:
+        self.lines.append(LogLine(self._now, stream, text))
+        if len(self.lines) > _MOST_LINES:
+            del self.lines[: -_MOST_LINES // 2]
+
+    def kill(self, now: float, code: int) -> None:
+        """End it from outside."""
+        if self.ended is None:
+            self.ended = (now, code)
+            self.changed()
+
+
+def _exit_code(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def forever(container: Container) -> Generator[Step, Any, Any]:
+    """A program that waits until it is stopped."""
+    while True:
+        yield 1e12
+
+
+def completes(container: Container) -> Generator[Step, Any, Any]:
+    """A program that ends well after a second."""
+    yield 1.0

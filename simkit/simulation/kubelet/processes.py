@@ -1,0 +1,55 @@
+"""The processes of all containers, made when they are first looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simkit.engine.controllers.lister import uid_of
+from simkit.meta.objects import Object
+from simkit.simulation.kubelet.behaviour import Behaviours
+from simkit.simulation.kubelet.process import Container, Process
+from simkit.simulation.shell.files import Files
+
+
+class Processes:
+    """Processes and files by pod and container. The process before the last restart is kept for its log."""
+
+    def __init__(self, behaviours: Behaviours) -> None:
+        self._behaviours = behaviours
+        self._by_pod: dict[str, dict[tuple[str, int], Process]] = {}
+        self._files: dict[tuple[str, str], Files] = {}
+
+    def of(
+        self, pod: Object, container: Mapping[str, Any], restarts: int, started: float, environment: Mapping[str, str]
+    ) -> Process:
+        """The process of a container; it starts where there is none yet."""
+        name, own = str(container.get("name", "")), self._by_pod.setdefault(uid_of(pod), {})
+        found = own.get((name, restarts))
+        if found is None:
+            given = Container(pod, container, restarts, started, environment)
+            steps = self._behaviours.program(given)(given)
+            found = own[name, restarts] = Process(steps, started, takes_input=bool(container.get("stdin")))
+            for key in [key for key in own if key[0] == name and key[1] < restarts - 1]:
+                del own[key]
+        return found
+
+    def known(self, uid: str, container: str, restarts: int) -> Process | None:
+        """The process of a container, None where none was started here."""
+        return self._by_pod.get(uid, {}).get((container, restarts))
+
+    def files(self, pod: Object, container: str) -> Files:
+        """The files of a container."""
+        return self._files.setdefault((uid_of(pod), container), Files())
+
+    def kill(self, pod: Object, now: float, code: int) -> None:
+        """End all processes of a pod."""
+        for process in self._by_pod.get(uid_of(pod), {}).values():
+            process.kill(now, code)
+
+    def forget(self, pod: Object) -> None:
+        """Forget a pod that is gone."""
+        uid = uid_of(pod)
+        self._by_pod.pop(uid, None)
+        for key in [key for key in self._files if key[0] == uid]:
+            del self._files[key]

@@ -1,0 +1,78 @@
+"""Commands of the built-in shell as programs of containers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, Final
+
+from simkit.simulation.kubelet.process import Container, Input, Output, Program, Step
+from simkit.simulation.shell.commands import COMMANDS
+from simkit.simulation.shell.interpreter import Exit, Machine, Read, Run, Write, run_script
+from simkit.simulation.shell.syntax import ScriptError, command_names, parse
+
+_SHELLS: Final = ("sh", "bash", "ash")
+_CONTROL: Final = frozenset({"break", "continue", ""})
+
+
+class UnknownCommand(Exception):
+    """A command that the built-in shell does not have."""
+
+
+def script_program(command: str | Sequence[str]) -> Program:
+    """The program that runs a script, or a command with its arguments. Raises UnknownCommand."""
+    if not isinstance(command, str):
+        check_known(command)
+
+    def program(container: Container) -> Generator[Step, Any, Any]:
+        machine = Machine(environment=dict(container.environment), hostname=_hostname(container))
+        run = run_script(machine, command) if isinstance(command, str) else run_command(machine, command)
+        machine.now = container.started
+        return _steps(machine, run)
+
+    return program
+
+
+def _hostname(container: Container) -> str:
+    return str((container.pod.get("metadata") or {}).get("name", "localhost"))
+
+
+def check_known(command: Sequence[str]) -> None:
+    """Raise UnknownCommand for a command that is not built in, or a script that runs one that is not."""
+    name = command[0].rpartition("/")[2] if command else ""
+    if name not in COMMANDS:
+        raise UnknownCommand(name)
+    if name in _SHELLS and any(flag.startswith("-") and "c" in flag for flag in command[1:-1]):
+        script = next((word for word in command[1:] if not word.startswith("-")), "")
+        try:
+            unknown = command_names(parse(script)) - COMMANDS.keys() - _CONTROL
+        except ScriptError as error:
+            raise UnknownCommand(str(error)) from error
+        if any(each.rpartition("/")[2] not in COMMANDS for each in unknown):
+            raise UnknownCommand(sorted(unknown)[0])
+
+
+def run_command(machine: Machine, command: Sequence[str]) -> Run:
+    """Run a command that is built in, with its words as they are."""
+    try:
+        return (yield from COMMANDS[command[0].rpartition("/")[2]](machine, list(command)))
+    except Exit as end:
+        return end.code
+
+
+def _steps(machine: Machine, run: Run) -> Generator[Step, Any, Any]:
+    """Effects of a script as steps of a process."""
+    sent = b""
+    try:
+        effect = next(run)
+        while True:
+            sent = b""
+            if isinstance(effect, Write):
+                yield Output(effect.data.decode("utf-8", "replace"), effect.stream)
+            elif isinstance(effect, Read):
+                sent = yield Input(effect.everything)
+            else:
+                machine.now += effect
+                yield effect
+            effect = run.send(sent)
+    except StopIteration as end:
+        return end.value

@@ -1,0 +1,176 @@
+"""One scheduling cycle: the nodes that pass all filters, and the best of them.
+
+Upstream: pkg/scheduler/schedule_one.go, release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+from simkit.simulation.scheduler import inter_pod_affinity as pods
+from simkit.simulation.scheduler import node_filters as node
+from simkit.simulation.scheduler import topology_spread as spread
+from simkit.simulation.scheduler import volume_filters as volume
+from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
+from simkit.simulation.scheduler.rejection import Filter, Rejection, Unschedulable
+from simkit.simulation.scheduler.view import View
+
+FilterPlugin = Callable[[PodInfo, View], Filter | None]
+ScorePlugin = Callable[[PodInfo, View, Sequence[NodeInfo]], list[int] | None]
+
+FILTERS: Final[Sequence[FilterPlugin]] = (
+    node.node_unschedulable,
+    node.node_name,
+    node.taint_toleration,
+    node.node_affinity,
+    node.node_ports,
+    node.resources_fit,
+    volume.volume_restrictions,
+    volume.volume_binding,
+    spread.topology_spread,
+    pods.inter_pod_affinity,
+)
+"""The filters in their order: the first that rejects a node is the one that is told of."""
+
+SCORES: Final[Sequence[tuple[int, ScorePlugin]]] = (
+    (3, node.preferred_taints),
+    (2, node.preferred_affinity),
+    (1, node.least_allocated),
+    (2, spread.spread_score),
+    (2, pods.affinity_score),
+    (1, node.balanced_allocation),
+    (1, node.image_locality),
+)
+"""The scores with their weights. A plugin that gives none has nothing to say about the pod."""
+_ALL_BELOW: Final = 100
+_LEAST_PERCENTAGE: Final = 5
+
+Nominated = Mapping[str, Sequence[PodInfo]]
+"""Pods that wait for room on a node that others leave for them, by node."""
+
+
+@dataclass(slots=True)
+class Findings:
+    """What filters said about the nodes that were looked at."""
+
+    feasible: list[NodeInfo] = field(default_factory=list)
+    rejections: dict[str, Rejection] = field(default_factory=dict)
+    before: str = ""
+    """Why no node was looked at."""
+
+
+def nodes_to_find(total: int) -> int:
+    """After how many feasible nodes the search ends, so that big clusters are not searched through for each pod."""
+    if total < _ALL_BELOW:
+        return total
+    return max(_ALL_BELOW, total * max(_LEAST_PERCENTAGE, 50 - total // 125) // 100)
+
+
+def prepared(pod: PodInfo, view: View) -> list[Filter]:
+    """The filters that have something to say about a pod. Raises Unschedulable."""
+    return [check for plugin in FILTERS if (check := plugin(pod, view)) is not None]
+
+
+def first_rejection(checks: Iterable[Filter], info: NodeInfo) -> Rejection | None:
+    """The rejection of the first filter that a node does not pass."""
+    for check in checks:
+        found = check(info)
+        if found is not None:
+            return found
+    return None
+
+
+class Algorithm:
+    """Finds nodes for pods. The search goes on where the last one ended, and ties are broken by chance."""
+
+    def __init__(self, random: Random) -> None:
+        self._random, self._start = random, 0
+
+    def find(self, pod: PodInfo, view: View, nominated: Nominated, preferred: str = "") -> Findings:
+        """The nodes that are for a pod; the one that it was nominated for comes first."""
+        findings, everything = Findings(), view.cache.nodes()
+        try:
+            checks = prepared(pod, view)
+        except Unschedulable as error:
+            findings.before = str(error)
+            rejection = Rejection((str(error),), resolvable=False)
+            findings.rejections = {info.name: rejection for info in everything}
+            return findings
+        promised = view.cache.node(preferred) if preferred else None
+        if promised is not None and self._rejection(pod, view, checks, promised, nominated) is None:
+            findings.feasible.append(promised)
+            return findings
+        named = node.named_nodes(pod)
+        nodes = everything if named is None else [info for info in everything if info.name in named]
+        self._search(pod, view, checks, nodes, nominated, findings)
+        if everything:
+            looked_at = len(findings.feasible) + len(findings.rejections)
+            self._start = (self._start + looked_at) % len(everything)
+        return findings
+
+    def _search(
+        self,
+        pod: PodInfo,
+        view: View,
+        checks: Sequence[Filter],
+        nodes: Sequence[NodeInfo],
+        nominated: Nominated,
+        findings: Findings,
+    ) -> None:
+        enough, total = nodes_to_find(len(nodes)), len(nodes)
+        for number in range(total):
+            info = nodes[(self._start + number) % total]
+            rejection = self._rejection(pod, view, checks, info, nominated)
+            if rejection is not None:
+                findings.rejections[info.name] = rejection
+                continue
+            findings.feasible.append(info)
+            if len(findings.feasible) >= enough:
+                return
+
+    def _rejection(
+        self, pod: PodInfo, view: View, checks: Sequence[Filter], info: NodeInfo, nominated: Nominated
+    ) -> Rejection | None:
+        others = [
+            each for each in nominated.get(info.name, ()) if each.priority >= pod.priority and each.key != pod.key
+        ]
+        if others:
+            with added(view, info, others):
+                rejection = first_rejection(prepared(pod, view), info)
+            if rejection is not None:
+                return rejection
+        return first_rejection(checks, info)
+
+    def best(self, pod: PodInfo, view: View, feasible: Sequence[NodeInfo]) -> NodeInfo:
+        """The node with the highest score."""
+        if len(feasible) == 1:
+            return feasible[0]
+        totals = total_scores(pod, view, feasible)
+        highest = max(totals)
+        return self._random.choice([info for info, score in zip(feasible, totals, strict=True) if score == highest])
+
+
+def total_scores(pod: PodInfo, view: View, feasible: Sequence[NodeInfo]) -> list[int]:
+    """The weighted sum of all scores, for each node."""
+    totals = [0] * len(feasible)
+    for weight, plugin in SCORES:
+        scores = plugin(pod, view, feasible)
+        if scores is not None:
+            totals = [total + weight * score for total, score in zip(totals, scores, strict=True)]
+    return totals
+
+
+@contextmanager
+def added(view: View, info: NodeInfo, others: Sequence[PodInfo]) -> Iterator[None]:
+    """Have pods count on a node for a while."""
+    for each in others:
+        view.cache.place(each, info)
+    try:
+        yield
+    finally:
+        for each in others:
+            view.cache.displace(each, info)

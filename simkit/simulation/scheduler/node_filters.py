@@ -1,0 +1,214 @@
+"""Filters and scores that look at one node alone: its name, labels, taints, ports, resources and images.
+
+Upstream: pkg/scheduler/framework/plugins/{nodeunschedulable,nodename,tainttoleration,nodeaffinity,nodeports,
+noderesources,imagelocality}, release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from simkit.logic.workloads.nodes import UNSCHEDULABLE, fits, term_fits, tolerated
+from simkit.meta.objects import at
+from simkit.simulation.scheduler.amounts import CPU, MEMORY, STORAGE
+from simkit.simulation.scheduler.node_info import HostPort, NodeInfo, PodInfo
+from simkit.simulation.scheduler.rejection import Filter, Rejection, rejected
+from simkit.simulation.scheduler.view import View
+
+MOST: Final = 100
+"""The best score of a plugin."""
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_MEGA: Final = 1024 * 1024
+_ALL_ADDRESSES: Final = "0.0.0.0"  # noqa: S104 - the address of a pod's port
+Tolerations = Sequence[Mapping[str, Any]]
+
+
+def _tolerations(pod: PodInfo) -> Tolerations:
+    return at(pod.pod, "spec", "tolerations") or ()
+
+
+def node_unschedulable(pod: PodInfo, view: View) -> Filter | None:
+    """Nodes that take no new pods, unless the pod tolerates that."""
+    taint = {"key": UNSCHEDULABLE, "effect": "NoSchedule"}
+    if any(tolerated(each, taint) for each in _tolerations(pod)):
+        return None
+    rejection = rejected("node(s) were unschedulable", resolvable=False)
+    return lambda info: rejection if info.unschedulable else None
+
+
+def node_name(pod: PodInfo, view: View) -> Filter | None:
+    """The node that the pod names; pods that name one are never scheduled, but analyses ask about them."""
+    wanted = at(pod.pod, "spec", "nodeName")
+    if not wanted:
+        return None
+    rejection = rejected("node(s) didn't match the requested node name", resolvable=False)
+    return lambda info: rejection if info.name != wanted else None
+
+
+def taint_toleration(pod: PodInfo, view: View) -> Filter | None:
+    """Nodes whose taints the pod tolerates."""
+    tolerations = _tolerations(pod)
+
+    def check(info: NodeInfo) -> Rejection | None:
+        for taint in info.taints:
+            if taint.get("effect") in ("NoSchedule", "NoExecute"):
+                if any(tolerated(each, taint) for each in tolerations):
+                    continue
+                told = f"{{{taint.get('key', '')}: {taint.get('value') or ''}}}"
+                return rejected(f"node(s) had untolerated taint {told}", resolvable=False)
+        return None
+
+    return check
+
+
+def node_affinity(pod: PodInfo, view: View) -> Filter | None:
+    """Nodes that the pod's node selector and required node affinity mean."""
+    spec = pod.pod.get("spec") or {}
+    if not spec.get("nodeSelector") and at(spec, "affinity", "nodeAffinity", _REQUIRED) is None:
+        return None
+    rejection = rejected("node(s) didn't match Pod's node affinity/selector", resolvable=False)
+    return lambda info: None if fits(pod.pod, info.object) else rejection
+
+
+def named_nodes(pod: PodInfo) -> frozenset[str] | None:
+    """The nodes that required affinity names one by one, as that of a daemon set's pods; None: not by name."""
+    terms = at(pod.pod, "spec", "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms") or ()
+    names: set[str] = set()
+    for term in terms:
+        fields = [
+            set(each.get("values") or ())
+            for each in term.get("matchFields") or ()
+            if each.get("key") == "metadata.name" and each.get("operator") == "In"
+        ]
+        if not fields:
+            return None
+        names |= set.intersection(*fields)
+    return frozenset(names) if terms else None
+
+
+def node_ports(pod: PodInfo, view: View) -> Filter | None:
+    """Nodes on which the host ports are free."""
+    if not pod.ports:
+        return None
+    rejection = rejected("node(s) didn't have free ports for the requested pod ports")
+    return lambda info: rejection if any(_taken(port, info.ports) for port in pod.ports) else None
+
+
+def _taken(port: HostPort, used: Mapping[HostPort, int]) -> bool:
+    address, protocol, number = port
+    for other, other_protocol, other_number in used:
+        if (protocol, number) == (other_protocol, other_number) and (
+            address == other or _ALL_ADDRESSES in (address, other)
+        ):
+            return True
+    return False
+
+
+def resources_fit(pod: PodInfo, view: View) -> Filter | None:
+    """Nodes with room for what the pod asks for."""
+    ordered = [*filter(pod.requests.__contains__, (CPU, MEMORY, STORAGE))]
+    ordered += [name for name in pod.requests if name not in ordered]
+    asked = [(name, pod.requests[name], f"Insufficient {name}") for name in ordered if pod.requests[name] > 0]
+
+    def check(info: NodeInfo) -> Rejection | None:
+        reasons = ["Too many pods"] if len(info.pods) + 1 > info.allowed_pods else []
+        for name, value, reason in asked:
+            if value > info.allocatable.get(name, 0) - info.requested.get(name, 0):
+                reasons.append(reason)
+        return Rejection(tuple(reasons)) if reasons else None
+
+    return check
+
+
+# Scores
+
+
+def least_allocated(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:
+    """More for nodes with more left of CPU and memory."""
+    asked = [(name, pod.scored_requests.get(name, 0)) for name in (CPU, MEMORY)]
+
+    def score(info: NodeInfo) -> int:
+        total = count = 0
+        for name, value in asked:
+            capacity = info.allocatable.get(name, 0)
+            if capacity:
+                count += 1
+                left = capacity - info.scored[name] - value
+                total += left * MOST // capacity if left > 0 else 0
+        return total // count if count else 0
+
+    return [score(info) for info in nodes]
+
+
+def balanced_allocation(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:
+    """More for nodes of which CPU and memory would be used to the same degree."""
+
+    def score(info: NodeInfo) -> int:
+        fractions = []
+        for name in (CPU, MEMORY):
+            capacity = info.allocatable.get(name, 0)
+            if capacity:
+                fractions.append(min(1.0, (info.requested.get(name, 0) + pod.requests.get(name, 0)) / capacity))
+        deviation = abs(fractions[0] - fractions[1]) / 2 if len(fractions) == 2 else 0.0
+        return int((1 - deviation) * MOST)
+
+    return [score(info) for info in nodes]
+
+
+def preferred_taints(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:
+    """More for nodes with fewer taints that keep pods away if possible."""
+    tolerations = [each for each in _tolerations(pod) if each.get("effect") in (None, "", "PreferNoSchedule")]
+    counts = [
+        sum(
+            1
+            for taint in info.taints
+            if taint.get("effect") == "PreferNoSchedule" and not any(tolerated(each, taint) for each in tolerations)
+        )
+        for info in nodes
+    ]
+    return normalized(counts, reverse=True)
+
+
+def preferred_affinity(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int] | None:
+    """More for nodes that more of the preferred node affinity means."""
+    terms = at(pod.pod, "spec", "affinity", "nodeAffinity", _PREFERRED) or ()
+    if not terms:
+        return None
+    return normalized(
+        [
+            sum(each.get("weight", 0) for each in terms if term_fits(each.get("preference") or {}, info.object))
+            for info in nodes
+        ]
+    )
+
+
+def image_locality(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int] | None:
+    """More for nodes that have the images already; an image that few nodes have counts less."""
+    known = view.cache.image_nodes
+    if not known:
+        return None
+    spec, total = pod.pod.get("spec") or {}, len(view.cache.nodes())
+    containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    images = [_tagged(each.get("image") or "") for each in containers]
+    least, most = 23 * _MEGA, 1000 * _MEGA * len(containers)
+
+    def score(info: NodeInfo) -> int:
+        there = sum(int(info.images[name] * (known[name] / total)) for name in images if name in info.images)
+        return MOST * (min(max(there, least), most) - least) // (most - least)
+
+    return [score(info) for info in nodes]
+
+
+def _tagged(image: str) -> str:
+    return f"{image}:latest" if image.rfind(":") <= image.rfind("/") else image
+
+
+def normalized(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
+    """Scores from 0 to 100 in proportion to the highest."""
+    highest = max(scores, default=0)
+    if highest == 0:
+        return [MOST if reverse else 0] * len(scores)
+    found = [MOST * score // highest for score in scores]
+    return [MOST - score for score in found] if reverse else found

@@ -1,0 +1,119 @@
+"""Pods that wait for a node: the next one by priority, and those that are tried again later.
+
+Upstream: pkg/scheduler/internal/queue/scheduling_queue.go, release 1.30.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from typing import Final
+
+from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
+
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 10.0
+_FLUSHED_AFTER: Final = 300.0
+"""Seconds after which a pod is tried again although nothing has changed."""
+Name = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A pod in the queue."""
+
+    pod: Object
+    attempts: int = 0
+    due: float | None = 0.0
+    """When it may be tried again; None: once something changes."""
+    failed_at: float = 0.0
+    reserved: str = ""
+    """The node for which its volumes were asked for."""
+
+
+class SchedulingQueue:
+    """The pods that no node was found for yet."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[Name, Waiting] = {}
+        self._ready: list[tuple[int, str, Name]] = []
+
+    def resume_from(self, other: SchedulingQueue) -> None:
+        """Know what another queue knows."""
+        self.waiting = {name: replace(each) for name, each in other.waiting.items()}
+        self._ready = list(other._ready)
+
+    def put(self, pod: Object) -> None:
+        """Take in a pod as it is now; one that has changed is tried again."""
+        name = (namespace_of(pod), name_of(pod))
+        known = self.waiting.get(name)
+        if known is None:
+            self.waiting[name] = Waiting(pod)
+            self._push(name, pod)
+            return
+        changed = _without_status(known.pod) != _without_status(pod)
+        known.pod = pod
+        if changed:
+            self._push(name, pod)
+            known.due = 0.0
+
+    def remove(self, namespace: str, name: str) -> None:
+        """Forget a pod."""
+        self.waiting.pop((namespace, name), None)
+
+    def _push(self, name: Name, pod: Object) -> None:
+        created = metadata(pod).get("creationTimestamp") or ""
+        heappush(self._ready, (-(at(pod, "spec", "priority") or 0), created, name))
+
+    def pop(self, now: float) -> Waiting | None:
+        """The pod to be tried next."""
+        while self._ready:
+            waiting = self.waiting.get(heappop(self._ready)[2])
+            if waiting is not None and waiting.due is not None and waiting.due <= now:
+                waiting.attempts, waiting.due = waiting.attempts + 1, None
+                return waiting
+        return None
+
+    def wake(self, now: float) -> None:
+        """Make those ready whose time has come."""
+        ready = {name for _, _, name in self._ready}
+        for name, each in self.waiting.items():
+            if each.due is None and each.attempts and now - each.failed_at >= _FLUSHED_AFTER:
+                each.due = now
+            if each.due is not None and each.due <= now and name not in ready:
+                self._push(name, each.pod)
+
+    def failed(self, waiting: Waiting, now: float) -> None:
+        """Keep a pod that fits nowhere until something changes."""
+        waiting.failed_at, waiting.due = now, None
+
+    def postponed(self, waiting: Waiting, now: float) -> None:
+        """Keep a pod that has a node and waits for its volumes: it is tried again without a pause."""
+        waiting.attempts, waiting.failed_at, waiting.due = 0, now, None
+
+    def something_changed(self) -> None:
+        """Try all again, each after its pause."""
+        for each in self.waiting.values():
+            if each.due is None:
+                pause = min(FIRST_PAUSE * 2.0 ** (each.attempts - 1), LONGEST_PAUSE)
+                each.due = each.failed_at + (pause if each.attempts else 0.0)
+
+    def reset_pauses(self) -> None:
+        """Let nobody wait any longer who only waits for a pause to end."""
+        for each in self.waiting.values():
+            if each.due is not None:
+                each.due = 0.0
+
+    @property
+    def next_time(self) -> float | None:
+        """When the next pod is due."""
+        times = [
+            each.due if each.due is not None else each.failed_at + _FLUSHED_AFTER for each in self.waiting.values()
+        ]
+        return min(times, default=None)
+
+
+def _without_status(pod: Object) -> Object:
+    meta = metadata(pod)
+    kept = {key: meta.get(key) for key in ("labels", "annotations", "deletionTimestamp", "uid")}
+    return {"spec": pod.get("spec"), "metadata": kept}

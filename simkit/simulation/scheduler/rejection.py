@@ -1,0 +1,51 @@
+"""Why a node, or every node, is not for a pod.
+
+Upstream: pkg/scheduler/framework/types.go (``FitError``), release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from simkit.simulation.scheduler.node_info import NodeInfo
+
+
+class Rejection(NamedTuple):
+    """The reasons of one filter."""
+
+    reasons: tuple[str, ...]
+    resolvable: bool = True
+    """Whether the removal of pods could help."""
+
+
+Filter = Callable[[NodeInfo], Rejection | None]
+"""Whether a node is for the pod that the filter was made for: None, or why not."""
+
+
+class Unschedulable(Exception):
+    """A pod that no node is for, whatever the nodes are like. The text says why."""
+
+
+def rejected(reason: str, *, resolvable: bool = True) -> Rejection:
+    """A rejection for one reason."""
+    return Rejection((reason,), resolvable)
+
+
+def fit_message(nodes: int, rejections: Iterable[Rejection], *, before: str = "", after: str = "") -> str:
+    """The sentence of kube-scheduler about a pod that fits nowhere.
+
+    Examples
+    --------
+    >>> fit_message(3, [rejected("Too many pods"), rejected("Insufficient cpu"), rejected("Insufficient cpu")])
+    '0/3 nodes are available: 1 Too many pods, 2 Insufficient cpu.'
+    """
+    text = f"0/{nodes} nodes are available:"
+    if before:
+        text += f" {before}."
+    else:
+        counted = Counter(reason for rejection in rejections for reason in rejection.reasons)
+        listed = ", ".join(sorted(f"{number} {reason}" for reason, number in counted.items()))
+        text += f" {listed}." if listed else ""
+    return f"{text} {after}" if after else text

@@ -1,0 +1,260 @@
+"""The scheduler as a controller: binds pods to nodes, tells why it cannot, and preempts.
+
+Upstream: pkg/scheduler, release 1.30, with its default profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any, Final
+
+from simkit.engine.controllers.client_requests import delete, expect, path_of, path_to
+from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.event_recorder import EventRecorder
+from simkit.engine.controllers.lister import Lister
+from simkit.engine.controllers.reconciler import RequeueError
+from simkit.engine.controllers.resources import NODES, PODS
+from simkit.engine.seams import Change
+from simkit.logic.workloads.pods import has_ended
+from simkit.logic.workloads.status_conditions import find
+from simkit.meta.clock import Clock, timestamp
+from simkit.meta.message import Request
+from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
+from simkit.simulation.scheduler.algorithm import Algorithm, Findings
+from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo, SchedulerCache
+from simkit.simulation.scheduler.preemption import Candidate, candidates, chosen, disrupted, ineligible
+from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting
+from simkit.simulation.scheduler.rejection import fit_message
+from simkit.simulation.scheduler.view import WATCHED, View
+from simkit.simulation.scheduler.volume_claims import prepare_claims
+from simkit.snapshot.protocol import Snapshot
+
+NAME: Final = "default-scheduler"
+_STRATEGIC: Final = "application/strategic-merge-patch+json"
+_NO_NODES: Final = "no nodes available to schedule pods"
+_LONGEST_MESSAGE: Final = 1024
+
+
+class Scheduler:
+    """Schedules the pods that ask for the default scheduler, in the order of their priorities."""
+
+    name = NAME
+    account = "system:kube-scheduler"
+
+    def __init__(self, clock: Clock, seed: int | None = None) -> None:
+        self._clock = clock
+        self.cache, self.queue = SchedulerCache(), SchedulingQueue()
+        self._random = Random(seed)
+        self._algorithm = Algorithm(self._random)
+        self._events = EventRecorder(clock, NAME)
+        self._nominated: dict[tuple[str, str], tuple[str, PodInfo]] = {}
+        self._known = False
+
+    @property
+    def next_time(self) -> float | None:
+        return self.queue.next_time
+
+    def concerns(self, change: Change) -> bool:
+        resource = change.entry.key.resource
+        return resource in (PODS, NODES) or resource in WATCHED
+
+    def reset_backoff(self) -> None:
+        self.queue.reset_pauses()
+
+    def resume_from(self, other: Scheduler) -> None:
+        """Look at everything anew: the cache is made from the snapshot."""
+        self.queue.resume_from(other.queue)
+        self._random.setstate(other._random.getstate())
+
+    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
+        if changes is None or not self._known:
+            self._start(snapshot)
+        else:
+            for change in changes:
+                self._take(change)
+        lister = Lister(snapshot)
+        view = View(self.cache, lister)
+        self.queue.wake(self._clock.now())
+        while (waiting := self.queue.pop(self._clock.now())) is not None:
+            self._schedule(client, view, waiting)
+
+    def _start(self, snapshot: Snapshot) -> None:
+        self.cache, self._known = SchedulerCache(), True
+        for node in snapshot.scan(NODES):
+            self.cache.set_node(node)
+        present = set()
+        for pod in snapshot.scan(PODS):
+            present.add((namespace_of(pod), name_of(pod)))
+            self._take_pod(pod)
+        for name in set(self.queue.waiting) - present:
+            self.queue.remove(*name)
+        self.queue.something_changed()
+
+    def _take(self, change: Change) -> None:
+        key, obj = change.entry.key, change.entry.object
+        if key.resource == PODS:
+            if change.type == "DELETED":
+                self.cache.remove_pod(key.namespace, key.name)
+                self._forget(key.namespace, key.name)
+            else:
+                self._take_pod(obj)
+            if _frees_or_attracts(change):
+                self.queue.something_changed()
+        elif key.resource == NODES:
+            if change.type == "DELETED":
+                self.cache.remove_node(key.name)
+            else:
+                self.cache.set_node(obj)
+            if _matters(change):
+                self.queue.something_changed()
+        else:
+            self.queue.something_changed()
+
+    def _take_pod(self, pod: Object) -> None:
+        self.cache.set_pod(pod)
+        namespace, name = namespace_of(pod), name_of(pod)
+        spec = pod.get("spec") or {}
+        wanted = (spec.get("schedulerName") or NAME) == NAME and not spec.get("schedulingGates")
+        if spec.get("nodeName") or has_ended(pod) or metadata(pod).get("deletionTimestamp") or not wanted:
+            self._forget(namespace, name)
+            return
+        self.queue.put(pod)
+        node = at(pod, "status", "nominatedNodeName")
+        if node:
+            self._nominated[namespace, name] = (node, PodInfo(pod))
+        else:
+            self._nominated.pop((namespace, name), None)
+
+    def _forget(self, namespace: str, name: str) -> None:
+        self.queue.remove(namespace, name)
+        self._nominated.pop((namespace, name), None)
+
+    def _promised(self) -> dict[str, list[PodInfo]]:
+        found: dict[str, list[PodInfo]] = {}
+        for node, pod in self._nominated.values():
+            found.setdefault(node, []).append(pod)
+        return found
+
+    def _schedule(self, client: Client, view: View, waiting: Waiting) -> None:
+        pod = PodInfo(waiting.pod)
+        if not self.cache.nodes():
+            self._fail(client, waiting, _NO_NODES, None)
+            return
+        preferred = waiting.reserved or at(waiting.pod, "status", "nominatedNodeName") or ""
+        findings = self._algorithm.find(pod, view, self._promised(), preferred)
+        if not findings.feasible:
+            self._no_room(client, view, waiting, pod, findings)
+            return
+        info = self._algorithm.best(pod, view, findings.feasible)
+        if not prepare_claims(client, view, pod, info):
+            waiting.reserved = info.name
+            self.queue.postponed(waiting, self._clock.now())
+            return
+        self._bind(client, waiting, pod, info)
+
+    def _bind(self, client: Client, waiting: Waiting, pod: PodInfo, info: NodeInfo) -> None:
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": metadata(pod.pod).get("uid")},
+            "target": {"kind": "Node", "name": info.name},
+        }
+        response = client.perform(Request.of("POST", path_to(PODS, pod.pod, "binding"), binding))
+        if not response.succeeded:
+            self.queue.failed(waiting, self._clock.now())
+            if response.status not in (404, 409):
+                self.queue.something_changed()
+            return
+        self._forget(*pod.key)
+        self.cache.set_pod({**pod.pod, "spec": {**pod.pod["spec"], "nodeName": info.name}})
+        self._events.event(
+            client, pod.pod, "Scheduled", f"Successfully assigned {pod.namespace}/{pod.name} to {info.name}"
+        )
+
+    def _no_room(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, findings: Findings) -> None:
+        rejections = findings.rejections
+        why, node = ineligible(pod, view, rejections), None
+        if not why:
+            start = self._random.randrange(max(1, len(rejections)))
+            found, why = candidates(pod, view, rejections, self._promised(), start)
+            if any(each.victims for each in found):
+                best = chosen(found)
+                node, why = best.info.name, ""
+                self._preempt(client, best, pod)
+        after = f"preemption: {why}" if why else ""
+        message = fit_message(len(view.cache.nodes()), rejections.values(), before=findings.before, after=after)
+        self._fail(client, waiting, message, node)
+
+    def _preempt(self, client: Client, candidate: Candidate, pod: PodInfo) -> None:
+        for victim in candidate.victims:
+            scheduler = at(pod.pod, "spec", "schedulerName") or NAME
+            change = {"status": {"conditions": [self._dated(disrupted(victim.pod, scheduler))]}}
+            self._patch_status(client, victim.pod, change)
+            expect(delete(client, path_to(PODS, victim.pod), victim.pod), 404, 409)
+            uid = metadata(pod.pod).get("uid")
+            text = f"Preempted by pod {uid} on node {candidate.info.name}"
+            self._events.event(client, victim.pod, "Preempted", text)
+        for name, (node, other) in list(self._nominated.items()):
+            if node == candidate.info.name and other.priority < pod.priority:
+                self._patch_status(client, other.pod, {"status": {"nominatedNodeName": None}})
+                del self._nominated[name]
+
+    def _dated(self, condition: dict[str, Any]) -> dict[str, Any]:
+        return {**condition, "lastProbeTime": None, "lastTransitionTime": timestamp(self._clock.now())}
+
+    def _fail(self, client: Client, waiting: Waiting, message: str, nominated: str | None) -> None:
+        """Tell why no node was found, as an Event and as a condition of the pod."""
+        now, pod = self._clock.now(), waiting.pod
+        self.queue.failed(waiting, now)
+        short = message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 4] + " ..."
+        self._events.event(client, pod, "FailedScheduling", short, warning=True)
+        wanted = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+        known = find(at(pod, "status", "conditions"), "PodScheduled") or {}
+        status: dict[str, Any] = {}
+        if any(known.get(field) != value for field, value in wanted.items()):
+            since = known.get("lastTransitionTime") if known.get("status") == "False" else None
+            dated = self._dated(wanted)
+            status["conditions"] = [{**dated, "lastTransitionTime": since} if since else dated]
+        if (at(pod, "status", "nominatedNodeName") or "") != (nominated or "") and (nominated or self._gives_up(pod)):
+            status["nominatedNodeName"] = nominated
+        if status:
+            self._patch_status(client, pod, {"status": status})
+        if nominated:
+            self._nominated[namespace_of(pod), name_of(pod)] = (nominated, PodInfo(pod))
+
+    def _gives_up(self, pod: Object) -> bool:
+        """Whether the node that was promised to a pod is no longer being cleared for it."""
+        info = self.cache.node(at(pod, "status", "nominatedNodeName") or "")
+        return info is None or not any(each.terminating for each in info.pods.values())
+
+    def _patch_status(self, client: Client, pod: Object, change: dict[str, Any]) -> None:
+        path = path_of(PODS, namespace_of(pod), name_of(pod), "status")
+        response = client.perform(Request.of("PATCH", path, change, content_type=_STRATEGIC))
+        if not response.succeeded and response.status not in (404, 409):
+            raise RequeueError(f"{response.status}: {response.body[:300].decode('utf-8', 'replace')}")
+
+
+def _frees_or_attracts(change: Change) -> bool:
+    """Whether a change of a pod may make room, or make a place for a pod that others want to be with."""
+    before = change.previous.object if change.previous else {}
+    if change.type == "DELETED":
+        return bool(at(change.entry.object, "spec", "nodeName"))
+    after = change.entry.object
+    if not at(after, "spec", "nodeName"):
+        return False
+    placed = not at(before, "spec", "nodeName")
+    return placed or has_ended(after) != has_ended(before) or labels_of(after) != labels_of(before)
+
+
+def _matters(change: Change) -> bool:
+    """Whether a change of a node is one that pods may wait for; that its kubelet lives is none."""
+    if change.previous is None or change.type == "DELETED":
+        return change.type == "ADDED"
+    old, new = change.previous.object, change.entry.object
+    paths = (("spec",), ("status", "allocatable"), ("status", "images"))
+    return (
+        any(at(old, *path) != at(new, *path) for path in paths)
+        or labels_of(old) != labels_of(new)
+        or annotations_of(old) != annotations_of(new)
+    )

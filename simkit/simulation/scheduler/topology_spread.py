@@ -1,0 +1,178 @@
+"""Spreads pods over topologies: the constraints of a pod, and those that every pod of a service or controller has.
+
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread, release 1.30.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.logic.workloads.nodes import fits, tolerates
+from simkit.meta.domain import label
+from simkit.meta.labels import LabelSelector, Requirement, of_object
+from simkit.meta.objects import at
+from simkit.simulation.scheduler.node_filters import MOST
+from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
+from simkit.simulation.scheduler.rejection import Filter, Rejection, rejected
+from simkit.simulation.scheduler.view import View
+
+HOSTNAME: Final = label("hostname")
+_BY_DEFAULT: Final = ((3, HOSTNAME), (5, label("zone", "topology")))
+"""Skew and topology of what holds for pods without constraints of their own, as far as possible."""
+_NOT_MATCHED: Final = "node(s) didn't match pod topology spread constraints"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One constraint, read."""
+
+    max_skew: int
+    topology_key: str
+    selector: LabelSelector
+    min_domains: int = 1
+    honors_affinity: bool = True
+    honors_taints: bool = False
+
+    def counts(self, pod: PodInfo, info: NodeInfo) -> bool:
+        """Whether the pods of a node count."""
+        if self.honors_affinity and not _meant(pod, info):
+            return False
+        tolerations = at(pod.pod, "spec", "tolerations") or ()
+        return not self.honors_taints or tolerates(tolerations, info.object, "NoSchedule", "NoExecute")
+
+
+def constraints_of(pod: PodInfo, action: str) -> list[Constraint]:
+    """A pod's own constraints of one kind: ``DoNotSchedule`` or ``ScheduleAnyway``."""
+    given: Iterable[Mapping[str, Any]] = at(pod.pod, "spec", "topologySpreadConstraints") or ()
+    return [_read(pod, each) for each in given if each.get("whenUnsatisfiable") == action]
+
+
+def _read(pod: PodInfo, given: Mapping[str, Any]) -> Constraint:
+    keys = [key for key in given.get("matchLabelKeys") or () if key in pod.labels]
+    added = tuple(Requirement(key, "in", (pod.labels[key],)) for key in keys)
+    return Constraint(
+        given.get("maxSkew", 1),
+        given.get("topologyKey", ""),
+        LabelSelector((*added, *of_object(given.get("labelSelector")).requirements)),
+        given.get("minDomains") or 1,
+        (given.get("nodeAffinityPolicy") or "Honor") == "Honor",
+        given.get("nodeTaintsPolicy") == "Honor",
+    )
+
+
+def _meant(pod: PodInfo, info: NodeInfo) -> bool:
+    spec = pod.pod.get("spec") or {}
+    return not (spec.get("nodeSelector") or at(spec, "affinity", "nodeAffinity")) or fits(
+        {**pod.pod, "spec": {**spec, "nodeName": ""}}, info.object
+    )
+
+
+def _matching(view: View, pod: PodInfo, selector: LabelSelector) -> Mapping[str, int]:
+    """How many pods of the same namespace a selector means on each node; an empty one means none."""
+    return view.cache.matching(pod.namespace, selector) if selector else {}
+
+
+def topology_spread(pod: PodInfo, view: View) -> Filter | None:
+    """Nodes on which the pod would not make the skew too great."""
+    constraints = constraints_of(pod, "DoNotSchedule")
+    if not constraints:
+        return None
+    domains = _domains(pod, view, constraints)
+    missing = rejected(f"{_NOT_MATCHED} (missing required label)", resolvable=False)
+    skewed = rejected(_NOT_MATCHED)
+    known = [
+        (each, int(each.selector.matches(pod.labels)), domains[index], _floor(each, domains[index]))
+        for index, each in enumerate(constraints)
+    ]
+
+    def check(info: NodeInfo) -> Rejection | None:
+        for each, itself, counts, floor in known:
+            value = info.labels.get(each.topology_key)
+            if value is None:
+                return missing
+            if counts.get(value, 0) + itself - floor > each.max_skew:
+                return skewed
+        return None
+
+    return check
+
+
+def _floor(constraint: Constraint, counts: Mapping[str, int]) -> int:
+    return 0 if len(counts) < constraint.min_domains else min(counts.values(), default=2**31 - 1)
+
+
+def _domains(pod: PodInfo, view: View, constraints: Sequence[Constraint]) -> list[dict[str, int]]:
+    """The number of pods in each domain of each constraint; constraints of one topology count together."""
+    by_key: dict[str, dict[str, int]] = {each.topology_key: {} for each in constraints}
+    counted = [_matching(view, pod, each.selector) for each in constraints]
+    for info in view.cache.nodes():
+        if not by_key.keys() <= info.labels.keys():
+            continue
+        own: dict[str, int] = {}
+        for each, by_node in zip(constraints, counted, strict=True):
+            if each.counts(pod, info):
+                own[each.topology_key] = by_node.get(info.name, 0)
+        for key, number in own.items():
+            counts, value = by_key[key], info.labels[key]
+            counts[value] = counts.get(value, 0) + number
+    return [by_key[each.topology_key] for each in constraints]
+
+
+def spread_score(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int] | None:
+    """More for nodes whose topologies have fewer of the pod's like."""
+    own = bool(at(pod.pod, "spec", "topologySpreadConstraints"))
+    constraints = constraints_of(pod, "ScheduleAnyway") if own else _default(pod, view)
+    if not constraints:
+        return None
+    keys = {each.topology_key for each in constraints}
+    ignored = {info.name for info in nodes if own and not keys <= info.labels.keys()}
+    scored = [info for info in nodes if info.name not in ignored]
+    parts = [_Part.of(pod, view, each, scored, keys if own else frozenset()) for each in constraints]
+    raw = {info.name: math.floor(sum(part.score(info) for part in parts) + 0.5) for info in scored}
+    highest, lowest = max(raw.values(), default=0), min(raw.values(), default=0)
+    if highest == 0:
+        return [0 if info.name in ignored else MOST for info in nodes]
+    return [0 if info.name in ignored else MOST * (highest + lowest - raw[info.name]) // highest for info in nodes]
+
+
+def _default(pod: PodInfo, view: View) -> list[Constraint]:
+    selector = view.default_selector(pod)
+    return [Constraint(skew, key, selector) for skew, key in _BY_DEFAULT] if selector else []
+
+
+@dataclass(slots=True)
+class _Part:
+    """What one constraint adds to the score of a node."""
+
+    constraint: Constraint
+    by_node: Mapping[str, int]
+    by_domain: Mapping[str, int]
+    weight: float
+
+    @classmethod
+    def of(
+        cls, pod: PodInfo, view: View, constraint: Constraint, scored: Sequence[NodeInfo], required: Iterable[str]
+    ) -> _Part:
+        by_node, key = _matching(view, pod, constraint.selector), constraint.topology_key
+        if key == HOSTNAME:
+            return cls(constraint, by_node, {}, math.log(len(scored) + 2))
+        counts = {info.labels.get(key, ""): 0 for info in scored}
+        for name, number in by_node.items():
+            info = view.cache.node(name)
+            if info is None or not set(required) <= info.labels.keys() or not constraint.counts(pod, info):
+                continue
+            value = info.labels.get(key, "")
+            if value in counts:
+                counts[value] += number
+        return cls(constraint, by_node, counts, math.log(len(counts) + 2))
+
+    def score(self, info: NodeInfo) -> float:
+        value = info.labels.get(self.constraint.topology_key)
+        if value is None:
+            return 0.0
+        own = self.constraint.topology_key == HOSTNAME
+        count = self.by_node.get(info.name, 0) if own else self.by_domain[value]
+        return count * self.weight + (self.constraint.max_skew - 1)

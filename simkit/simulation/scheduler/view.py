@@ -1,0 +1,89 @@
+"""What the scheduler looks at besides nodes and their pods: namespaces, owners, services, claims and volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from simkit.engine.controllers.lister import Lister, controller_of
+from simkit.meta.domain import api_group
+from simkit.meta.labels import LabelSelector, of_object
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at, labels_of, name_of
+from simkit.simulation.scheduler.node_info import PodInfo, SchedulerCache
+
+_NAMESPACES: Final = GroupResource("", "namespaces")
+_SERVICES: Final = GroupResource("", "services")
+_OWNERS: Final[Mapping[str, GroupResource]] = {
+    "ReplicationController": GroupResource("", "replicationcontrollers"),
+    "ReplicaSet": GroupResource("apps", "replicasets"),
+    "StatefulSet": GroupResource("apps", "statefulsets"),
+}
+CLAIMS: Final = GroupResource("", "persistentvolumeclaims")
+VOLUMES: Final = GroupResource("", "persistentvolumes")
+CLASSES: Final = GroupResource(api_group("storage"), "storageclasses")
+BUDGETS: Final = GroupResource("policy", "poddisruptionbudgets")
+WATCHED: Final = frozenset({_NAMESPACES, _SERVICES, CLAIMS, VOLUMES, CLASSES, BUDGETS, *_OWNERS.values()})
+
+
+class View:
+    """The cluster at one moment, as one scheduling cycle sees it."""
+
+    def __init__(self, cache: SchedulerCache, lister: Lister) -> None:
+        self.cache, self.lister = cache, lister
+        self._namespaces: dict[str, Mapping[str, str]] | None = None
+        self._selectors: dict[tuple[str, str, tuple[tuple[str, str], ...]], LabelSelector] = {}
+
+    @property
+    def namespaces(self) -> Mapping[str, Mapping[str, str]]:
+        """The labels of all namespaces."""
+        if self._namespaces is None:
+            self._namespaces = {name_of(each): labels_of(each) for each in self.lister.scan(_NAMESPACES)}
+        return self._namespaces
+
+    def claim(self, namespace: str, name: str) -> Object | None:
+        """A claim."""
+        return self.lister.get(Key(CLAIMS, namespace, name))
+
+    def volume(self, name: str) -> Object | None:
+        """A volume."""
+        return self.lister.get(Key(VOLUMES, "", name))
+
+    def volumes(self) -> Iterable[Object]:
+        """All volumes."""
+        return self.lister.scan(VOLUMES)
+
+    def storage_class(self, name: str) -> Object | None:
+        """A storage class."""
+        return self.lister.get(Key(CLASSES, "", name))
+
+    def budgets(self, namespace: str) -> Iterable[Object]:
+        """The disruption budgets of a namespace."""
+        return self.lister.scan(BUDGETS, namespace)
+
+    def default_selector(self, pod: PodInfo) -> LabelSelector:
+        """What selects a pod and its like: its services, and its controller.
+
+        Upstream: pkg/scheduler/framework/plugins/helper/spread.go, release 1.30.
+        """
+        owner = controller_of(pod.pod) or {}
+        known = (pod.namespace, str(owner.get("uid", "")), tuple(sorted(pod.labels.items())))
+        found = self._selectors.get(known)
+        if found is None:
+            found = self._selectors[known] = self._made_selector(pod, owner)
+        return found
+
+    def _made_selector(self, pod: PodInfo, owner: Mapping[str, str]) -> LabelSelector:
+        labels: dict[str, str] = {}
+        for service in self.lister.scan(_SERVICES, pod.namespace):
+            wanted = at(service, "spec", "selector") or {}
+            if wanted and wanted.items() <= pod.labels.items():
+                labels |= wanted
+        resource = _OWNERS.get(owner.get("kind", ""))
+        held = self.lister.get(Key(resource, pod.namespace, owner.get("name", ""))) if resource else None
+        selector = at(held, "spec", "selector")
+        if owner.get("kind") == "ReplicationController":
+            selector = {"matchLabels": {**labels, **(selector or {})}}
+            return of_object(selector)
+        own = of_object({"matchLabels": dict(sorted(labels.items()))}).requirements
+        return LabelSelector((*own, *of_object(selector).requirements)) if selector else LabelSelector(own)

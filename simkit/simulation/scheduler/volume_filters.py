@@ -1,0 +1,135 @@
+"""Nodes that reach the volumes of a pod's claims, and on which volumes can be had for claims that wait for a pod.
+
+Upstream: pkg/scheduler/framework/plugins/{volumebinding,volumerestrictions}, release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.logic.workloads.nodes import term_fits
+from simkit.logic.workloads.volumes import best, class_of
+from simkit.meta.domain import label
+from simkit.meta.fielderror import quoted
+from simkit.meta.objects import Object, annotations_of, at, metadata, name_of
+from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
+from simkit.simulation.scheduler.rejection import Filter, Rejection, Unschedulable, rejected
+from simkit.simulation.scheduler.view import View
+
+SELECTED_NODE: Final = label("selected-node", "volume")
+_BOUND: Final = label("bind-completed", "pv")
+NO_PROVISIONER: Final = label("no-provisioner")
+_ONCE: Final = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+
+
+def claims_of(pod: Object) -> Iterable[tuple[str, bool]]:
+    """The names of the claims that a pod uses, and whether each is made for the pod alone."""
+    for volume in at(pod, "spec", "volumes") or ():
+        if volume.get("persistentVolumeClaim"):
+            yield volume["persistentVolumeClaim"].get("claimName", ""), False
+        elif volume.get("ephemeral"):
+            yield f"{name_of(pod)}-{volume.get('name', '')}", True
+
+
+def volume_binding(pod: PodInfo, view: View) -> Filter | None:
+    """Nodes that reach the bound volumes, and have volumes for claims that wait. Raises Unschedulable."""
+    claims = [_claim(view, pod, name, own) for name, own in claims_of(pod.pod)]
+    if not claims:
+        return None
+    bound = [each for each in claims if is_bound(each)]
+    waiting = [each for each in claims if not is_bound(each)]
+    if not all(waits_for_pod(view, each) for each in waiting):
+        raise Unschedulable("pod has unbound immediate PersistentVolumeClaims")
+    volumes = [view.volume(at(each, "spec", "volumeName")) for each in bound]
+
+    def check(info: NodeInfo) -> Rejection | None:
+        reasons = []
+        if not all(each is None or reaches(each, info.object) for each in volumes):
+            reasons.append("node(s) had volume node affinity conflict")
+        if not all(_obtainable(view, each, info) for each in waiting):
+            reasons.append("node(s) didn't find available persistent volumes to bind")
+        if any(each is None for each in volumes):
+            reasons.append("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)")
+        return Rejection(tuple(reasons), resolvable=False) if reasons else None
+
+    return check
+
+
+def _claim(view: View, pod: PodInfo, name: str, own: bool) -> Object:
+    claim = view.claim(pod.namespace, name)
+    if claim is None and own:
+        raise Unschedulable(
+            f"waiting for ephemeral volume controller to create the persistentvolumeclaim {quoted(name)}"
+        )
+    if claim is None:
+        raise Unschedulable(f"persistentvolumeclaim {quoted(name)} not found")
+    if at(claim, "status", "phase") == "Lost":
+        volume = at(claim, "spec", "volumeName") or ""
+        raise Unschedulable(
+            f"persistentvolumeclaim {quoted(name)} bound to non-existent persistentvolume {quoted(volume)}"
+        )
+    if metadata(claim).get("deletionTimestamp"):
+        raise Unschedulable(f"persistentvolumeclaim {quoted(name)} is being deleted")
+    return claim
+
+
+def is_bound(claim: Object) -> bool:
+    """Whether a claim has its volume for good."""
+    return bool(at(claim, "spec", "volumeName")) and _BOUND in annotations_of(claim)
+
+
+def waits_for_pod(view: View, claim: Object) -> bool:
+    """Whether a claim without a volume is one that gets it once a pod needs it."""
+    found = view.storage_class(class_of(claim))
+    waits = found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+    return waits and not at(claim, "spec", "volumeName")
+
+
+def reaches(volume: Object, node: Object) -> bool:
+    """Whether the node affinity of a volume means a node."""
+    required = at(volume, "spec", "nodeAffinity", "required")
+    terms: Sequence[Mapping[str, Any]] = at(required, "nodeSelectorTerms") or ()
+    return required is None or any(term_fits(term, node) for term in terms)
+
+
+def available_volume(view: View, claim: Object, node: Object) -> Object | None:
+    """The volume that a claim would get on a node, of those that are there."""
+    return best(claim, [each for each in view.volumes() if reaches(each, node)])
+
+
+def _obtainable(view: View, claim: Object, info: NodeInfo) -> bool:
+    selected = annotations_of(claim).get(SELECTED_NODE)
+    if selected:
+        return selected == info.name
+    if available_volume(view, claim, info.object) is not None:
+        return True
+    found = view.storage_class(class_of(claim)) or {}
+    if found.get("provisioner") in (None, "", NO_PROVISIONER):
+        return False
+    topologies = found.get("allowedTopologies") or ()
+    return not topologies or any(_allowed(each, info.labels) for each in topologies)
+
+
+def _allowed(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    expressions = term.get("matchLabelExpressions") or ()
+    return all(labels.get(each.get("key")) in (each.get("values") or ()) for each in expressions)
+
+
+def volume_restrictions(pod: PodInfo, view: View) -> Filter | None:
+    """No node while another pod has a claim that one pod alone may have."""
+    once = {
+        name
+        for name, _ in claims_of(pod.pod)
+        if "ReadWriteOncePod" in (at(view.claim(pod.namespace, name), "spec", "accessModes") or ())
+    }
+    if not once:
+        return None
+
+    def check(info: NodeInfo) -> Rejection | None:
+        users = (other for other, _ in view.cache.pods() if other.namespace == pod.namespace)
+        if any(name in once for other in users for name, _ in claims_of(other.pod)):
+            return rejected(_ONCE)
+        return None
+
+    return check

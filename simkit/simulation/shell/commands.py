@@ -1,0 +1,371 @@
+"""The commands of the shell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Mapping
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Final
+
+from simkit.simulation.shell.files import FileError
+from simkit.simulation.shell.interpreter import (
+    STDERR,
+    Effect,
+    Exit,
+    Machine,
+    Read,
+    Run,
+    Write,
+    run_interactive,
+    run_script,
+)
+
+Command = Callable[[Machine, list[str]], Run]
+_MOST_NUMBERS: Final = 100_000
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "0": "\0", "a": "\a", "b": "\b"}
+
+
+def _whole(text: str) -> int:
+    """A number in few digits; 0 for any other text."""
+    return int(text) if re.fullmatch(r"-?\d{1,12}", text) else 0
+
+
+def _line(text: str) -> Write:
+    return Write(f"{text}\n".encode())
+
+
+def _error(command: str, text: str) -> Write:
+    return Write(f"{command}: {text}\n".encode(), STDERR)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"\\([ntr\\0ab])", lambda found: _ESCAPES[found[1]], text)
+
+
+def _echo(machine: Machine, words: list[str]) -> Run:
+    given, newline, escapes = words[1:], True, False
+    while given and re.fullmatch(r"-[neE]+", given[0]):
+        newline, escapes = newline and "n" not in given[0], escapes or "e" in given[0]
+        given = given[1:]
+    text = " ".join(given)
+    yield Write(((_escaped(text) if escapes else text) + ("\n" if newline else "")).encode())
+    return 0
+
+
+def _printf(machine: Machine, words: list[str]) -> Run:
+    form, given = _escaped(words[1] if len(words) > 1 else ""), list(words[2:])
+
+    def value(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        text = given.pop(0) if given else ""
+        return str(_whole(text)) if found[0][-1] == "d" else text
+
+    yield Write(re.sub(r"%(?:%|[sd])", value, form).encode())
+    return 0
+
+
+def _cat(machine: Machine, words: list[str]) -> Run:
+    code = 0
+    for name in words[1:] or ["-"]:
+        if name == "-":
+            while data := (yield Read()):
+                yield Write(data)
+            continue
+        try:
+            yield Write(machine.files.read(machine.path(name)))
+        except FileError as error:
+            yield _error("cat", f"can't open '{name}': {error}")
+            code = 1
+    return code
+
+
+def _ls(machine: Machine, words: list[str]) -> Run:
+    code = 0
+    for name in [word for word in words[1:] if not word.startswith("-")] or ["."]:
+        try:
+            path = machine.path(name)
+            for each in [name] if machine.files.is_file(path) else machine.files.listed(path):
+                yield _line(each)
+        except FileError as error:
+            yield _error("ls", f"{name}: {error}")
+            code = 1
+    return code
+
+
+def _mkdir(machine: Machine, words: list[str]) -> Run:
+    yield from ()
+    for name in words[1:]:
+        if not name.startswith("-"):
+            machine.files.make_folder(machine.path(name))
+    return 0
+
+
+def _touch(machine: Machine, words: list[str]) -> Run:
+    yield from ()
+    for name in words[1:]:
+        machine.files.write(machine.path(name), b"", append=True)
+    return 0
+
+
+def _rm(machine: Machine, words: list[str]) -> Run:
+    force = any(word.startswith("-") and "f" in word for word in words[1:])
+    code = 0
+    for name in [word for word in words[1:] if not word.startswith("-")]:
+        try:
+            machine.files.remove(machine.path(name))
+        except FileError as error:
+            if not force:
+                yield _error("rm", f"can't remove '{name}': {error}")
+                code = 1
+    return code
+
+
+def _cd(machine: Machine, words: list[str]) -> Run:
+    target = words[1] if len(words) > 1 else "/"
+    if not machine.files.is_folder(machine.path(target)):
+        yield _error("sh: cd", f"can't cd to {target}: No such file or directory")
+        return 2
+    machine.folder = machine.path(target)
+    return 0
+
+
+def _pwd(machine: Machine, words: list[str]) -> Run:
+    yield _line(machine.folder)
+    return 0
+
+
+def _env(machine: Machine, words: list[str]) -> Run:
+    for name, value in sorted(machine.environment.items()):
+        yield _line(f"{name}={value}")
+    return 0
+
+
+def _export(machine: Machine, words: list[str]) -> Run:
+    yield from ()
+    for word in words[1:]:
+        name, equals, value = word.partition("=")
+        if equals:
+            machine.environment[name] = value
+    return 0
+
+
+def _date(machine: Machine, words: list[str]) -> Run:
+    moment = datetime.fromtimestamp(machine.now, UTC)
+    form = next((word[1:] for word in words[1:] if word.startswith("+")), "%a %b %e %H:%M:%S UTC %Y")
+    yield _line(moment.strftime(form))
+    return 0
+
+
+def _sleep(machine: Machine, words: list[str]) -> Run:
+    text = words[1] if len(words) > 1 else "0"
+    if text in ("inf", "infinity"):
+        yield 1e12
+        return 0
+    units: Mapping[str, int] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)([smhd]?)", text)
+    if found is None:
+        yield _error("sleep", f"invalid number '{text}'")
+        return 1
+    yield float(found[1]) * units[found[2] or "s"]
+    return 0
+
+
+def _seq(machine: Machine, words: list[str]) -> Run:
+    numbers = [_whole(word) for word in words[1:4]]
+    first, step = (numbers[0] if len(numbers) > 1 else 1), (numbers[1] if len(numbers) > 2 else 1)
+    last = numbers[-1] if numbers else 0
+    span = range(first, last + (1 if step >= 0 else -1), step or 1)
+    for number in span[:_MOST_NUMBERS]:
+        yield _line(str(number))
+    return 0
+
+
+def _exit(machine: Machine, words: list[str]) -> Run:
+    yield from ()
+    raise Exit(_whole(words[1]) % 256 if len(words) > 1 else machine.code)
+
+
+def _true(machine: Machine, words: list[str]) -> Run:
+    yield from ()
+    return 0
+
+
+def _false(machine: Machine, words: list[str]) -> Run:
+    yield from ()
+    return 1
+
+
+def _hostname(machine: Machine, words: list[str]) -> Run:
+    yield _line(machine.hostname)
+    return 0
+
+
+def _whoami(machine: Machine, words: list[str]) -> Run:
+    yield _line("root" if words[0] == "whoami" else "uid=0(root) gid=0(root)")
+    return 0
+
+
+def _test(machine: Machine, words: list[str]) -> Run:
+    yield from ()
+    given = [word for word in words[1:] if word != "]"]
+    negated = bool(given) and given[0] == "!"
+    holds = _holds(machine, given[1:] if negated else given)
+    return int(holds is negated)
+
+
+def _holds(machine: Machine, given: list[str]) -> bool:
+    match given:
+        case ["-f", path]:
+            return machine.files.is_file(machine.path(path))
+        case ["-d", path]:
+            return machine.files.is_folder(machine.path(path))
+        case ["-e", path]:
+            return machine.files.exists(machine.path(path))
+        case ["-z", text]:
+            return not text
+        case ["-n", text] | [text]:
+            return bool(text)
+        case [left, "=" | "==", right]:
+            return left == right
+        case [left, "!=", right]:
+            return left != right
+        case [left, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" as operator, right]:
+            sign = (_whole(left) > _whole(right)) - (_whole(left) < _whole(right))
+            wanted = {"-eq": (0,), "-ne": (-1, 1), "-lt": (-1,), "-le": (-1, 0), "-gt": (1,), "-ge": (0, 1)}
+            return sign in wanted[operator]
+    return False
+
+
+def _sh(machine: Machine, words: list[str]) -> Run:
+    given = words[1:]
+    flags = [word for word in given if word.startswith("-")]
+    rest = [word for word in given if not word.startswith("-")]
+    if any("c" in flag for flag in flags):
+        return (yield from run_script(machine.child(), rest[0] if rest else ""))
+    if rest:
+        try:
+            text = machine.files.read(machine.path(rest[0])).decode("utf-8", "replace")
+        except FileError:
+            yield _error("sh", f"can't open '{rest[0]}': No such file or directory")
+            return 2
+        return (yield from run_script(machine.child(), text))
+    prompt = machine.environment.get("TERM") is not None
+    return (yield from run_interactive(machine.child(), prompt=prompt))
+
+
+def _read_all() -> Generator[Effect, bytes, bytes]:
+    parts = []
+    while part := (yield Read(everything=True)):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _tar(machine: Machine, words: list[str]) -> Run:
+    """``tar cf - PATH...`` and ``tar xf - [-C FOLDER]``: what kubectl cp runs."""
+    folder, paths, flags, index = machine.folder, [], "", 1
+    while index < len(words):
+        word = words[index]
+        if word == "-C" and index + 1 < len(words):
+            folder, index = machine.path(words[index + 1]), index + 1
+        elif word.startswith("--"):
+            pass
+        elif word.startswith("-") and word != "-":
+            flags += word[1:]
+        elif index == 1:
+            flags += word
+        elif word != "-":
+            paths.append(word)
+        index += 1
+    try:
+        if "c" in flags:
+            yield Write(machine.files.packed(paths, folder, machine.now))
+            return 0
+        if "x" in flags:
+            machine.files.unpack((yield from _read_all()), folder)
+            return 0
+    except FileError as error:
+        yield _error("tar", f"{paths[0] if paths else '-'}: {error}")
+        return 1
+    yield _error("tar", "must specify one of -c, -x")
+    return 1
+
+
+def _head_or_tail(machine: Machine, words: list[str]) -> Run:
+    number, names = 10, []
+    for before, word in pairwise(words):
+        if before == "-n" or re.fullmatch(r"-\d+", word):
+            number = abs(_whole(word))
+        elif word != "-n":
+            names.append(word)
+    try:
+        data = machine.files.read(machine.path(names[0])) if names else (yield from _read_all())
+    except FileError as error:
+        yield _error(words[0], f"{names[0]}: {error}")
+        return 1
+    lines = data.splitlines(keepends=True)
+    yield Write(b"".join(lines[:number] if words[0] == "head" else lines[-number:] if number else []))
+    return 0
+
+
+def _grep(machine: Machine, words: list[str]) -> Run:
+    given = [word for word in words[1:] if not word.startswith("-")]
+    quiet = any(word.startswith("-") and "q" in word for word in words[1:])
+    try:
+        data = machine.files.read(machine.path(given[1])) if len(given) > 1 else (yield from _read_all())
+    except FileError as error:
+        yield _error("grep", f"{given[1]}: {error}")
+        return 2
+    wanted = given[0].encode() if given else b""
+    found = [line for line in data.splitlines() if wanted in line]
+    if found and not quiet:
+        yield Write(b"\n".join(found) + b"\n")
+    return 0 if found else 1
+
+
+def _wc(machine: Machine, words: list[str]) -> Run:
+    data = yield from _read_all()
+    counts = {"-l": data.count(b"\n"), "-c": len(data), "-w": len(data.split())}
+    yield _line(str(counts.get(words[1] if len(words) > 1 else "-l", 0)))
+    return 0
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "echo": _echo,
+    "printf": _printf,
+    "cat": _cat,
+    "ls": _ls,
+    "mkdir": _mkdir,
+    "touch": _touch,
+    "rm": _rm,
+    "cd": _cd,
+    "pwd": _pwd,
+    "env": _env,
+    "printenv": _env,
+    "export": _export,
+    "date": _date,
+    "sleep": _sleep,
+    "seq": _seq,
+    "exit": _exit,
+    "true": _true,
+    ":": _true,
+    "set": _true,
+    "trap": _true,
+    "sync": _true,
+    "false": _false,
+    "hostname": _hostname,
+    "whoami": _whoami,
+    "id": _whoami,
+    "test": _test,
+    "[": _test,
+    "sh": _sh,
+    "bash": _sh,
+    "ash": _sh,
+    "tar": _tar,
+    "head": _head_or_tail,
+    "tail": _head_or_tail,
+    "grep": _grep,
+    "wc": _wc,
+}
+"""All commands, by name."""

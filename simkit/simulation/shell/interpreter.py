@@ -1,0 +1,319 @@
+"""Runs shell scripts step by step: it prints, lets time pass and asks for input, and its driver does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from simkit.simulation.shell.files import FileError, Files, resolved
+from simkit.simulation.shell.syntax import Chain, If, Loop, Node, Pipeline, ScriptError, Simple, Word, parse
+
+STDOUT, STDERR = "stdout", "stderr"
+_MOST_OUTPUT: Final = 4 * 1024 * 1024
+_MOST_STEPS: Final = 200_000
+NOT_FOUND: Final = 127
+
+
+class Write(NamedTuple):
+    """Bytes for one of the outputs."""
+
+    data: bytes
+    stream: str = STDOUT
+
+
+class Read(NamedTuple):
+    """A wish for input: a line, or all there is. The driver sends bytes; none at the end."""
+
+    everything: bool = False
+
+
+Effect = Write | Read | float
+"""What a step wants; a number is seconds that pass."""
+Run = Generator[Effect, bytes, int]
+"""Steps of a command up to its exit code."""
+
+
+class Exit(Exception):
+    """``exit`` ends the script."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class _LoopControl(Exception):
+    def __init__(self, word: str) -> None:
+        super().__init__(word)
+        self.word = word
+
+
+@dataclass(slots=True)
+class Machine:
+    """What scripts of one container share, and what they know."""
+
+    files: Files = field(default_factory=Files)
+    environment: dict[str, str] = field(default_factory=dict)
+    hostname: str = "localhost"
+    folder: str = "/"
+    now: float = 0.0
+    """The time, kept up to date by the driver."""
+    code: int = 0
+    """The exit code of the last command."""
+    steps: int = 0
+
+    def child(self) -> Machine:
+        """A shell of its own over the same files."""
+        return Machine(self.files, dict(self.environment), self.hostname, self.folder, self.now, self.code, self.steps)
+
+    def path(self, text: str) -> str:
+        """An absolute path."""
+        return resolved(text, self.folder)
+
+
+def run_script(machine: Machine, text: str) -> Run:
+    """Run a script; gives back its exit code."""
+    try:
+        node = parse(text)
+    except ScriptError as error:
+        yield Write(f"sh: {error}\n".encode(), STDERR)
+        return 2
+    try:
+        return (yield from run_node(machine, node))
+    except Exit as end:
+        return end.code
+
+
+def run_interactive(machine: Machine, *, prompt: bool) -> Run:
+    """Run each line that comes in, until there is none."""
+    while True:
+        if prompt:
+            yield Write(f"{machine.folder if machine.folder != '/' else '/'} # ".encode())
+        line = yield Read()
+        if not line:
+            return machine.code
+        machine.steps = 0
+        try:
+            machine.code = yield from run_node(machine, parse(line.decode("utf-8", "replace")))
+        except ScriptError as error:
+            yield Write(f"sh: {error}\n".encode(), STDERR)
+            machine.code = 2
+        except Exit as end:
+            return end.code
+
+
+def run_node(machine: Machine, node: Node) -> Run:
+    """Run one part of a script."""
+    match node:
+        case Simple():
+            machine.code = yield from _simple(machine, node)
+        case Pipeline():
+            machine.code = yield from _pipeline(machine, node)
+        case Chain(parts):
+            for joint, part in parts:
+                if joint == ";" or (joint == "&&") == (machine.code == 0):
+                    yield from run_node(machine, part)
+        case Loop():
+            yield from _loop(machine, node)
+        case If(branches, otherwise):
+            yield from _if(machine, branches, otherwise)
+    return machine.code
+
+
+def _if(machine: Machine, branches: Sequence[tuple[Node, Node]], otherwise: Node | None) -> Run:
+    for condition, body in branches:
+        if (yield from run_node(machine, condition)) == 0:
+            return (yield from run_node(machine, body))
+    machine.code = 0
+    if otherwise is not None:
+        return (yield from run_node(machine, otherwise))
+    return 0
+
+
+def _loop(machine: Machine, node: Loop) -> Run:
+    values: list[str] = []
+    for word in node.words:
+        values += yield from expanded(machine, word)
+    turn = 0
+    while True:
+        if node.kind == "for":
+            if turn >= len(values):
+                break
+            machine.environment[node.name] = values[turn]
+        elif node.condition is not None:
+            holds = (yield from run_node(machine, node.condition)) == 0
+            if holds is (node.kind == "until"):
+                machine.code = 0
+                break
+        turn += 1
+        try:
+            yield from run_node(machine, node.body)
+        except _LoopControl as control:
+            if control.word == "break":
+                break
+        yield from _tick(machine)
+    return machine.code
+
+
+def _tick(machine: Machine) -> Generator[Effect, bytes, None]:
+    """Let a second pass where a script does very much without letting any pass."""
+    machine.steps += 1
+    if machine.steps % _MOST_STEPS == 0:
+        yield 1.0
+
+
+def _pipeline(machine: Machine, node: Pipeline) -> Run:
+    given: bytes | None = None
+    code = 0
+    for number, command in enumerate(node.commands):
+        last = number == len(node.commands) - 1
+        run = run_node(machine.child() if len(node.commands) > 1 else machine, command)
+        if last:
+            code = yield from _fed(run, given)
+        else:
+            given, code = yield from _captured(run, given)
+    return int(code == 0) if node.negated else code
+
+
+def _fed(run: Run, given: bytes | None) -> Run:
+    """Run with bytes as input instead of the driver's."""
+    left, sent = given, b""
+    try:
+        effect = next(run)
+        while True:
+            if isinstance(effect, Read) and left is not None:
+                end = len(left) if effect.everything or b"\n" not in left else left.index(b"\n") + 1
+                sent, left = left[:end], left[end:]
+            else:
+                sent = yield effect
+            effect = run.send(sent)
+    except StopIteration as end:
+        return int(end.value)
+
+
+def _captured(run: Run, given: bytes | None) -> Generator[Effect, bytes, tuple[bytes, int]]:
+    """Run, and keep what it writes."""
+    kept: list[bytes] = []
+    size, sent = 0, b""
+    steps = _fed(run, given)
+    try:
+        effect = next(steps)
+        while True:
+            if isinstance(effect, Write) and effect.stream == STDOUT:
+                size += len(effect.data)
+                if size <= _MOST_OUTPUT:
+                    kept.append(effect.data)
+                sent = b""
+            else:
+                sent = yield effect
+            effect = steps.send(sent)
+    except StopIteration as end:
+        return b"".join(kept), int(end.value)
+
+
+def expanded(machine: Machine, word: Word) -> Generator[Effect, bytes, list[str]]:
+    """The words that a word becomes: variables without quotes are split at blanks."""
+    found, current, present = [], "", False
+    for piece in word:
+        text = piece.text
+        if piece.kind == "variable":
+            text = _variable(machine, piece.text)
+        elif piece.kind == "command":
+            output, machine.code = yield from _captured(run_script(machine.child(), piece.text), None)
+            text = output.decode("utf-8", "replace").rstrip("\n")
+        if piece.kind == "text" or piece.quoted:
+            current, present = current + text, True
+            continue
+        parts = text.split()
+        if not parts:
+            continue
+        if text[0].isspace() and present:
+            found.append(current)
+            current = ""
+        for part in parts[:-1]:
+            found.append(current + part)
+            current = ""
+        current, present = current + parts[-1], True
+    return [*found, current] if present else found
+
+
+def _variable(machine: Machine, name: str) -> str:
+    special: Mapping[str, str] = {"?": str(machine.code), "$": "1", "#": "0", "@": "", "*": "", "0": "sh"}
+    if name in special:
+        return special[name]
+    name, separator, default = name.partition(":-")
+    value = machine.environment.get(name, "")
+    return value or (default if separator else "")
+
+
+def _simple(machine: Machine, node: Simple) -> Run:
+    from simkit.simulation.shell.commands import COMMANDS
+
+    words: list[str] = []
+    for word in node.words:
+        words += yield from expanded(machine, word)
+    assigned = {}
+    for name, value in node.assignments:
+        assigned[name] = "".join((yield from expanded(machine, value)))
+    if not words:
+        machine.environment.update(assigned)
+    if words and words[0] in ("break", "continue"):
+        raise _LoopControl(words[0])
+    run = _nothing()
+    if words:
+        name = words[0].rpartition("/")[2]
+        command = COMMANDS.get(name)
+        run = command(machine, words) if command is not None else _unknown(words[0])
+    targets = []
+    for operator, target in node.redirections:
+        targets.append((operator, "".join((yield from expanded(machine, target)))))
+    try:
+        return (yield from _redirected(machine, run, targets))
+    except FileError as error:
+        shown = targets[0][1] if targets else words[0]
+        yield Write(f"sh: can't open {shown}: {error}\n".encode(), STDERR)
+        return 1
+
+
+def _nothing() -> Run:
+    yield from ()
+    return 0
+
+
+def _unknown(name: str) -> Run:
+    yield Write(f"sh: {name}: not found\n".encode(), STDERR)
+    return NOT_FOUND
+
+
+def _redirected(machine: Machine, run: Run, targets: Sequence[tuple[str, str]]) -> Run:
+    """Run with the outputs led to files or into each other. Raises FileError."""
+    to: dict[str, str] = {STDOUT: STDOUT, STDERR: STDERR}
+    given: bytes | None = None
+    for operator, target in targets:
+        stream = STDERR if operator.startswith("2") else STDOUT
+        if operator == "<":
+            given = machine.files.read(machine.path(target))
+        elif operator in (">&2", "1>&2"):
+            to[STDOUT] = to[STDERR]
+        elif operator == "2>&1":
+            to[STDERR] = to[STDOUT]
+        else:
+            to[stream] = machine.path(target)
+            if not operator.endswith(">>") and target != "/dev/null":
+                machine.files.write(to[stream], b"")
+    steps, sent = _fed(run, given), b""
+    try:
+        effect = next(steps)
+        while True:
+            sent = b""
+            if isinstance(effect, Write):
+                where = to[effect.stream]
+                if where in (STDOUT, STDERR):
+                    yield Write(effect.data, where)
+                elif where != "/dev/null":
+                    machine.files.write(where, effect.data, append=True)
+            else:
+                sent = yield effect
+            effect = steps.send(sent)
+    except StopIteration as end:
+        return int(end.value)
