@@ -75,6 +75,7 @@ from simkit.analysis.result import Evidence, Result
 from simkit.analysis.upgrade.release_changes import release_changes
 from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
 from simkit.analysis.upgrade.timeline import calendar, timeline
+from simkit.analysis.upgrade.upgrade_report import UpgradeReport, upgrade_report
 
 __all__ = [
     "AccessDecision",
@@ -100,6 +101,7 @@ __all__ = [
     "Result",
     "Severity",
     "Suite",
+    "UpgradeReport",
     "Usage",
     "access_graph",
     "access_matrix",
@@ -157,6 +159,7 @@ __all__ = [
     "text_of",
     "timeline",
     "unused_grants",
+    "upgrade_report",
     "usage",
     "webhook_coverage",
     "who_can",

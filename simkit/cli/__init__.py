@@ -66,6 +66,7 @@ COMMANDS: Final = (
     Command("who-can", "list the subjects that have a permission", ASK),
     Command("can-i", "tell whether a subject has a permission, and why", ASK),
     Command("escalations", "list privilege escalation paths and prove them", PROVE),
+    Command("upgrade", "report what breaks on the way to a later release", PROVE),
     Command("removal-report", "list what uses API versions that a release removes", PROVE),
     Command("check", "check access against a file of expectations", PROVE),
     Command("policy", "check API versions against the deprecation policy of Kubernetes", PROVE),

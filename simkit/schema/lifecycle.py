@@ -111,6 +111,48 @@ def lifecycle_of(api_version: str, kind: str) -> Lifecycle | None:
     return all_lifecycles().get(f"{api_version} {kind}")
 
 
+def is_served(api_version: str, kind: str, release: str) -> bool:
+    """Whether a release has a built-in kind in a version, and not switched off because it is removed."""
+    life = lifecycle_of(api_version, kind)
+    return life is not None and life.served(release) and not (life.removed and _reached(life.removed, release))
+
+
+def successor(api_version: str, kind: str, release: str) -> str:
+    """Version and kind that a release serves instead of an older one; empty where nothing takes its place.
+
+    What was told to be used instead may be gone itself by then; then it is what was told instead of that.
+
+    Examples
+    --------
+    >>> successor("flowcontrol.apiserver.k8s.io/v1beta2", "FlowSchema", "1.33")
+    'flowcontrol.apiserver.k8s.io/v1 FlowSchema'
+    >>> successor("extensions/v1beta1", "PodSecurityPolicy", "1.25")
+    ''
+    """
+    told = f"{api_version} {kind}"
+    for _ in range(len(RELEASES)):
+        known = all_lifecycles().get(told)
+        told = known.instead if known is not None else ""
+        version, _, name = told.partition(" ")
+        if not told or is_served(version, name, release):
+            break
+    return told or _most_stable(GroupVersion.parse(api_version).group, kind, release)
+
+
+def _most_stable(group: str, kind: str, release: str) -> str:
+    served = [
+        each
+        for each in all_lifecycles().values()
+        if (each.kind, each.gvk.group) == (kind, group) and is_served(each.api_version, kind, release)
+    ]
+    best = min(served, key=lambda each: version_rank(each.gvk.version), default=None)
+    return f"{best.api_version} {kind}" if best is not None else ""
+
+
+def _reached(removed: str, release: str) -> bool:
+    return minor_of(removed) <= minor_of(release)
+
+
 # What is served
 
 

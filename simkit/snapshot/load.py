@@ -17,6 +17,7 @@ from simkit.snapshot.progress import Progress
 from simkit.snapshot.report import Report
 from simkit.snapshot.resources import ResourceIndex
 from simkit.snapshot.sources import Source, pieces
+from simkit.snapshot.templates import Template, heads_of, is_template
 from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 
 
@@ -83,6 +84,34 @@ def load(
         intake.finish()
         complete = captured_resources(index, flattener, intake.keyed, list(captured), report)
         return Dump(intake.keyed, complete, tuple(report), index, intake.origins, intake.withheld)
+
+
+def read_documents(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[list[Found], list[Template], Report]:
+    """Every document of a source as it stands there, templates of charts apart, and what could not be read.
+
+    Unlike ``load`` it keeps documents of the same name and documents without a name.
+
+    Raises
+    ------
+    SimkitError
+        For a path at which there is nothing.
+    """
+    with collection_paused():
+        report = Report()
+        flattener = ListFlattener(report)
+        found: list[Found] = []
+        templates: list[Template] = []
+        for piece in pieces(source, report, limits):
+            if is_template(piece):
+                templates += heads_of(piece)
+                continue
+            for document in documents(piece, report, _ignore):
+                found += flattener.objects(document, piece.file)
+        return found, templates, report
+
+
+def _ignore(_: int) -> None:
+    """Progress that nobody looks at."""
 
 
 def _found(source: Source, flattener: ListFlattener, report: Report, limits: Limits) -> list[Found]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePath
 from typing import Final
 
 from simkit.snapshot.document import Advance, Document
 from simkit.snapshot.jsondocuments import json_documents
 from simkit.snapshot.report import Report
 from simkit.snapshot.sources import Piece
+from simkit.snapshot.templates import is_template
 from simkit.snapshot.yamldocuments import yaml_documents
 
 _LOGS_MARK: Final = "==== START logs for container "
 _LOGS: Final = re.compile(rf"^{_LOGS_MARK}.*?^==== END logs for container [^\n]*$", re.DOTALL | re.MULTILINE)
 """The lines of ``kubectl cluster-info dump`` between objects."""
-_TEMPLATE: Final = re.compile(r"\{\{-? ?[^\s{]")
 _CHATTER: Final = re.compile(r"(?:Warning: |Error from server|error: |No resources found|[WEI]\d{4} )")
 
 
@@ -29,7 +28,7 @@ def documents(piece: Piece, report: Report, advance: Advance) -> Iterator[Docume
     if _LOGS_MARK in text:
         text = _LOGS.sub(lambda logs: "\n" * logs.group().count("\n"), text)
     start = text.lstrip()[:1]
-    if _TEMPLATE.search(text) and "templates" in PurePath(piece.file).parts:
+    if is_template(piece):
         report.add(
             piece.file, None, "a template of a chart, which has no objects yet", "load what `helm template` writes"
         )

@@ -35,6 +35,7 @@ TABLES = (
     "diff EMPTY DUMP --complete *",
     "escalations DUMP --complete * --direct --goal cluster-admin",
     "audit DUMP --complete *",
+    "upgrade --demo --from 1.16 --to 1.37 --all",
     "removal-report rbac.authorization.k8s.io/v1 --dump DUMP",
     "policy check --kubernetes batch",
     "check SUITE --dump DUMP --complete *",

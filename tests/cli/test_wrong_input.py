@@ -52,6 +52,7 @@ COMMANDS = (
     "escalations DUMP --complete *",
     "cut DUMP --complete *",
     "removal-report policy/v1 --dump DUMP",
+    "upgrade DUMP --to 1.33",
     "redact DUMP --pseudonyms --to OUT",
     "diff DUMP DUMP --complete *",
 )

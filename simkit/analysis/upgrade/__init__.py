@@ -2,7 +2,11 @@
 
 from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
 from simkit.analysis.upgrade.timeline import calendar, timeline
+<<<<<<< HEAD
 from simkit.kinds.conversions.explain import Conversion, explain
+=======
+from simkit.analysis.upgrade.upgrade_report import UpgradeReport, upgrade_report
+>>>>>>> 05103678 (An upgrade report joins objects, manifests, charts, callers and permissions, and knows changed behaviour beside API versions)
 from simkit.logic.lifecycle import History, check, of_releases, plan, read_history
 from simkit.schema.lifecycle import lifecycle_of, spans
 from simkit.schema.releases import RELEASES
@@ -12,6 +16,7 @@ __all__ = [
     "Conversion",
     "History",
     "RemovalReport",
+    "UpgradeReport",
     "calendar",
     "check",
     "explain",
@@ -22,4 +27,5 @@ __all__ = [
     "removal_report",
     "spans",
     "timeline",
+    "upgrade_report",
 ]

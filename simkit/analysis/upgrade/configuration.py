@@ -71,6 +71,7 @@ def _names(resources: Sequence[str], wanted: str) -> bool:
 
 
 def configuration_references(snapshot: Snapshot, removed: RemovedResources) -> Iterator[ConfigurationReference]:
+<<<<<<< HEAD
     """Webhooks, admission policies, API services and flow schemas that name a removed version or resource."""
     for plural in _WEBHOOKS:
         for configuration in _scan(snapshot, GroupResource(_ADMISSION, plural)):
@@ -81,6 +82,26 @@ def configuration_references(snapshot: Snapshot, removed: RemovedResources) -> I
         yield from _matches(binding, at(binding, "spec", "matchResources"), removed)
     for service in _scan(snapshot, GroupResource(REGISTRATION_GROUP, "apiservices")):
         yield from _service(service, removed)
+=======
+    """Webhooks, admission policies, API services and flow schemas that name what goes."""
+    groups = [GroupResource(_ADMISSION, plural) for plural in (*_WEBHOOKS, _POLICIES, _BINDINGS)]
+    for resource in (*groups, GroupResource(REGISTRATION_GROUP, "apiservices")):
+        for obj in _scan(snapshot, resource):
+            yield from references_of(obj, removed)
+
+
+def references_of(obj: Object, removed: RemovedResources) -> Iterator[ConfigurationReference]:
+    """The parts of a webhook, admission policy, its binding or an API service that name what goes."""
+    kind, group = obj.get("kind"), GroupVersion.parse(str(obj.get("apiVersion") or "")).group
+    if group == REGISTRATION_GROUP and kind == "APIService":
+        yield from _service(obj, removed)
+    elif group == _ADMISSION and kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        yield from _webhooks(obj, removed)
+    elif group == _ADMISSION and kind == "ValidatingAdmissionPolicy":
+        yield from _policy(obj, removed)
+    elif group == _ADMISSION and kind == "ValidatingAdmissionPolicyBinding":
+        yield from _matches(obj, at(obj, "spec", "matchResources"), removed)
+>>>>>>> 05103678 (An upgrade report joins objects, manifests, charts, callers and permissions, and knows changed behaviour beside API versions)
 
 
 def _scan(snapshot: Snapshot, resource: GroupResource) -> Iterator[Object]:

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from simkit.analysis.least_privilege.roles import Names
     from simkit.analysis.least_privilege.usage import Usage
     from simkit.analysis.upgrade.removal_report import RemovalReport
+    from simkit.analysis.upgrade.requests import Metrics
+    from simkit.analysis.upgrade.upgrade_report import UpgradeReport
     from simkit.logic.lifecycle import History
     from simkit.logic.rbac.binding import Subject
+    from simkit.snapshot.sources import Source
 
 
 class UsageMethods(Asked):
@@ -184,6 +187,65 @@ class UsageMethods(Asked):
         from simkit.analysis.upgrade.removal_report import removal_report
 
         return removal_report(self, *elements, release=release, audit_log=audit_log)
+
+    def upgrade_report(
+        self,
+        to: str,
+        *,
+        since: str | None = None,
+        audit_log: AuditLog | None = None,
+        metrics: Metrics | None = None,
+        manifests: Source | None = None,
+    ) -> UpgradeReport:
+        """Report what an upgrade to a later release breaks, where, for whom, and what to do.
+
+        Parameters
+        ----------
+        to
+            The release to upgrade to.
+        since
+            The release to upgrade from; None: the snapshot's own. An empty text: not known, so that whatever the target
+            does not have any more is told.
+        audit_log
+            Recorded requests; without them callers are not known.
+        metrics
+            The answer of ``/metrics`` of a kube-apiserver, as text or a path: it tells which deprecated versions are asked
+            for, not by whom.
+        manifests
+            Files, folders, charts as rendered, texts or objects that are applied to the cluster beside what it holds.
+
+        Returns
+        -------
+        UpgradeReport
+            ``to_frame()`` has one row per finding: release (the first that has the change), severity, breaks (False for
+            what is only worth knowing), check, what, where, who, evidence, remedy, source, api_version, kind, namespace,
+            name, field, file, line. ``summary()`` counts them.
+
+        Raises
+        ------
+        SimkitError
+            For an unknown release; the message names the newest known one. For a way back.
+
+        Notes
+        -----
+        Evidence is ordered: field managers before what was applied last, requests with counts before what may be. What is
+        known of releases are the tables under ``datasets``. O(size of the objects + recorded requests).
+
+        Examples
+        --------
+        >>> import simkit
+        >>> cluster = simkit.Cluster(release="1.23", seed=1)
+        >>> pod = {"containers": [{"name": "a", "image": "a"}], "nodeSelector": {"node-role.kubernetes.io/master": ""}}
+        >>> obj = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, "spec": pod}
+        >>> report = cluster.upgrade_report("1.24", manifests=obj)
+        >>> report.breaks()["where"].tolist()
+        ['Pod probe spec.nodeSelector[node-role.kubernetes.io/master]']
+        """
+        from simkit.analysis.upgrade.upgrade_report import upgrade_report
+
+        return upgrade_report(
+            self.snapshot(), to, since=since, audit_log=audit_log, metrics=metrics, manifests=manifests
+        )
 
     def timeline(
         self,

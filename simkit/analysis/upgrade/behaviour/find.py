@@ -1,0 +1,197 @@
+"""One pass over items that looks for everything in the table of changed behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from simkit.analysis.upgrade.behaviour.components import (
+    GATES,
+    MARKS,
+    PLUGIN_FLAGS,
+    gate_changes,
+    plugin_changes,
+    settings,
+)
+from simkit.analysis.upgrade.behaviour.entries import Entry, Look, behaviour_entries, compiled
+from simkit.analysis.upgrade.behaviour.fields import PathTree, path_text
+from simkit.analysis.upgrade.behaviour.label_names import name_uses
+from simkit.analysis.upgrade.behaviour.pod_templates import pod_templates
+from simkit.analysis.upgrade.behaviour.skew import kubelet_too_old
+from simkit.analysis.upgrade.breaks import Break, break_of
+from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.span import ReleaseSpan
+from simkit.language.cel.errors import EvaluationError
+from simkit.meta.objects import at
+
+Template = tuple[tuple[str, ...], Mapping[str, Any]]
+_BY_ROLE: Final[Mapping[str, tuple[str, bool]]] = {"preference": ("low", True), "text": ("low", False)}
+"""Severity of places that name a label without depending on it, and whether they break."""
+
+
+class _Aim(NamedTuple):
+    entry: Entry
+    look: Look
+
+
+class BehaviourSearch:
+    """Looks for the changes of the releases of a span.
+
+    Parameters
+    ----------
+    drivers
+        The names of the CSI drivers that the cluster has.
+    """
+
+    def __init__(self, span: ReleaseSpan, drivers: Collection[str] = ()) -> None:
+        self.span, self.drivers = span, frozenset(drivers)
+        self._fields: dict[str, PathTree[_Aim]] = {}
+        self._pods: PathTree[_Aim] = PathTree()
+        self._names: list[tuple[bytes, _Aim]] = []
+        self._flags: dict[str, list[_Aim]] = {}
+        self._versions: dict[str, _Aim] = {}
+        self._tables: list[_Aim] = []
+        self._skew: list[_Aim] = []
+        for entry in behaviour_entries():
+            if not entry.release or span.meets(entry.release):
+                for look in entry.look:
+                    self._plan(_Aim(entry, look))
+
+    def _plan(self, aim: _Aim) -> None:
+        look = aim.look
+        if look.pod:
+            self._pods.add(look.pod, aim)
+        elif look.name:
+            self._names.append((look.name.encode(), aim))
+        elif look.flag:
+            self._flags.setdefault(look.flag, []).append(aim)
+        elif look.volume:
+            self._plan_volume(aim)
+        elif look.field:
+            for kind in look.kinds:
+                self._tree(kind).add(look.field, aim)
+        elif look.skew:
+            self._skew.append(aim)
+        elif look.gates or look.plugins:
+            self._tables.append(aim)
+        for version in look.versions:
+            self._versions[version] = aim
+
+    def _plan_volume(self, aim: _Aim) -> None:
+        if aim.look.driver in self.drivers:
+            return
+        self._pods.add(("spec", "volumes", "*", aim.look.volume), aim)
+        self._tree("PersistentVolume").add(("spec", aim.look.volume), aim)
+        if aim.look.provisioner:
+            self._tree("StorageClass").add(("provisioner",), aim)
+
+    def _tree(self, kind: str) -> PathTree[_Aim]:
+        return self._fields.setdefault(kind, PathTree())
+
+    def find(self, item: Item, body: bytes) -> Iterator[Break]:
+        """What the releases change for one item. ``body`` is its text."""
+        obj, kind = item.obj, item.kind
+        if item.api_version in self._versions:
+            yield self._row(item, self._versions[item.api_version], ("apiVersion",), "it is written in this version")
+        tree = self._fields.get(kind)
+        if tree is not None:
+            for aim, path, value in tree.matches(obj):
+                if self._holds(aim.look, value, item, {}):
+                    yield self._row(item, aim, path, _shown(value))
+        templates = list(pod_templates(obj, body))
+        for start, template in templates:
+            for aim, path, value in self._pods.matches(template, start):
+                if self._holds(aim.look, value, item, template):
+                    yield self._row(item, aim, path, _shown(value))
+        for name, aim in self._names:
+            if name in body or not body:
+                yield from self._named(item, aim)
+        if any(mark in body for mark in MARKS) or not body:
+            yield from self._settings(item, templates)
+        if kind == "Node":
+            yield from self._nodes(item)
+
+    def _holds(self, look: Look, value: Any, item: Item, pod: Mapping[str, Any]) -> bool:
+        if look.provisioner and item.kind == "StorageClass":
+            return bool(value == look.provisioner)
+        if not look.when:
+            return True
+        variables = {"value": value, "object": item.obj, "kind": item.kind, "pod": pod}
+        try:
+            return compiled(look.when).evaluate(variables).value is True
+        except EvaluationError:
+            return False  # a field that the expression speaks of is missing, or of a wrong type
+
+    def _named(self, item: Item, aim: _Aim) -> Iterator[Break]:
+        for use in name_uses(item.obj, aim.look.name, aim.look.instead):
+            if use.role == "label":
+                continue
+            severity, breaks = _BY_ROLE.get(use.role, (aim.entry.severity, aim.entry.breaks))
+            evidence = {"text": "a text names it", "preference": "a preference names it"}.get(
+                use.role, f"a {use.role} names {aim.look.name}"
+            )
+            yield self._row(item, aim, use.path, evidence, severity=severity, breaks=breaks and aim.entry.breaks)
+
+    def _settings(self, item: Item, templates: list[Template]) -> Iterator[Break]:
+        for setting in settings(item.obj, templates):
+            for aim in self._flags.get(setting.flag, ()):
+                look = aim.look
+                if look.component and setting.component not in look.component:
+                    continue
+                if self._holds(look, setting.value, item, {}):
+                    evidence = f"{setting.component} --{setting.flag}={setting.value}".rstrip("=")
+                    yield self._row(item, aim, setting.path, evidence)
+            for aim in self._tables:
+                known = setting.flag == GATES if aim.look.gates else setting.flag in PLUGIN_FLAGS
+                if not known:
+                    continue
+                changes = gate_changes(setting) if aim.look.gates else plugin_changes(setting)
+                for release, why in changes:
+                    if self.span.meets(release):
+                        evidence = f"{setting.component}: {why}"
+                        yield self._row(item, aim, setting.path, evidence, release=release)
+
+    def _nodes(self, item: Item) -> Iterator[Break]:
+        for aim in self._skew:
+            if aim.look.skew != "kubelet":
+                continue
+            version = at(item.obj, "status", "nodeInfo", "kubeletVersion")
+            if not isinstance(version, str):
+                continue
+            release = next((each for each in self.span.hops if kubelet_too_old(version, each)), "")
+            if release and self.span.start:
+                path = ("status", "nodeInfo", "kubeletVersion")
+                yield self._row(item, aim, path, f"the kubelet is {version}", release=release)
+
+    def _row(
+        self,
+        item: Item,
+        aim: _Aim,
+        path: tuple[str, ...],
+        evidence: str,
+        *,
+        severity: str = "",
+        breaks: bool | None = None,
+        release: str = "",
+    ) -> Break:
+        entry = aim.entry
+        return break_of(
+            item,
+            release=release or entry.release,
+            severity=severity or aim.look.severity or entry.severity,
+            check=entry.id,
+            what=f"{entry.title}. {entry.effect}",
+            evidence=evidence,
+            remedy=entry.remedy,
+            source=entry.source,
+            breaks=entry.breaks if breaks is None else breaks,
+            field=path_text(path),
+        )
+
+
+def _shown(value: Any) -> str:
+    """A value in few words."""
+    if isinstance(value, str | int | float | bool):
+        text = str(value)
+        return f"it says {text if len(text) <= 80 else text[:77] + '...'}"
+    return "the field is set"

@@ -1,0 +1,196 @@
+"""Callers of what goes: by audit logs, and by the metric of kube-apiserver that counts none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.audit_log.requests import RecordedRequest, recorded_requests
+from simkit.analysis.rbac.subject import text_of
+from simkit.analysis.upgrade.behaviour.entries import behaviour_entries
+from simkit.analysis.upgrade.behaviour.skew import kubectl_minor
+from simkit.analysis.upgrade.breaks import Break
+from simkit.analysis.upgrade.gone_versions import GUIDE
+from simkit.analysis.upgrade.removed_resources import RemovedResource, RemovedResources
+from simkit.analysis.upgrade.span import ReleaseSpan
+from simkit.logic.rbac.binding import SERVICE_ACCOUNT, USER, Subject
+from simkit.meta.domain import SYSTEM_NAMESPACE
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import service_account_user, split_service_account
+from simkit.meta.names import GroupVersion
+from simkit.schema.lifecycle import successor
+from simkit.schema.releases import minor_of
+
+CALLER: Final = "caller"
+NOISE: Final = "caller-that-adapts"
+METRIC: Final = "apiserver_requested_deprecated_apis"
+_ADAPTING: Final = frozenset(
+    service_account_user(SYSTEM_NAMESPACE, name)
+    for name in (
+        *("generic-garbage-collector", "namespace-controller", "resourcequota-controller"),
+        *("storage-version-migrator-controller", "horizontal-pod-autoscaler"),
+    )
+) | {"system:kube-controller-manager", "system:apiserver"}
+"""Who asks for whatever discovery lists, and asks otherwise after the upgrade."""
+Metrics = str | Path
+
+
+@dataclass(slots=True)
+class _Caller:
+    """What one program asked of one resource as one user."""
+
+    verbs: set[str] = field(default_factory=set)
+    codes: set[int] = field(default_factory=set)
+    requests: int = 0
+    last: str = ""
+
+    def note(self, request: RecordedRequest) -> None:
+        self.verbs.add(request.verb)
+        self.codes.add(request.code)
+        self.requests += 1
+        self.last = max(self.last, request.time)
+
+    @property
+    def worked(self) -> bool:
+        return any(code < 400 for code in self.codes) or not self.codes
+
+    def __str__(self) -> str:
+        count = "1 request" if self.requests == 1 else f"{self.requests} requests"
+        codes = ", ".join(map(str, sorted(self.codes)))
+        return f"{count}: {', '.join(sorted(self.verbs))}; answers {codes}; last {self.last}"
+
+
+def subject_text(user: str) -> str:
+    """A user name as the text of a subject.
+
+    Examples
+    --------
+    >>> subject_text("system:serviceaccount:shop:robot"), subject_text("ann")
+    ('sa:shop/robot', 'user:ann')
+    """
+    account = split_service_account(user)
+    if account is not None:
+        return text_of(Subject(SERVICE_ACCOUNT, account[1], account[0]))
+    return text_of(Subject(USER, user))
+
+
+def caller_breaks(audit_log: AuditLog, removed: RemovedResources, span: ReleaseSpan) -> Iterator[Break]:
+    """A row for every user, program and resource of a version that goes, and for kubectls that are too far away."""
+    found: dict[tuple[str, str, str, str, str], _Caller] = {}
+    agents: dict[tuple[str, int], int] = {}
+    for request in recorded_requests(audit_log):
+        minor = kubectl_minor(request.agent)
+        if minor is not None:
+            key = (request.caller or request.identity.user, minor)
+            agents[key] = agents.get(key, 0) + 1
+        if removed.resource(request.api_version, request.resource) is not None:
+            caller = request.caller if request.caller != request.identity.user else ""
+            place = (request.identity.user, caller, request.agent, request.api_version, request.resource)
+            found.setdefault(place, _Caller()).note(request)
+    for (user, caller, agent, version, resource), asked in sorted(found.items(), key=lambda p: (-p[1].requests, p[0])):
+        gone = removed.resource(version, resource)
+        if gone is not None:
+            yield _row(gone, user, caller, agent, asked, span)
+    yield from _kubectl(agents, span)
+
+
+def _row(gone: RemovedResource, user: str, caller: str, agent: str, asked: _Caller, span: ReleaseSpan) -> Break:
+    who = f"{subject_text(user)} ({agent})" if agent else subject_text(user)
+    if caller:
+        who += f", sent by {subject_text(caller)}"
+    already = bool(span.start) and not span.meets(gone.since)
+    adapts = user in _ADAPTING
+    breaks = asked.worked and not already and not adapts
+    note = ""
+    if adapts:
+        note = "; it asks for what discovery lists, and adapts by itself"
+    elif already:
+        note = f"; {span.start} does not serve it either"
+    elif not asked.worked:
+        note = "; it never succeeded"
+    return Break(
+        gone.since,
+        "high" if breaks else "info",
+        breaks,
+        NOISE if adapts else CALLER,
+        f"{gone.api_version} {gone.resource} is not served any more: requests are answered 404",
+        f"{gone.api_version} {gone.resource}",
+        who,
+        f"{asked}{note}",
+        _instead(gone, span),
+        f"{GUIDE}#v{gone.since.replace('.', '-')}",
+        gone.api_version,
+        gone.kind,
+    )
+
+
+def _instead(gone: RemovedResource, span: ReleaseSpan) -> str:
+    found = successor(gone.api_version, gone.kind, span.end)
+    return f"Use {found}." if found else "There is no successor."
+
+
+def _kubectl(agents: Mapping[tuple[str, int], int], span: ReleaseSpan) -> Iterator[Break]:
+    entry = next(each for each in behaviour_entries() if any(look.skew == "kubectl" for look in each.look))
+    for (user, minor), count in sorted(agents.items()):
+        release = next((each for each in span.hops if abs(minor_of(each) - minor) > 1), "") if span.start else ""
+        if release:
+            who, evidence = f"{subject_text(user)} (kubectl 1.{minor})", f"requests: {count}"
+            yield Break(
+                release, entry.severity, entry.breaks, entry.id, f"{entry.title}. {entry.effect}",
+                f"kubectl 1.{minor}", who, evidence, entry.remedy, entry.source,
+            )  # fmt: skip
+
+
+def metric_breaks(metrics: Metrics, removed: RemovedResources, span: ReleaseSpan) -> Iterator[Break]:
+    """A row for every version that goes and was asked for since the server started, by its metrics.
+
+    Raises
+    ------
+    SimkitError
+        For text that is not in the format of Prometheus.
+    """
+    samples = list(_samples(metrics))
+    counts: dict[tuple[str, str], float] = {}
+    for name, labels, value in samples:
+        if name == "apiserver_request_total":
+            key = (_version(labels), labels.get("resource", ""))
+            counts[key] = counts.get(key, 0) + value
+    asked = {
+        (_version(labels), labels.get("resource", ""))
+        for name, labels, value in samples
+        if name == METRIC and value > 0
+    }
+    for version, resource in sorted(asked):
+        gone = removed.resource(version, resource)
+        if gone is None:
+            continue
+        count = int(counts.get((version, resource), 0))
+        breaks = not span.start or span.meets(gone.since)
+        evidence = f"the metric {METRIC}" + (f"; {count} requests since the server started" if count else "")
+        yield Break(
+            gone.since, "medium" if breaks else "info", breaks, CALLER,
+            f"{version} {resource} is not served any more: requests are answered 404", f"{version} {resource}",
+            "not known: an audit log tells", evidence,
+            _instead(gone, span),
+            f"{GUIDE}#v{gone.since.replace('.', '-')}", version, gone.kind,
+        )  # fmt: skip
+
+
+def _version(labels: Mapping[str, str]) -> str:
+    return str(GroupVersion(labels.get("group", ""), labels.get("version", "")))
+
+
+def _samples(metrics: Metrics) -> Iterable[tuple[str, Mapping[str, str], float]]:
+    from prometheus_client.parser import text_string_to_metric_families
+
+    is_text = isinstance(metrics, str) and "\n" in metrics
+    text = str(metrics) if is_text else Path(metrics).read_text(encoding="utf-8")
+    try:
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                yield sample.name, sample.labels, sample.value
+    except (ValueError, KeyError, IndexError) as wrong:
+        raise SimkitError(f"these are no metrics in the text format of Prometheus: {wrong}") from None

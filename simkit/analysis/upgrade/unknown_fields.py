@@ -1,0 +1,81 @@
+"""Fields that the schema of the target release does not know, or knows with another type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.analysis.upgrade.breaks import Break, break_of
+from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.span import ReleaseSpan
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.decoding import DecodeError, decode
+from simkit.schema.lifecycle import is_served
+from simkit.schema.releases import RELEASES, minor_of
+
+FIELD: Final = "field"
+MISTAKE: Final = "unknown-field"
+SOURCE: Final = "https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation"
+
+
+class UnknownFields:
+    """Reads items as the last release of a span does, and where that fails as the releases before it did."""
+
+    def __init__(self, span: ReleaseSpan) -> None:
+        self.span = span
+        self._before = (
+            [span.start] if span.start else [each for each in RELEASES if minor_of(each) < minor_of(span.end)]
+        )
+
+    def find(self, item: Item) -> Iterator[Break]:
+        """The fields of an item that are dropped, or refused by strict validation."""
+        if not is_served(item.api_version, item.kind, self.span.end):
+            return
+        for problem in _problems(item, self.span.end):
+            last = self._last_without(item, problem)
+            if last:
+                yield self._row(item, problem, last)
+            elif item.origin != "stored":
+                yield break_of(
+                    item, release="", severity="low", check=MISTAKE, what=f"No release knows it: {problem}",
+                    evidence=f"read strictly as release {self.span.end}", remedy="Correct the field, or leave it out.",
+                    source=SOURCE, breaks=False, field=_field(problem),
+                )  # fmt: skip
+
+    def _row(self, item: Item, problem: str, last: str) -> Break:
+        release = next((each for each in RELEASES if minor_of(each) == minor_of(last) + 1), self.span.end)
+        return break_of(
+            item,
+            release=self.span.end if self.span.start else release,
+            severity="medium",
+            check=FIELD,
+            what=f"A field is dropped, and refused by strict validation: {problem}",
+            evidence=f"release {last} knows it, {self.span.end} does not",
+            remedy="Leave the field out, or use what took its place.",
+            source=SOURCE,
+            field=_field(problem),
+        )
+
+    def _last_without(self, item: Item, problem: str) -> str:
+        """The last release before the target that reads the item without this problem."""
+        for release in reversed(self._before):
+            if is_served(item.api_version, item.kind, release) and problem not in _problems(item, release):
+                return release
+        return ""
+
+
+def _problems(item: Item, release: str) -> tuple[str, ...]:
+    group, version = GroupVersion.parse(item.api_version)
+    try:
+        schema = Catalogue.for_release(release).schema(GroupVersionKind(group, version, item.kind))
+        return tuple(decode(item.obj, schema).problems)
+    except DecodeError as wrong:
+        return (str(wrong),)
+    except SimkitError:
+        return ()
+
+
+def _field(problem: str) -> str:
+    return problem.partition('"')[2].partition('"')[0]

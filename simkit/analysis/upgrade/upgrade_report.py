@@ -1,0 +1,185 @@
+"""Everything that an upgrade from one release to a later one breaks: where, for whom, how sure, and what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pandas as pd
+
+from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.rbac.tables import SEVERITY_WORDS, table
+from simkit.analysis.result import Result
+from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
+from simkit.analysis.upgrade.breaks import BREAK_COLUMNS, Break
+from simkit.analysis.upgrade.definitions import CustomVersions
+from simkit.analysis.upgrade.gone_versions import GoneVersions, unread
+from simkit.analysis.upgrade.items import Item, Items, is_unreadable_release, read_items, stored_items, with_bodies
+from simkit.analysis.upgrade.named_versions import NamedVersions
+from simkit.analysis.upgrade.requests import Metrics, caller_breaks, metric_breaks
+from simkit.analysis.upgrade.span import ReleaseSpan
+from simkit.analysis.upgrade.unknown_fields import UnknownFields
+from simkit.meta.domain import api_group
+from simkit.schema.releases import minor_of
+from simkit.snapshot.protocol import Snapshot
+from simkit.snapshot.sources import Source
+
+SUMMARY_COLUMNS: Final = ("release", "check", "severity", "breaks", "count", "example")
+_DRIVERS: Final = api_group("storage")
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeReport(Result):
+    """What an upgrade breaks, and what is worth knowing before it, worst first."""
+
+    span: ReleaseSpan
+    rows: tuple[Break, ...]
+    items: tuple[Item, ...] = field(default=(), repr=False)
+    callers_known: bool = False
+    """Whether recorded requests or metrics were given; without them nothing is known of callers."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.span.start or 'any release'} -> {self.span.end}"
+
+    @property
+    def has_impact(self) -> bool:
+        """Whether anything stops working."""
+        return any(row.breaks for row in self.rows)
+
+    def __bool__(self) -> bool:
+        return self.has_impact
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per finding: release, severity, breaks, check, what, where, who, evidence, remedy, source, then
+        api_version, kind, namespace, name, field, file, line."""
+        return table(self.rows, BREAK_COLUMNS)
+
+    def breaks(self) -> pd.DataFrame:
+        """The rows of ``to_frame`` that stop working."""
+        return table([row for row in self.rows if row.breaks], BREAK_COLUMNS)
+
+    def summary(self) -> pd.DataFrame:
+        """DataFrame with one row per release and check: severity (the worst), breaks, count, example."""
+        groups: dict[tuple[str, str, bool], list[Break]] = {}
+        for row in self.rows:
+            groups.setdefault((row.release, row.check, row.breaks), []).append(row)
+        rows: list[tuple[Any, ...]] = []
+        for (release, check, breaks), found in sorted(groups.items(), key=lambda each: _order(each[1][0])):
+            worst = max((row.severity for row in found), key=SEVERITY_WORDS.index)
+            rows.append((release, check, worst, breaks, len(found), found[0].where))
+        return table(rows, SUMMARY_COLUMNS)
+
+    def __repr__(self) -> str:
+        count = sum(row.breaks for row in self.rows)
+        worst = Counter(row.severity for row in self.rows if row.breaks)
+        told = ", ".join(f"{worst[word]} {word}" for word in reversed(SEVERITY_WORDS) if worst[word])
+        callers = "" if self.callers_known else "; callers are not known without an audit log"
+        return f"<UpgradeReport {self.title}: {count} breaks{f' ({told})' if told else ''}{callers}>"
+
+    def _repr_html_(self) -> str:
+        return str(self.summary().to_html(index=False, escape=True))
+
+
+def upgrade_report(
+    snapshot: Snapshot,
+    to: str,
+    *,
+    since: str | None = None,
+    audit_log: AuditLog | None = None,
+    metrics: Metrics | None = None,
+    manifests: Source | None = None,
+) -> UpgradeReport:
+    """Report what an upgrade to a later release breaks, where, for whom, and what to do.
+
+    Parameters
+    ----------
+    to
+        The release to upgrade to.
+    since
+        The release to upgrade from; None: the snapshot's own. An empty text: not known, so that whatever the target
+        does not have any more is told.
+    audit_log
+        Recorded requests; without them callers are not known.
+    metrics
+        The answer of ``/metrics`` of a kube-apiserver, as text or a path: it tells which deprecated versions are asked
+        for, not by whom.
+    manifests
+        Files, folders, charts as rendered, texts or objects that are applied to the cluster beside what it holds.
+
+    Returns
+    -------
+    UpgradeReport
+        ``to_frame()`` has one row per finding: release (the first that has the change), severity, breaks (False for
+        what is only worth knowing), check, what, where, who, evidence, remedy, source, api_version, kind, namespace,
+        name, field, file, line. ``summary()`` counts them.
+
+    Raises
+    ------
+    SimkitError
+        For an unknown release; the message names the newest known one. For a way back.
+
+    Notes
+    -----
+    Evidence is ordered: field managers before what was applied last, requests with counts before what may be. What is
+    known of releases are the tables under ``datasets``. O(size of the objects + recorded requests).
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(release="1.23", seed=1)
+    >>> pod = {"containers": [{"name": "a", "image": "a"}], "nodeSelector": {"node-role.kubernetes.io/master": ""}}
+    >>> obj = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, "spec": pod}
+    >>> report = cluster.upgrade_report("1.24", manifests=obj)
+    >>> report.breaks()["where"].tolist()
+    ['Pod probe spec.nodeSelector[node-role.kubernetes.io/master]']
+    """
+    span = ReleaseSpan.of(snapshot.release if since is None else since, to)
+    given = read_items(manifests) if manifests is not None else Items()
+    items = Items((*stored_items(snapshot), *given.items), given.templates, given.problems)
+    return report_of(items, span, audit_log=audit_log, metrics=metrics)
+
+
+def report_of(
+    items: Items, span: ReleaseSpan, *, audit_log: AuditLog | None = None, metrics: Metrics | None = None
+) -> UpgradeReport:
+    """The report about some items that are read already."""
+    gone = GoneVersions(span)
+    rows = list(_of_items(items.items, span, gone))
+    for template in items.templates:
+        rows += gone.template(template)
+    rows += [unread(str(each), each.what, Item({}, "manifest", each.file, each.line)) for each in items.problems]
+    if audit_log is not None:
+        rows += caller_breaks(audit_log, gone.removed, span)
+    if metrics is not None:
+        rows += metric_breaks(metrics, gone.removed, span)
+    known = audit_log is not None or metrics is not None
+    return UpgradeReport(span, tuple(sorted(rows, key=_order)), items.items, known)
+
+
+def _of_items(items: Sequence[Item], span: ReleaseSpan, gone: GoneVersions) -> Iterator[Break]:
+    search, custom, fields = BehaviourSearch(span, _drivers(items)), CustomVersions(items), UnknownFields(span)
+    named = NamedVersions(gone.removed, span)
+    for item, body in with_bodies(items):
+        yield from gone.find(item, body)
+        yield from search.find(item, body)
+        yield from custom.find(item)
+        yield from fields.find(item)
+        yield from named.find(item)
+        if is_unreadable_release(item.obj):
+            yield unread(item.title, "the values of secrets were left out, and the release of a chart with them", item)
+
+
+def _drivers(items: Iterable[Item]) -> set[str]:
+    return {item.name for item in items if item.kind == "CSIDriver" and item.group == _DRIVERS}
+
+
+def _order(row: Break) -> tuple[Any, ...]:
+    """What breaks first, by severity, release and place."""
+    release = minor_of(row.release) if row.release else 0
+    return (not row.breaks, -SEVERITY_WORDS.index(row.severity), release, row.check, row.where, row.file, row.line or 0)

@@ -1,0 +1,138 @@
+"""``simkit upgrade``: what breaks on the way to a later release, where, for whom, and what to do."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simkit.cli.notes import complain, note
+from simkit.cli.output import COMPLETE, add_output, write_rows
+from simkit.cli.reports import FORMS, Case, Fault
+from simkit.cli.source import demo_path, standard_input
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.analysis.upgrade.breaks import Break
+    from simkit.analysis.upgrade.items import Items
+    from simkit.analysis.upgrade.upgrade_report import UpgradeReport
+
+EXAMPLES = """\
+examples:
+  simkit upgrade cluster.yaml --to 1.33 --audit-log audit.jsonl.gz
+  simkit upgrade manifests/ --to 1.32                      # whatever 1.32 does not take any more
+  helm template shop charts/shop | simkit upgrade - --to 1.33 -o markdown
+  simkit upgrade cluster.yaml --from 1.23 --to 1.24 --manifests deploy/ -o sarif
+
+Without --from, the release is that of the cluster's API server or newest kubelet; where neither shows, all changes up
+to the target count. Each row of -o json has release, severity, breaks, check, what, where, who, evidence, remedy,
+source. Tables leave out what breaks nothing; --all shows it.
+
+Exit code: 0 when nothing breaks, 1 when something does, 2 for wrong use or unreadable input.
+"""
+FOUND = 1
+SHOWN = ("release", "severity", "what", "where", "who", "remedy")
+_WHAT = "a dump, manifests, a rendered chart, or several of these: files, folders, archives; - is standard input"
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "upgrade",
+        help="report what breaks on the way to a later release",
+        description="Reports what an upgrade of Kubernetes breaks: where, for whom, how sure it is, and what to do.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("path", nargs="*", metavar="PATH", help=_WHAT)
+    parser.add_argument("--to", required=True, metavar="RELEASE", help="the release to upgrade to")
+    parser.add_argument("--from", dest="since", metavar="RELEASE", help="the release to upgrade from")
+    parser.add_argument("--audit-log", action="append", metavar="PATH", help="what was asked, as JSON lines (also .gz)")
+    parser.add_argument("--metrics", type=Path, metavar="FILE", help="the answer of /metrics of the API server")
+    parser.add_argument(
+        "--manifests", action="append", default=[], metavar="PATH", help="manifests besides; may be repeated"
+    )
+    parser.add_argument("--demo", action="store_true", help="use the demo cluster of simkit")
+    parser.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
+    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
+    parser.add_argument("--all", action="store_true", help="show also what is only worth knowing")
+    add_output(parser, faults=True)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer, and return the exit code."""
+    from simkit.analysis.upgrade.release_of import release_of
+    from simkit.analysis.upgrade.span import ReleaseSpan
+    from simkit.analysis.upgrade.upgrade_report import report_of
+
+    ReleaseSpan.of(args.since or "", args.to)  # wrong releases are told before anything is read
+    items, release = _read(args)
+    since = args.since if args.since is not None else release or release_of(items.items)
+    if not since:
+        note("the release of the cluster is not known: all changes up to the target count; --from says it")
+    found = report_of(items, ReleaseSpan.of(since, args.to), audit_log=args.audit_log, metrics=args.metrics)
+    for problem in items.problems:
+        complain(str(problem))
+    if not items.items and items.problems:
+        raise SimkitError("no object could be read")
+    _write(found, args)
+    return FOUND if found.has_impact else 0
+
+
+def _read(args: argparse.Namespace) -> tuple[Items, str]:
+    """What was chosen, and the release of a running cluster."""
+    from simkit.analysis.upgrade.items import read_items
+
+    live = args.context is not None or args.kubeconfig is not None
+    if sum(map(bool, (args.path, args.demo, live))) != 1 and not (args.manifests or args.audit_log or args.metrics):
+        raise SimkitError("say what to look at, in one way: paths, --context NAME for a running cluster, or --demo")
+    paths = [*args.path, *args.manifests, *([str(demo_path())] if args.demo else [])]
+    source: list[Any] = [standard_input() if path == "-" else path for path in paths]
+    if not live:
+        return read_items(source), ""
+    from simkit.cluster.loading import release_of as release_of_server
+    from simkit.snapshot.live import LiveCluster
+
+    cluster = LiveCluster(args.context or "", args.kubeconfig)
+    return read_items([*source, *cluster.pieces()]), release_of_server(cluster)
+
+
+def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
+    table = found.to_frame()
+    rows: Sequence[Mapping[Any, Any]] = table.to_dict("records")
+    if args.output not in COMPLETE and args.output not in FORMS and not args.all:
+        hidden = sum(not row["breaks"] for row in rows)
+        rows = [row for row in rows if row["breaks"]]
+        if hidden:
+            note(f"{hidden} findings break nothing; --all shows them")
+    if not found.callers_known:
+        note("callers are not known without --audit-log or --metrics")
+    columns = tuple(map(str, table.columns))
+    cases = partial(upgrade_cases, found)
+    write_rows(columns, rows, args.output, shown=SHOWN, short=_short, empty="nothing breaks", cases=cases)
+
+
+def _short(row: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    return {**row, "what": str(row["what"]).partition(". ")[0]}
+
+
+def upgrade_cases(found: UpgradeReport) -> list[Case]:
+    """A report as build servers take it: one case for each check and release, one fault for each break."""
+    faults: dict[tuple[str, str], list[Fault]] = {}
+    first: dict[tuple[str, str], Break] = {}
+    for row in found.rows:
+        if row.breaks:
+            message = f"{row.where}: {row.what} ({row.evidence}). {row.remedy}"
+            key = (row.check, row.release)
+            first.setdefault(key, row)
+            faults.setdefault(key, []).append(Fault(message, row.severity, row.file or "cluster", row.line or 1))
+    return [
+        Case(
+            f"{check}-{release}".strip("-"), f"{first[check, release].what.partition('. ')[0]} ({release})",
+            first[check, release].severity, own, description=first[check, release].what,
+            fix=first[check, release].remedy,
+        )
+        for (check, release), own in faults.items()
+    ]  # fmt: skip

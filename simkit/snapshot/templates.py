@@ -1,0 +1,77 @@
+"""Templates of charts: what can be told of their documents without rendering them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+from simkit.snapshot.sources import Piece
+
+_ACTION: Final = re.compile(r"\{\{-? ?[^\s{]")
+_SEPARATOR: Final = re.compile(r"^---[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_HEAD: Final = re.compile(r"^(apiVersion|kind):[ \t]*[\"']?([^\s\"'#]+)[\"']?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_ANY_HEAD: Final = re.compile(r"^apiVersion:", re.MULTILINE)
+_NAME: Final = re.compile(r"^metadata:[ \t]*\r?\n(?:[ \t]+.*\r?\n)*?[ \t]+name:[ \t]*(.+?)[ \t]*\r?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One document of a template, as far as its text tells it. Empty texts: it depends on values."""
+
+    file: str
+    line: int
+    api_version: str
+    kind: str
+    name: str
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether version and kind are written out."""
+        return bool(self.api_version and self.kind)
+
+
+def is_template(piece: Piece) -> bool:
+    """Whether a text is a template of a chart, which has no objects before it is rendered."""
+    if not isinstance(piece.content, str) or "templates" not in PurePath(piece.file).parts:
+        return False
+    return _ACTION.search(piece.content) is not None
+
+
+def heads_of(piece: Piece) -> Iterator[Template]:
+    """The documents of a template that speak of an API version.
+
+    Examples
+    --------
+    >>> text = "apiVersion: batch/v1beta1\\nkind: CronJob\\nmetadata:\\n  name: {{ .Release.Name }}\\n"
+    >>> [(each.api_version, each.kind) for each in heads_of(Piece("shop/templates/job.yaml", text))]
+    [('batch/v1beta1', 'CronJob')]
+    """
+    text = piece.content if isinstance(piece.content, str) else ""
+    for start, chunk in _chunks(text):
+        first = _ANY_HEAD.search(chunk)
+        if first is None:
+            continue
+        heads: dict[str, str] = {}
+        versions = set()
+        for key, value in _HEAD.findall(chunk):
+            if "{{" in value or "}}" in value:
+                continue
+            heads.setdefault(key, value)
+            if key == "apiVersion":
+                versions.add(value)
+        name = _NAME.search(chunk)
+        line = text.count("\n", 0, start + first.start()) + 1
+        plain = len(_ANY_HEAD.findall(chunk)) == 1 and len(versions) == 1
+        version = heads.get("apiVersion", "") if plain else ""
+        yield Template(piece.file, line, version, heads.get("kind", ""), name.group(1) if name else "")
+
+
+def _chunks(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for mark in _SEPARATOR.finditer(text):
+        yield start, text[start : mark.start()]
+        start = mark.end()
+    yield start, text[start:]

@@ -1,0 +1,169 @@
+"""Every entry of the table of changed behaviour finds what it is about, and not what looks like it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from simkit.analysis.upgrade.behaviour import BehaviourSearch, Entry, behaviour_entries
+from simkit.analysis.upgrade.breaks import Break
+from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.span import ReleaseSpan
+from simkit.schema.releases import RELEASES, minor_of
+
+CASES: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("behaviour_cases.yaml").read_text())
+ENTRIES = {entry.id: entry for entry in behaviour_entries()}
+BY_REQUESTS = {"kubectl-skew"}
+WHOLE = ReleaseSpan("", RELEASES[-1])
+
+
+def found(objects: Iterable[Any], span: ReleaseSpan = WHOLE, drivers: Iterable[str] = ()) -> list[Break]:
+    search = BehaviourSearch(span, list(drivers))
+    return [row for obj in objects for row in search.find(Item(obj), orjson.dumps(obj))]
+
+
+def checks(objects: Iterable[Any], span: ReleaseSpan = WHOLE, drivers: Iterable[str] = ()) -> set[str]:
+    return {row.check for row in found(objects, span, drivers)}
+
+
+def static_pod(component: str, flag: str) -> dict[str, Any]:
+    containers = [{"name": "a", "image": "a", "command": [component, flag]}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": containers}}
+
+
+def pod_with(volume: str) -> dict[str, Any]:
+    spec = {"containers": [{"name": "a", "image": "a"}], "volumes": [{"name": "data", volume: {"volumeID": "1"}}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
+
+
+def pairs(entry: Entry) -> Iterator[tuple[Any, Any]]:
+    """Objects in which an entry is found, each with one that looks like it."""
+    case = CASES.get(entry.id, {})
+    for obj in case.get("found", ()):
+        yield obj, None
+    for obj in case.get("alike", ()):
+        yield None, obj
+    for look in entry.look:
+        if look.volume:
+            yield pod_with(look.volume), pod_with("emptyDir")
+        if look.provisioner:
+            storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "a"}}
+            yield (
+                {**storage, "provisioner": look.provisioner},
+                {**storage, "provisioner": "kubernetes.io/no-provisioner"},
+            )
+        if look.flag and not case.get("found"):
+            component = case.get("component") or (look.component or ("kubelet",))[0]
+            value = f"={case['value']}" if "value" in case else "=1"
+            other = static_pod(component, f"--{look.flag}={case['other']}" if "other" in case else f"--{look.flag}s=1")
+            yield static_pod(component, f"--{look.flag}{value}"), other
+            yield None, static_pod("some-other-server", f"--{look.flag}{value}")
+        for version in look.versions:
+            obj = {"apiVersion": version, "kind": "Policy", "metadata": {"name": "a"}}
+            yield obj, {**obj, "apiVersion": f"{version.partition('/')[0]}/v9"}
+
+
+@pytest.mark.parametrize(
+    "entry", [each for each in ENTRIES.values() if each.id not in BY_REQUESTS and each.look[0].skew == ""]
+)
+def test_entry(entry: Entry) -> None:
+    """An entry is found in its positive cases and in none of its look-alikes."""
+    told = list(pairs(entry))
+    assert any(yes for yes, _ in told)
+    assert any(no for _, no in told)
+    for yes, no in told:
+        if yes is not None:
+            assert entry.id in checks([yes]), yes
+        if no is not None:
+            assert entry.id not in checks([no]), no
+
+
+@pytest.mark.parametrize("entry", [each for each in ENTRIES.values() if each.release and minor_of(each.release) > 16])
+def test_only_on_the_way_over_its_release(entry: Entry) -> None:
+    """A change shows on the way into its release, not afterwards."""
+    yes = [obj for obj, _ in pairs(entry) if obj is not None]
+    before = f"1.{minor_of(entry.release) - 1}"
+    assert entry.id in checks(yes, ReleaseSpan(before, entry.release))
+    if entry.release != RELEASES[-1]:
+        assert entry.id not in checks(yes, ReleaseSpan(entry.release, RELEASES[-1]))
+
+
+def test_cases_name_entries() -> None:
+    """No case is about an entry that is not there."""
+    assert set(CASES) <= set(ENTRIES)
+
+
+def test_reddit() -> None:
+    """The selector in a custom resource that named a label of control plane nodes is found with object and field."""
+    peer = {
+        "apiVersion": "crd.projectcalico.org/v1",
+        "kind": "BGPPeer",
+        "metadata": {"name": "reflectors"},
+        "spec": {"nodeSelector": "all()", "peerSelector": "has(node-role.kubernetes.io/master)"},
+    }
+    (row,) = found([peer], ReleaseSpan("1.23", "1.24"))
+    assert (row.where, row.release, row.breaks) == ("BGPPeer reflectors spec.peerSelector", "1.24", True)
+    assert not found([peer], ReleaseSpan("1.24", "1.25"))
+
+
+def test_a_text_is_weaker_than_a_selector() -> None:
+    """What a config map spells may be anything: it is told, and breaks nothing by itself."""
+    data = {"inventory.ini": "[nodes]\nselector = node-role.kubernetes.io/master"}
+    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+    (row,) = found([obj], ReleaseSpan("1.23", "1.24"))
+    assert not row.breaks
+
+
+def test_drivers_take_the_harm_away() -> None:
+    """A volume that a CSI driver takes over breaks nothing where the driver is."""
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "a"},
+        "spec": {"awsElasticBlockStore": {}},
+    }
+    assert "volume-aws-ebs" in checks([claim])
+    assert "volume-aws-ebs" not in checks([claim], drivers=["ebs.csi.aws.com"])
+
+
+def test_templates_in_custom_resources() -> None:
+    """A pod template within a custom resource is looked at as one in a Deployment."""
+    template = {"spec": {"containers": [{"name": "a", "image": "k8s.gcr.io/pause:3.5"}]}}
+    rollout = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {"name": "a"},
+        "spec": {"template": template},
+    }
+    assert [row.field for row in found([rollout])] == ["spec.template.spec.containers[0].image"]
+
+
+def test_kubelet_skew() -> None:
+    """The hop is named at which a kubelet is too old."""
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "a"},
+        "status": {"nodeInfo": {"kubeletVersion": "v1.25.3"}},
+    }
+    rows = [row for row in found([node], ReleaseSpan("1.26", "1.31")) if row.check == "kubelet-skew"]
+    assert [row.release for row in rows] == ["1.29"]
+    assert not [row for row in found([node], ReleaseSpan("1.26", "1.28")) if row.check == "kubelet-skew"]
+
+
+def test_broken_objects_are_survived() -> None:
+    """Objects of any shape are looked through without an error."""
+    shapes: tuple[Any, ...] = (
+        None,
+        [],
+        "text",
+        {"template": []},
+        {"template": {"spec": {"containers": "x", "volumes": 5}}},
+    )
+    for spec in shapes:
+        found([{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": spec}])

@@ -1,0 +1,54 @@
+"""``simkit upgrade`` as it is typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simkit.cli import main
+
+JOB = "apiVersion: batch/v1beta1\nkind: CronJob\nmetadata:\n  name: nightly\n"
+NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n, uid: '1'}\nstatus: {nodeInfo: {kubeletVersion: v1.24.3}}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    (tmp_path / "job.yaml").write_text(JOB)
+    return str(tmp_path)
+
+
+def test_exit_codes(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """0: nothing breaks; 1: something does; 2: wrong use."""
+    assert main(["upgrade", folder, "--to", "1.24"]) == 0
+    assert main(["upgrade", folder, "--to", "1.25"]) == 1
+    assert "nightly" in capsys.readouterr().out
+    assert main(["upgrade", folder, "--to", "1.99"]) == 2
+    assert "newest known release is 1.37" in capsys.readouterr().err
+    assert main(["upgrade", "--to", "1.25"]) == 2
+
+
+def test_json(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list of objects with what programs need."""
+    main(["upgrade", folder, "--to", "1.25", "-o", "json"])
+    (row,) = json.loads(capsys.readouterr().out)
+    assert {"release", "what", "where", "who", "evidence", "severity", "remedy", "source"} <= set(row)
+    assert (row["release"], row["file"], row["line"]) == ("1.25", f"{folder}/job.yaml", 1)
+
+
+def test_build_servers(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """SARIF and JUnit have a result for each break, at its file and line."""
+    main(["upgrade", folder, "--to", "1.25", "-o", "sarif"])
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 1
+    main(["upgrade", folder, "--to", "1.25", "-o", "junit"])
+    assert 'failures="1"' in capsys.readouterr().out
+
+
+def test_the_release_of_the_cluster_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --from it is that of the newest kubelet."""
+    (tmp_path / "dump.yaml").write_text(NODE)
+    main(["upgrade", str(tmp_path), "--to", "1.28", "-o", "json"])
+    assert [row["release"] for row in json.loads(capsys.readouterr().out)] == ["1.27"]
+    assert main(["upgrade", str(tmp_path), "--to", "1.23"]) == 2
