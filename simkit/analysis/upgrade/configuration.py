@@ -71,19 +71,7 @@ def _names(resources: Sequence[str], wanted: str) -> bool:
 
 
 def configuration_references(snapshot: Snapshot, removed: RemovedResources) -> Iterator[ConfigurationReference]:
-<<<<<<< HEAD
     """Webhooks, admission policies, API services and flow schemas that name a removed version or resource."""
-    for plural in _WEBHOOKS:
-        for configuration in _scan(snapshot, GroupResource(_ADMISSION, plural)):
-            yield from _webhooks(configuration, removed)
-    for policy in _scan(snapshot, GroupResource(_ADMISSION, _POLICIES)):
-        yield from _policy(policy, removed)
-    for binding in _scan(snapshot, GroupResource(_ADMISSION, _BINDINGS)):
-        yield from _matches(binding, at(binding, "spec", "matchResources"), removed)
-    for service in _scan(snapshot, GroupResource(REGISTRATION_GROUP, "apiservices")):
-        yield from _service(service, removed)
-=======
-    """Webhooks, admission policies, API services and flow schemas that name what goes."""
     groups = [GroupResource(_ADMISSION, plural) for plural in (*_WEBHOOKS, _POLICIES, _BINDINGS)]
     for resource in (*groups, GroupResource(REGISTRATION_GROUP, "apiservices")):
         for obj in _scan(snapshot, resource):
@@ -101,7 +89,6 @@ def references_of(obj: Object, removed: RemovedResources) -> Iterator[Configurat
         yield from _policy(obj, removed)
     elif group == _ADMISSION and kind == "ValidatingAdmissionPolicyBinding":
         yield from _matches(obj, at(obj, "spec", "matchResources"), removed)
->>>>>>> 05103678 (An upgrade report joins objects, manifests, charts, callers and permissions, and knows changed behaviour beside API versions)
 
 
 def _scan(snapshot: Snapshot, resource: GroupResource) -> Iterator[Object]:
