@@ -1,1 +1,1 @@
-"""The facade that users hold, and the only place that assembles concrete parts."""
+"""The facade for users, and the only place that assembles concrete parts."""

@@ -1,4 +1,4 @@
-"""The authorizers that the options ask for."""
+"""The authorizers of the options."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOUNTED: Final = Path("/var/run/secrets") / LABEL_DOMAIN / "serviceaccount"
 
 
 def apply_authorization(options: Options) -> Options:
-    """The options without anonymous authentication where AlwaysAllow is among the modes, which the log then says.
+    """The options, without anonymous authentication if AlwaysAllow is among the modes; a warning is logged.
 
     A mode that is named in a configuration file does not count.
 
@@ -50,7 +50,7 @@ def apply_authorization(options: Options) -> Options:
 
 
 class _Silent:
-    """Stands for a service that a fork does not call."""
+    """A service that a fork does not call."""
 
     def post(self, body: bytes) -> bytes:
         raise CallFailed("forks call no services outside")
@@ -67,7 +67,7 @@ class Access:
     metrics: Metrics
     roles: RBACAuthorizer
     graph: NodeGraph | None = None
-    """The objects that each node is related to; made when the mode Node is asked for."""
+    """The graph of nodes and their objects, made for the mode Node."""
     forked: bool = False
     _nodes: NodeAuthorizer | None = field(default=None, init=False)
 
@@ -76,7 +76,7 @@ class Access:
             self.store.listen(self.graph.follow)
 
     def authorizer(self) -> Authorizer:
-        """The authorizers in order. Raises SimkitError for options that do not go together."""
+        """The authorizers in order. Raises SimkitError for inconsistent options."""
         options = self.options
         if options.authorization_config:
             _check_alone(options)
@@ -150,7 +150,7 @@ class Access:
 
 
 def _check_alone(options: Options) -> None:
-    """A configuration file stands alone."""
+    """Raise SimkitError for other authorization options beside a configuration file."""
     others = (options.authorization_webhook_config_file, options.authorization_policy_file)
     if tuple(options.authorization_mode) != ("RBAC",) or any(others):
         flags = "--authorization-mode or --authorization-webhook-* flags are defined"

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = ("plugin", "refusal", "changes", "warnings", "notes")
 DEFAULTS: Final = "defaults"
-"""Stands for what the kind itself fills in, before any plugin."""
+"""The name of the step of the kind's own defaulting, before any plugin."""
 VALIDATION: Final = "validation"
-"""Stands for what the kind itself refuses, between the plugins that change and those that refuse."""
+"""The name of the step of the kind's own validation, between mutating and validating plugins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Admitted(Result):
-    """The steps of an object through admission. True where nobody refuses it; ``object`` is what would be stored."""
+    """The steps of an object through admission. True if none refuses it; ``object`` is what would be stored."""
 
     object: Object
     operation: str
@@ -74,7 +74,7 @@ class Admitted(Result):
         return tuple(text for step in self.steps for text in step.warnings)
 
     def to_frame(self) -> DataFrame:
-        """One row per step with something to say: plugin, refusal, changes, warnings, notes (tuples of texts)."""
+        """One row per step with an effect: plugin, refusal, changes, warnings, notes (tuples of texts)."""
         rows = [
             (
                 *(step.plugin, step.refusal, tuple(map(str, step.changes)), step.warnings),
@@ -112,7 +112,7 @@ def _said(step: Step) -> str:
 
 
 def admit(made: ControlPlane, obj: Object, identity: Identity) -> Admitted:
-    """The changes and messages of each plugin, as if this identity wrote the object now.
+    """The changes and messages of each plugin for a write of the object by this identity.
 
     An object that is there already is updated, else created. All plugins are asked, also after one has refused.
     Raises SimkitError for an object that is none of the kinds that are served.

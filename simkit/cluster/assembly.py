@@ -1,4 +1,4 @@
-"""New servers: empty ones with their default objects, and ones over the objects of a dump."""
+"""New servers: empty ones with default objects, and ones over the objects of a dump."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simkit.snapshot.dump import Dump
 
 
 def new_store(options: Options) -> Store:
-    """The store that the options ask for. Raises SimkitError for one that is not known or cannot be opened."""
+    """The store of the options. Raises SimkitError for one that is unknown or cannot be opened."""
     clock = options.clock or SystemClock()
     kind, _, path = options.storage.partition(":")
     if kind == "sqlite" and path:
@@ -33,7 +33,7 @@ def new_store(options: Options) -> Store:
 
 
 def fresh(options: Options) -> ControlPlane:
-    """A new server with its default objects in place and its controllers at rest."""
+    """A new server with its default objects, and its controllers settled."""
     made = ControlPlane(options, new_store(options))
     made.engine.started = False
     bootstrap.fill(made.engine, made.snapshot)
@@ -44,7 +44,7 @@ def fresh(options: Options) -> ControlPlane:
 
 
 def loaded(options: Options, dump: Dump, *, whole: bool = False, calls: bool = False) -> ControlPlane:
-    """A server over the objects of a dump, just as they are: nothing is created, defaulted or reconciled.
+    """A server over the objects of a dump, unchanged: nothing is created, defaulted or reconciled.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def _owners(catalogue: Catalogue, dump: Dump) -> Iterator[GroupResource]:
 
 
 def _stored(catalogue: Catalogue, obj: Object) -> Object:
-    """An object in the version that is stored."""
+    """An object in its storage version."""
     resource = catalogue.kind(GroupVersionKind(*group_version_of(obj), obj.get("kind", "")))
     if resource is None:  # of another release: in the version that everything is kept in, if there is a way
         old, kind = str(obj.get("apiVersion", "")), str(obj.get("kind", ""))

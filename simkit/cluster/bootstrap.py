@@ -30,7 +30,7 @@ from simkit.schema.catalogue import Resource
 from simkit.snapshot.protocol import Snapshot
 
 SERVER: Final = Identity("system:apiserver", (MASTERS,))
-"""The identity of the server for its own writes."""
+"""The identity of the server's own writes."""
 _PRIORITIES: Final = {
     "system-cluster-critical": (
         2_000_000_000,
@@ -42,7 +42,7 @@ _PRIORITIES: Final = {
     ),
 }
 _PRODUCER: Final = "api-priority-and-fairness-config-producer-v1"
-"""The field manager of the flow schemas and priority levels that the server makes."""
+"""The field manager of the default flow schemas and priority levels."""
 _NAMESPACES: Final = (SYSTEM_NAMESPACE, PUBLIC_NAMESPACE, NODE_LEASE_NAMESPACE, DEFAULT_NAMESPACE)
 
 
@@ -67,14 +67,14 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
 
 
 def _fill_first(engine: Engine) -> None:
-    """Flow control, the server's own service, and what it keeps about itself, so far as it is not there already."""
+    """Create missing objects of flow control, the server's service, and its other own objects."""
     for obj in first_objects(engine):
         if engine.store.get(Key(_resource(engine, obj).storage, namespace_of(obj), name_of(obj))) is None:
             _write(engine, obj, exists=False)
 
 
 def publish(engine: Engine) -> None:
-    """Tell other servers of the cluster whom to believe, where that is known."""
+    """Publish the trusted authorities in the config map extension-apiserver-authentication, if there are any."""
     found = engine.authentication.published
     if not found:
         return
@@ -88,7 +88,7 @@ def publish(engine: Engine) -> None:
 
 
 def provide(engine: Engine, namespace: str) -> None:
-    """Create a namespace, if nobody else did in the meantime."""
+    """Create a namespace, unless it exists by now."""
     _send(engine, "POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
 
 

@@ -1,4 +1,4 @@
-"""The facade: a cluster that one holds in a variable."""
+"""The facade: a cluster as a Python object."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Cluster(AnalysisMethods, SimulationMethods):
         secrets: bool = False,
         namespace: str = DEFAULT_NAMESPACE,
     ) -> Self:
-        """A cluster whose store holds the objects of a dump: see ``simkit.load``."""
+        """A cluster with the objects of a dump in its store: see ``simkit.load``."""
         from simkit.snapshot.load import load
 
         options = options or Options()
@@ -96,7 +96,7 @@ class Cluster(AnalysisMethods, SimulationMethods):
 
     @classmethod
     def of(cls, dump: Dump, options: Options | None = None) -> Self:
-        """A cluster whose store holds the objects of a dump that is loaded already."""
+        """A cluster with the objects of a loaded dump in its store."""
         return cls._of(assembly.loaded(options or Options(release=dump.release), dump), dump)
 
     @property
@@ -120,11 +120,11 @@ class Cluster(AnalysisMethods, SimulationMethods):
     # The server, request by request
 
     def perform(self, request: Request, *, identity: Identity | None = None) -> Response:
-        """The answer to a request, through the whole handler chain; by an administrator unless told otherwise."""
+        """The answer to a request, through the whole handler chain; by default as an administrator."""
         return serve_request(self._made.engine, request, identity or administrator())
 
     def snapshot(self) -> Snapshot:
-        """The objects as they are now: what the analyses take."""
+        """The current objects, for the analyses."""
         return self._made.snapshot()
 
     def fork(self, *, release: str | None = None) -> Self:
@@ -144,11 +144,11 @@ class Cluster(AnalysisMethods, SimulationMethods):
         return self._made.fork(None)
 
     def _derived(self, made: ControlPlane) -> Self:
-        """The cluster of parts that were forked from this one's."""
+        """The cluster of a control plane that was forked from this one's."""
         return self._of(made, self.dump)
 
     def settle(self) -> int:
-        """Run the controllers until nothing is left to do; gives back the number of rounds."""
+        """Run the controllers until nothing is left to do; returns the number of rounds."""
         return self._made.runner.settle()
 
     def audit_log(self) -> list[dict[str, Any]]:
@@ -160,12 +160,12 @@ class Cluster(AnalysisMethods, SimulationMethods):
     # Objects
 
     def create(self, obj: Object, *, identity: Identity | None = None) -> Object:
-        """The stored object. Raises StatusError as a client would get it."""
+        """The stored object. Raises StatusError with the error for a client."""
         path, namespaced = self._collection(obj)
         return self._one("POST", path, self._placed(obj, namespaced), identity)
 
     def apply(self, source: Source, *, identity: Identity | None = None) -> list[Object]:
-        """Create or replace objects from YAML or JSON text, a path, or mappings; gives back what is stored.
+        """Create or replace objects from YAML or JSON text, a path, or mappings; returns the stored objects.
 
         Lists are taken apart. Raises StatusError for the first object that is refused; those before it stay.
         """
@@ -185,11 +185,11 @@ class Cluster(AnalysisMethods, SimulationMethods):
         return self._one("PUT", f"{path}/{name_of(obj)}", placed, identity)
 
     def get(self, word: str, name: str, namespace: str | None = None) -> Object:
-        """One object by any word for its resource; None is the namespace ``default``. Raises StatusError 404."""
+        """One object by any name of its resource; None is the namespace ``default``. Raises StatusError 404."""
         return self._one("GET", f"{self._path(word, namespace)}/{name}")
 
     def list(self, word: str, namespace: str | None = None) -> list[Object]:
-        """The objects of a resource, of one namespace or (None) of all."""
+        """The objects of a resource in one namespace or (None) in all."""
         resource = self._made.catalogue.lookup(word)
         if namespace == "" and resource.namespaced:
             raise SimkitError("the namespace is empty: name one, or leave it out (None) for all of them")
@@ -198,7 +198,7 @@ class Cluster(AnalysisMethods, SimulationMethods):
         return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
 
     def delete(self, word: str, name: str, namespace: str | None = None, *, identity: Identity | None = None) -> Object:
-        """Delete one object; gives back what the server answers."""
+        """Delete one object; returns the server's answer."""
         return self._one("DELETE", f"{self._path(word, namespace)}/{name}", None, identity)
 
     def _path(self, word: str, namespace: str | None) -> str:
@@ -248,12 +248,12 @@ class Cluster(AnalysisMethods, SimulationMethods):
     # Decisions, and the past
 
     def authorize(self, question: Any) -> Decision:
-        """The authorizer's decision about Attributes, with its evidence."""
+        """The authorizer's decision on attributes, with its evidence."""
         decision: Decision = self._made.engine.authorizer.authorize(question)
         return decision
 
     def at(self, revision: int | str) -> Snapshot:
-        """Everything as it was at a revision, for all analyses: ``compare(cluster.at(7), cluster.snapshot())``."""
+        """The snapshot of a revision, for all analyses: ``compare(cluster.at(7), cluster.snapshot())``."""
         from simkit.cluster.object_history import past
 
         return past(self._made.store, self._made.catalogue, revision, self._made.captured)
@@ -273,16 +273,16 @@ class Cluster(AnalysisMethods, SimulationMethods):
 
     @property
     def egress(self) -> EgressPolicy:
-        """The door to the outside: ``egress.allowed`` opens it, ``egress.services`` says where services are."""
+        """The egress policy: ``egress.allowed`` permits calls, ``egress.services`` gives addresses of services."""
         return self._made.extensions.egress
 
     @property
     def proxy_authority(self) -> bytes:
-        """The authority, in PEM form, that backing servers must trust to learn from this one who asks."""
+        """The authority, in PEM form, that backing servers must trust for the user headers of this one."""
         return self._made.extensions.proxy.made.authority
 
     def webhook(self, name: str, function: WebhookFunction) -> None:
-        """Let a function of this process stand in for the webhook of that name, in this cluster and its forks.
+        """Call a function instead of the webhook of that name, in this cluster and its forks.
 
         It gets a copy of the admission request. None or True let the write pass, False or a text refuse it; a mapping
         is a response as webhooks give it, or the changed object.
@@ -290,7 +290,7 @@ class Cluster(AnalysisMethods, SimulationMethods):
         self.egress.functions[name] = function
 
     def conversion(self, definition: str, function: ConversionFunction) -> None:
-        """Let a function of this process stand in for the conversion webhook of a CustomResourceDefinition.
+        """Call a function instead of the conversion webhook of a CustomResourceDefinition.
 
         It gets a copy of an object and the apiVersion that is wanted (``example.com/v2``), and gives back the object
         in that version; a text says why it cannot. It is called in this cluster and its forks.
@@ -298,14 +298,14 @@ class Cluster(AnalysisMethods, SimulationMethods):
         self.egress.conversions[definition] = function
 
     def uncalled_webhooks(self) -> DataFrame:
-        """Calls to webhooks and backing servers that were not made because the door is closed."""
+        """Calls to webhooks and backing servers that were not made because egress is not allowed."""
         from simkit.analysis.admission.policies import skipped_calls
 
         return skipped_calls(self.egress.uncalled)
 
     @contextmanager
     def what_if(self) -> Iterator[Trial]:
-        """A fork to try changes on; ``compare`` tells what they would do to access."""
+        """A fork for changes; ``compare`` gives their effect on access."""
         from simkit.cluster.trial import Trial
 
         yield Trial.on(self)
@@ -319,11 +319,12 @@ class Cluster(AnalysisMethods, SimulationMethods):
         save(self.snapshot(), path)
 
     def close(self) -> None:
-        """Let go of the file of ``storage="sqlite:..."``, for another to open. Nothing can be written afterwards."""
+        """Close the file of ``storage="sqlite:..."``, so that it can be opened again. Nothing can be written
+        afterwards."""
         self._made.store.close()
 
     def serve(self, *, port: int = 0, bind_address: str = "127.0.0.1", kubeconfig: str | Path | None = None) -> Server:
-        """Serve this cluster over HTTPS in the background, controllers running; gives back the running server.
+        """Serve this cluster over HTTPS in the background, with controllers; returns the running server.
 
         Port 0 picks a free one. The kubeconfig of an administrator is written, by default beside the certificates.
         """
@@ -333,7 +334,7 @@ class Cluster(AnalysisMethods, SimulationMethods):
 
 
 def _options(release: str | None, seed: int | None, options: Options | None) -> Options:
-    """The settings that the arguments of a cluster say together."""
+    """The options for the arguments of a cluster."""
     if options is None:
         return Options(release=release or LATEST, seed=seed)
     if seed is not None and options.seed is None:

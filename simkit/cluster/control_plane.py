@@ -1,4 +1,4 @@
-"""The API server with its controllers, as an ordered list of parts that are made anew or forked."""
+"""The API server with its controllers, as an ordered list of parts that are created or forked."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _LOG: Final = logging.getLogger("simkit.cluster")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a control plane: how a new one makes it, and how a fork gets its own from its origin.
+    """One part of a control plane: its creation, and its fork.
 
     Both are given the control plane under construction, in which the parts before this one are in place.
     There is no default for ``fork``: whoever adds a part says what a fork does with it.
@@ -70,12 +70,12 @@ class Part:
 
     @classmethod
     def anew(cls, name: str, make: Callable[[ControlPlane], Any]) -> Self:
-        """A part that knows nothing a fork would have to know: a fork makes its own."""
+        """A part without state for forks: a fork creates its own."""
         return cls(name, make, lambda fork, _: make(fork))
 
     @classmethod
     def shared(cls, name: str, make: Callable[[ControlPlane], Any]) -> Self:
-        """A part that a control plane and all its forks have together."""
+        """A part that a control plane and all its forks share."""
         return cls(name, make, lambda _, origin: getattr(origin, name))
 
 
@@ -135,7 +135,8 @@ class ControlPlane:
             setattr(self, part.name, part.make(self) if origin is None else part.fork(self, origin))
 
     def fork(self, options: Options | None = None) -> ControlPlane:
-        """The same over a fork of the store, or with other options; it shares nothing that either of them writes to."""
+        """A control plane over a fork of the store, or with other options; it shares nothing that either of them
+        writes to."""
         clock = fork_clock(self.clock)
         store = self.store.fork(clock=clock)
         if options is not None and options.release != self.options.release:
@@ -145,11 +146,11 @@ class ControlPlane:
 
     @property
     def catalogue(self) -> Catalogue:
-        """The resources that are served now, custom resources among them."""
+        """The catalogue of the served resources, custom ones included."""
         return self.engine.catalogue if hasattr(self, "engine") else self.base
 
     def snapshot(self) -> Snapshot:
-        """The stored objects as they are now; of a loaded server, only what its dump held all of.
+        """The current objects; of a loaded server, only the resources that its dump captured.
 
         The same one is given out until something is written, since analyses remember what they made of it.
         """
@@ -160,11 +161,11 @@ class ControlPlane:
         return self.latest
 
     def everything(self) -> Snapshot:
-        """The stored objects as they are now, whatever the dump held all of; what the server itself goes by."""
+        """The current objects of all resources; the server's own view."""
         return StoreSnapshot(self.store, self.catalogue)
 
     def reader(self) -> LiveClusterReader:
-        """The stored objects as policies and webhooks look at them."""
+        """The stored objects for policies and webhooks."""
 
         def converted(obj: Object, resource: Resource) -> Object:
             return self.engine.request_scope(resource).from_storage(obj)
@@ -173,7 +174,7 @@ class ControlPlane:
 
 
 def object_getter(store: Store) -> ObjectGetter:
-    """The function by which authenticators read an object as it is now."""
+    """The function by which authenticators read a current object."""
 
     def lookup(resource: GroupResource, namespace: str, name: str) -> Object | None:
         entry = store.get(Key(resource, namespace, name))
@@ -280,7 +281,7 @@ def _limits(server: ControlPlane) -> ConcurrencyLimiter:
 
 
 def _flow_schemas(server: ControlPlane) -> FlowSchemaStatusController:
-    """Keeps the statuses of flow schemas right from one request to the next, as kube-apiserver itself does."""
+    """Keeps the statuses of flow schemas current from one request to the next, as kube-apiserver itself does."""
     perform, others = performing(server.engine), server.engine.after_write
     status = FlowSchemaStatusController(
         lambda: server.engine.catalogue,
@@ -299,7 +300,7 @@ def _flow_schemas(server: ControlPlane) -> FlowSchemaStatusController:
 
 
 def _trust(server: ControlPlane) -> ClusterAuthenticationTrust:
-    """Puts back after a request what other servers must know of this one. In a loaded store nothing is its own."""
+    """Restores the published authorities after a request; a loaded store has none of its own."""
     perform, others = performing(server.engine), server.engine.after_write
     trust = ClusterAuthenticationTrust(
         server.store,
@@ -366,7 +367,7 @@ def _simulated(server: ControlPlane, origin: ControlPlane) -> Simulation | None:
 
 
 def _start_of_snapshots(server: ControlPlane, origin: ControlPlane) -> StoreSnapshot | None:
-    """The origin's latest snapshot, which the fork's own will start from, if nothing was written since."""
+    """The origin's latest snapshot, from which the fork's own starts, if nothing was written since."""
     latest = origin.latest
     return latest if latest is not None and latest.revision == server.store.oldest else None
 
@@ -404,4 +405,4 @@ PARTS: Final[tuple[Part, ...]] = (
     Part("runner", _runner, _resumed),
     Part("latest", lambda _: None, _start_of_snapshots),
 )
-"""The parts of a control plane in the order in which they are made."""
+"""The parts of a control plane in the order of their creation."""

@@ -61,9 +61,9 @@ class ControllerContext:
     """The resources that are served now."""
     authority: CertificateAuthority
     issue: Callable[[Mapping[str, Any]], str]
-    """Signs the claims of a service account token."""
+    """The function that signs the claims of a service account token."""
     captured: Collection[GroupResource] | None = None
-    """The resources that a dump held completely; None: all resources."""
+    """The resources that a dump captured; None: all resources."""
 
 
 Maker = Callable[[ControllerContext], Reconciler]
@@ -119,14 +119,14 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "bootstrap-signer-controller": (False, lambda means: BootstrapSigner(means.clock)),
     "token-cleaner-controller": (False, lambda means: TokenCleaner(means.clock)),
 }
-"""The controllers that look at one object at a time: whether they are on by default, and how they are made."""
+"""Controllers with a queue of keys: whether they are on by default, and their constructors."""
 
 _WHOLE: Final[Mapping[str, Callable[[ControllerContext], Controller]]] = {
     "clusterrole-aggregation-controller": lambda _: ClusterRoleAggregationController(),
     "validatingadmissionpolicy-status-controller": lambda means: PolicyStatusController(means.catalogue),
     "garbage-collector-controller": lambda means: GarbageCollector(means.catalogue, means.clock.now, means.captured),
 }
-"""The others."""
+"""Controllers without a queue."""
 
 ALIASES: Final = {
     "serviceaccount-token": "serviceaccount-token-controller",
@@ -171,13 +171,13 @@ ALIASES: Final = {
     "route": "node-route-controller",
     "cloud-node-lifecycle": "cloud-node-lifecycle-controller",
 }
-"""The names that the controllers had before."""
+"""Older names of controllers."""
 
 _MORE: Final = ("resourceclaim-controller", "service-cidr-controller")
 
 
 def controllers(means: ControllerContext, flags: Sequence[str]) -> list[Controller]:
-    """The controllers that are asked for, in the order in which they run. Raises SimkitError for an unknown name.
+    """The selected controllers in their order. Raises SimkitError for an unknown name.
 
     Over a dump, those are left out that would have to know objects of which the dump did not hold all.
     """
@@ -197,5 +197,5 @@ def controllers(means: ControllerContext, flags: Sequence[str]) -> list[Controll
 
 
 def _warn(recorder: EventRecorder, client: Client, about: Object, message: str) -> None:
-    """Tell of an object that a controller cannot reconcile because of an error of its own."""
+    """Record a warning about an object that a controller cannot reconcile."""
     recorder.event(client, about, "ReconcileError", message, warning=True)

@@ -1,4 +1,4 @@
-"""A fork that no longer serves something, as if a later release had taken it away."""
+"""The runtime configuration of a fork without some APIs, as after their removal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simkit.schema.runtimeconfig import parse
 
 
 def runtime_config_disabling(catalogue: Catalogue, elements: Sequence[str]) -> dict[str, bool]:
-    """The settings of ``--runtime-config`` that take away versions, groups or resources.
+    """The settings of ``--runtime-config`` that disable versions, groups or resources.
 
     Parameters
     ----------

@@ -31,14 +31,14 @@ from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.schema.catalogue import Catalogue
 
 MANAGER: Final = Identity("system:kube-controller-manager", (AUTHENTICATED,))
-"""The identity of controllers without accounts of their own."""
+"""The identity of controllers without service accounts."""
 _SERVICES: Final = GroupResource("", "services")
 _PROXY_NAME: Final = "front-proxy-client"
 _CENTURY: Final = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 
 
 class ProxyIdentity:
-    """The certificate by which backing servers know a server and its forks: that of files, or one made when needed."""
+    """The client certificate for aggregated servers, of a server and its forks: from files, or generated on demand."""
 
     def __init__(self, certificate: str | Path | None = None, key: str | Path | None = None) -> None:
         self._certificate, self._key = certificate, key
@@ -58,7 +58,7 @@ class ProxyIdentity:
 
 
 class Extensions:
-    """Everything of one server that follows its policies, webhooks and registered group versions.
+    """The parts of one server that follow its policies, webhooks and API services.
 
     Attributes
     ----------
@@ -90,17 +90,17 @@ class Extensions:
 
     @classmethod
     def of(cls, options: Options, store: ListWatcher, *, calls: bool = True) -> Extensions:
-        """Those of a new server; ``calls`` says whether connections to the outside may be opened."""
+        """The extensions of a new server; ``calls`` says whether connections to the outside are allowed."""
         proxy = ProxyIdentity(options.proxy_client_cert_file, options.proxy_client_key_file)
         return cls(store, egress=EgressPolicy(allowed=calls, services=options.services), proxy=proxy)
 
     def fork(self, store: ListWatcher) -> Extensions:
-        """The same over a fork of the store, its door closed."""
+        """The extensions over a fork of the store, without egress."""
         policies, hooks = self.policies.fork(store), self.hooks.fork(store)
         return Extensions(store, egress=self.egress.fork(), policies=policies, hooks=hooks, proxy=self.proxy)
 
     def conversions(self, name_source: NameSource) -> WebhookConverter:
-        """Asks the webhooks that convert custom resources."""
+        """The client of conversion webhooks."""
         return WebhookConverter(
             self.egress,
             lambda namespace, name: self._store.get(Key(_SERVICES, namespace, name)) is not None,
@@ -116,7 +116,7 @@ class Extensions:
         return target.is_resource and self.hooks.concerns(reader, resource, target.subresource)
 
     def server_controllers(self, catalogue: Callable[[], Catalogue], clock: Clock) -> list[Controller]:
-        """The controllers that belong to the server itself: no flag turns them off."""
+        """The controllers of the server itself, which no flag disables."""
         egress = self.egress
         availability = AvailableConditionController(
             self.forwarder.probe,
@@ -128,7 +128,7 @@ class Extensions:
 
 
 def performing(engine: Engine, *, as_one: bool = False) -> Callable[[Request, Identity], Response]:
-    """The function by which controllers send requests, in whatever version is served.
+    """The function by which controllers send requests, in the served versions.
 
     ``as_one`` has all others act as one user, whose default role is not enough for them: bind it to what they need.
     """

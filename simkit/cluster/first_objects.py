@@ -1,4 +1,4 @@
-"""Objects that a server creates for itself besides namespaces and roles: flow control, its service, its leases."""
+"""Objects that a server creates besides namespaces and roles: flow control, its service, its leases."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Draft, Object
 
 ADDRESS: Final = "192.0.2.1"
-"""The server's address in documents, since a server in memory has none."""
+"""The server's address in documents."""
 PORT: Final = 6443
 AUTHENTICATION: Final = "extension-apiserver-authentication"
-"""The config map that tells other servers of the cluster whom to believe."""
+"""The config map with the authorities that other servers trust."""
 FLOW_GROUP: Final = api_group("flowcontrol.apiserver")
 DISCOVERY_GROUP: Final = api_group("discovery")
 NAME: Final = "kubernetes"
@@ -31,14 +31,14 @@ def _recorded() -> tuple[Object, ...]:
 
 
 def _flow(engine: Engine) -> Iterator[Object]:
-    """Flow control in the version that is served."""
+    """The objects of flow control in the served version."""
     served = engine.catalogue.preferred(GroupResource(FLOW_GROUP, "flowschemas"))
     if served is not None:
         yield from (convert(obj, served.api_version) for obj in _recorded())
 
 
 def first_objects(engine: Engine) -> Iterator[Object]:
-    """The objects in the order in which they are made. Those that are there already stay as they are."""
+    """The objects in the order of their creation. Existing ones are kept."""
     yield from _flow(engine)
     yield _service(engine)
     yield _endpoints()
@@ -58,7 +58,7 @@ def _named(api_version: str, kind: str, name: str, namespace: str, labels: dict[
 
 
 def _service(engine: Engine) -> Object:
-    """It has the first address of the range."""
+    """The server's service, with the first address of the range."""
     made = _named("v1", "Service", NAME, DEFAULT_NAMESPACE, {"component": "apiserver", "provider": NAME})
     first = engine.registry.allocation.first_address()
     ports = [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": PORT}]

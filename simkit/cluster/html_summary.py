@@ -1,4 +1,4 @@
-"""A cluster as notebooks show it: what is in it, by namespace."""
+"""A cluster as notebooks show it: its objects by namespace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
 MOST: Final = 12
-"""Resources and namespaces that are listed; of more there is a number."""
+"""The most resources and namespaces that are listed."""
 
 
 def cluster_html(cluster: Cluster) -> str:

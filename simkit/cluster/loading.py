@@ -27,7 +27,7 @@ def load(
     manifests: bool = False,
     namespace: str = DEFAULT_NAMESPACE,
 ) -> Cluster:
-    """A cluster that holds the objects of a dump just as they are.
+    """A cluster with the objects of a dump, unchanged.
 
     Nothing is created, defaulted or reconciled; uids and versions are kept. ``cluster.dump`` tells what was captured
     and what could not be read; a question that needs what is missing raises IncompleteSnapshot.
@@ -97,7 +97,7 @@ def fetch(
     secrets: bool = False,
     seed: int | None = None,
 ) -> Cluster:
-    """A copy of a running cluster, in memory: what it lists for whom a context of a kubeconfig stands for.
+    """A copy of a running cluster in memory: what a kubeconfig context may list.
 
     Nothing is changed there, and the copy keeps no connection. What the server refuses to list counts as not captured,
     and is told in ``cluster.dump.problems``.
@@ -124,7 +124,7 @@ def fetch(
 
 
 def release_of(live: LiveCluster) -> str:
-    """The release of a running server, or the nearest one that is served here."""
+    """The release of a running server, or the nearest one that simkit serves."""
     told = live.release()
     if told in RELEASES:
         return told
@@ -134,6 +134,6 @@ def release_of(live: LiveCluster) -> str:
 
 
 def onto_defaults(source: Source, release: str) -> list[Source]:
-    """Manifests together with what a fresh server of the release has, which they may replace."""
+    """Manifests together with the default objects of the release, which they may replace."""
     own = {"apiVersion": "v1", "kind": "List", "items": default_objects(release)}
     return [Piece(f"the defaults of release {release}", own), source]

@@ -30,7 +30,7 @@ _STEP: Final = re.compile(r"^([fkv]):(.*)$", re.DOTALL)
 def past(
     store: ListWatcher, catalogue: Catalogue, revision: int | str, captured: Collection[GroupResource] | None = None
 ) -> MemorySnapshot:
-    """Everything that was stored at a revision, to be kept as long as one likes.
+    """All objects at a revision, independent of the store's history.
 
     Raises
     ------
@@ -74,7 +74,7 @@ class Step:
 
 
 class History(Result, Sequence[Step]):
-    """The changes of one object, oldest first, as far as the store remembers: since revision ``since``."""
+    """The changes of one object, oldest first, since revision ``since``."""
 
     def __init__(self, key: Key, steps: Sequence[Step], since: int) -> None:
         self.key, self.since = key, since
@@ -109,7 +109,7 @@ class History(Result, Sequence[Step]):
 
 
 def history(store: ListWatcher, key: Key) -> History:
-    """The changes of one object that the store remembers, each with its authors and the fields that differ.
+    """The changes of one object in the store's history, each with its authors and changed fields.
 
     Notes
     -----
@@ -130,7 +130,7 @@ def _step(change: Change) -> Step:
 
 
 def authors(before: Object | None, after: Object) -> tuple[str, ...]:
-    """The managers who made one state of an object of another, by name.
+    """The managers who changed an object from one state to another, by name.
 
     A manager is one where its entry in the object's record is new or has a new time, or where it manages a field that
     differs. A manager that only lost fields to others is none.

@@ -1,4 +1,4 @@
-"""The settings of admission plugins: what the file of ``--admission-control-config-file`` says of each."""
+"""The settings of admission plugins in the file of ``--admission-control-config-file``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def pod_security(settings: Settings) -> tuple[Policy, Exemptions]:
 
 
 def limited(settings: Settings) -> list[Limited]:
-    """The resources that may only be used where a quota covers them."""
+    """The resources that may only be used if a quota covers them."""
     return [
         Limited(
             GroupResource(each.get("apiGroup", ""), each.get("resource", "")),
@@ -68,7 +68,7 @@ def limited(settings: Settings) -> list[Limited]:
 
 
 def image_policy(settings: Settings, folder: Path) -> tuple[ClientConfig, ImagePolicy]:
-    """The endpoint of the image policy webhook and its settings. Raises SimkitError where there are none."""
+    """The endpoint of the image policy webhook and its settings. Raises SimkitError if there are none."""
     said = settings.get("imagePolicy") or {}
     if not said.get("kubeConfigFile"):
         why = "give imagePolicy.kubeConfigFile in --admission-control-config-file"
@@ -84,13 +84,13 @@ def image_policy(settings: Settings, folder: Path) -> tuple[ClientConfig, ImageP
 
 
 def _seconds(said: Settings, name: str, default: float) -> float:
-    """A time, whose default 0 stands for; a negative one means none."""
+    """Seconds with a default for 0; a negative value means none."""
     given = float(said.get(name) or 0)
     return default if not given else max(0.0, given)
 
 
 def event_limits(settings: Settings) -> Sequence[Limit]:
-    """The limits of event rates. Raises SimkitError where there are none, or for an unknown type of limit."""
+    """The limits of event rates. Raises SimkitError if there are none, or for an unknown type of limit."""
     found = settings.get("limits") or ()
     if not found:
         raise SimkitError("EventRateLimit needs limits: give them in --admission-control-config-file")

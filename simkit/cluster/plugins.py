@@ -70,9 +70,9 @@ class PluginInitializer:
     restore: Restore
     extensions: Extensions
     charge: Charge
-    """Writes what is used into a quota's status."""
+    """The function that writes the usage into a quota's status."""
     provide: Callable[[str], None]
-    """Makes a namespace."""
+    """The function that creates a namespace."""
     settings: Mapping[str, read.Settings] = field(default_factory=dict)
     """The settings of plugins in a file, by name."""
     folder: Path = Path()
@@ -86,7 +86,7 @@ class PluginInitializer:
 
     @property
     def reader(self) -> LiveClusterReader:
-        """The stored objects as policies and webhooks look at them."""
+        """The stored objects for policies and webhooks."""
         return LiveClusterReader(self.store, self.authorizer, self.catalogue, self.convert)
 
 
@@ -121,7 +121,7 @@ def _validating_webhooks(needs: PluginInitializer) -> Plugin:
 
 
 class _Behind:
-    """A service behind the door to the outside."""
+    """A service under the egress policy."""
 
     def __init__(self, egress: EgressPolicy, caller: Poster) -> None:
         self._gateway, self._caller = egress, caller
@@ -175,7 +175,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "ResourceQuota": _resource_quota,
     "AlwaysDeny": lambda _: AlwaysDeny(),
 }
-"""A constructor for each plugin, in the order in which plugins are called."""
+"""The constructors of plugins, in the order of their calls."""
 
 
 def plugins(
@@ -185,7 +185,7 @@ def plugins(
     enable: Sequence[str] = (),
     disable: Sequence[str] = (),
 ) -> list[Plugin]:
-    """The plugins that are on at a release, in order.
+    """The enabled plugins of a release, in order.
 
     Raises SimkitError for a name that the release does not know, that is missing here, or that is in both lists.
     """
@@ -204,7 +204,7 @@ def plugins(
 
 
 def _instead(name: str) -> str:
-    """A sentence on the objects of a plugin that simkit does not have."""
+    """A note about the objects of a plugin that simkit does not have."""
     if name != "PodSecurityPolicy":
         return ""
     return ": its policies are kept and shown, and no pod is held to them; PodSecurity comes with 1.22"

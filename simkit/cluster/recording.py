@@ -1,4 +1,4 @@
-"""The audit log that the options ask for."""
+"""The audit log of the options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool = False) -> Auditor | None:
-    """The audit log, None where the options name no policy: as on kube-apiserver, nothing is recorded then.
+    """The auditor; None if the options name no policy, in which case kube-apiserver records nothing.
 
     A fork records in memory alone, so that what is tried there reaches neither the file nor the webhook.
     """
@@ -36,7 +36,7 @@ def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool =
 
 
 def _policy(given: Policy | str | Path) -> Policy:
-    """The policy of a file, or one that records everything at a level."""
+    """The policy in a file, or one that records everything at a level."""
     from simkit.engine.pipeline.audit.policy import Level, Policy, everything, load
 
     if isinstance(given, Policy):
@@ -72,7 +72,7 @@ def _outside(options: Options, clock: Clock, metrics: Metrics) -> list[Backend]:
 
 
 def _sink(name: str, backend: EventWriter, settings: LogSettings | WebhookSettings, metrics: Metrics) -> Backend:
-    """A backend behind the mode and the limits that its settings ask for."""
+    """A backend with the mode and the limits of its settings."""
     from simkit.engine.pipeline.audit.backends import BatchingBackend, BlockingBackend, TruncatingWriter
 
     fitting = TruncatingWriter(backend, settings.truncation) if settings.truncation.enabled else backend
@@ -87,7 +87,7 @@ def _lost(metrics: Metrics, name: str, events: int) -> None:
 
 
 def recorded(audit: Auditor | None) -> list[Event]:
-    """The events in memory, oldest first. Raises SimkitError where none are kept there."""
+    """The events in memory, oldest first. Raises SimkitError if none are kept there."""
     from simkit.engine.pipeline.audit.backends import MemoryBackend
 
     for sink in audit.sinks if audit is not None else ():

@@ -1,4 +1,4 @@
-"""A server of any release: what it serves, how it differs from kube-apiserver, how a fork gets to another release."""
+"""A server of any release: its resources, its limits, and the migration of a fork to another release."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def _gates(release: str) -> Limit:
 
 
 def catalogue_of(options: Options) -> Catalogue:
-    """The resources that a server with these options serves, without custom resources."""
+    """The resources of a server with these options, without custom resources."""
     return configured(options.release, options.runtime_config)
 
 
 def at_release(options: Options, release: str) -> Options:
-    """The same options for another release; settings of versions, gates and plugins that it does not have go."""
+    """The options for another release, without versions, gates and plugins that it does not have."""
     name = release_name(release)
     whole = Catalogue.for_release(name, everything=True)
     kept = {key: value for key, value in options.runtime_config.items() if _known(key, whole)}
@@ -116,7 +116,7 @@ def _known(key: str, whole: Catalogue) -> bool:
 
 
 def migrate(store: Store, old: Catalogue, new: Catalogue) -> list[Key]:
-    """Rewrite what the new release keeps in another version than the old one; gives back what was rewritten.
+    """Rewrite objects whose storage version changes with the release; returns their keys.
 
     O(objects of the kinds whose stored version differs), which are few: most kinds are kept in the same version at
     all releases. Objects whose kind the new release does not know stay as they are.
@@ -132,7 +132,7 @@ def migrate(store: Store, old: Catalogue, new: Catalogue) -> list[Key]:
 
 
 def _moved(old: Catalogue, new: Catalogue) -> Iterator[tuple[Resource, Resource]]:
-    """Resources kept in different versions: the old one, and the new release's resource of the old stored version."""
+    """Resources with another storage version: the old one, and the new release's resource in the old version."""
     stored = {each.storage: each for each in new.stored()}
     for before in old.stored():
         after = stored.get(before.storage)

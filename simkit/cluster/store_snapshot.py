@@ -36,7 +36,7 @@ class StoreSnapshot:
 
     @property
     def earlier(self) -> StoreSnapshot | None:
-        """The snapshot that ``written`` starts from, as long as the store remembers what came after it."""
+        """The snapshot before the writes in ``written``, while the store has their history."""
         known = self._earlier
         return known if known is not None and known.revision >= self._store.oldest else None
 
@@ -51,7 +51,7 @@ class StoreSnapshot:
         return found.items()
 
     def forget(self) -> None:
-        """Let the earlier snapshot go."""
+        """Release the earlier snapshot."""
         self._earlier = None
 
     def shows(self, store: ListWatcher) -> bool:
@@ -59,7 +59,7 @@ class StoreSnapshot:
         return self._store is store
 
     def successor(self, store: ListWatcher, catalogue: Catalogue) -> StoreSnapshot:
-        """A snapshot of the present, in the same store or a fresh fork of it, that starts from this one.
+        """A snapshot of the current revision, in the same store or a new fork of it, that starts from this one.
 
         It starts from this one's own start as long as that is kept: nothing was derived from this one then.
         """

@@ -1,4 +1,4 @@
-"""A fork on which a change is tried, and what the change does to access."""
+"""A fork for a change, with the change's effect on access."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Trial(Cluster):
-    """A fork of a cluster, which is a cluster, and knows what it came from."""
+    """A fork of a cluster, which is a cluster, with its origin."""
 
     before: Cluster
-    """The cluster as it was, to which ``compare`` and ``compare_paths`` compare."""
+    """The original cluster, with which ``compare`` and ``compare_paths`` compare."""
 
     @classmethod
     def on(cls, origin: Cluster) -> Self:
@@ -42,7 +42,7 @@ class Trial(Cluster):
         return f"<p>{escape(repr(self)[1:-1])}</p>"
 
     def compare(self, before: Snapshot | None = None) -> pd.DataFrame:
-        """Who gained and who lost what by the change, once the controllers have done their part.
+        """The access that subjects gained and lost by the change, after the controllers have settled.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Trial(Cluster):
         goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
         members: Members | None = None,
     ) -> pd.DataFrame:
-        """The escalation paths that the change opens and closes, once the controllers have done their part.
+        """The escalation paths that the change opens and closes, after the controllers have settled.
 
         Parameters
         ----------

@@ -1,1 +1,1 @@
-"""In what order, and what a verb means here."""
+"""The handler chain of requests, and the verbs."""

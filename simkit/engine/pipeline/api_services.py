@@ -68,27 +68,27 @@ def is_available(obj: Object) -> bool:
 
 
 class Aggregator(Protocol):
-    """Asks the servers behind registered group versions."""
+    """Calls the servers of aggregated group versions."""
 
     def forward(self, context: RequestContext, registration: APIService) -> Response:
         """The backing server's answer to a request. Raises PlainError 503 where there is none."""
         ...
 
     def resources(self, registration: APIService) -> Mapping[str, Any] | None:
-        """The list of the group version's resources; None where the backing server does not give one."""
+        """The list of the group version's resources; None if the backing server does not give one."""
         ...
 
     def described(self, registration: APIService) -> str:
-        """The place of the group version's OpenAPI document, or the empty string."""
+        """The path of the group version's OpenAPI document, or the empty string."""
         ...
 
     def swagger(self, registration: APIService) -> Mapping[str, Any] | None:
-        """The OpenAPI document of version 2 that the backing server has; None where there is none."""
+        """The OpenAPI document of version 2 of the backing server; None if it has none."""
         ...
 
 
 class _View:
-    """All registrations at one moment."""
+    """All APIServices at one revision."""
 
     def __init__(self, found: Iterable[APIService]) -> None:
         self.all: Mapping[GroupVersion, APIService] = {each.group_version: each for each in found}
@@ -138,11 +138,11 @@ class APIServices:
 
     @property
     def remote(self) -> Sequence[APIService]:
-        """Those that other servers answer for."""
+        """The APIServices of other servers."""
         return self._view.now().remote
 
     def aggregated_service(self, group: str, version: str) -> APIService | None:
-        """The registration of a group version that another server answers for."""
+        """The APIService of a group version of another server."""
         view = self._view.now()
         if not view.remote:
             return None

@@ -1,4 +1,4 @@
-"""Find the handler of a request for a resource, or refuse it: what the routes of kube-apiserver do.
+"""The routing of resource requests to their handlers, as the routes of kube-apiserver do.
 
 References
 ----------
@@ -45,7 +45,7 @@ VERBS: Final[Mapping[str, Handler]] = {
 """The handlers of verbs on a resource itself."""
 
 SUBRESOURCE_VERBS: Final[Mapping[str, Handler]] = {"get": read.get, "update": write.update_part, "patch": patch.patch}
-"""The handlers of verbs on a subresource that is a view of its object, such as status."""
+"""The handlers of verbs on a subresource with its parent's kind, such as status."""
 
 VIRTUAL_RESOURCES: Final[Mapping[GroupResource, Handler]] = {
     **access_reviews.HANDLERS,
@@ -53,7 +53,7 @@ VIRTUAL_RESOURCES: Final[Mapping[GroupResource, Handler]] = {
     GroupResource("", "componentstatuses"): component_statuses.answer,
     GroupResource("", "bindings"): binding.bind,
 }
-"""The handlers of resources that are not stored, whatever the verb."""
+"""The handlers of resources that are not stored, for every verb."""
 
 SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {
     (GroupResource("", "serviceaccounts"), "token"): token.token_request,
@@ -62,11 +62,11 @@ SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {
     **{(resource, "scale"): scale.scale for resource in scale.VIEWS},
     **connect.CONNECTIONS,
 }
-"""The handlers of subresources that take or give another kind than their object's."""
+"""The handlers of subresources with another kind than their parent's."""
 
 
 def dispatch(engine: Engine, context: RequestContext) -> Response:
-    """Carry out a request for a resource. Raises 404 for what is not served, 405 for what cannot be done to it."""
+    """Handle a request for a resource. Raises 404 for unknown resources, 405 for unsupported verbs."""
     info, method = context.info, context.request.method
     backing = engine.aggregated_service(info.group, info.version)
     if backing is not None:
@@ -109,7 +109,7 @@ def _has_binary(scope: RequestScope, info: RequestInfo) -> bool:
 
 
 def _tell_of_its_end(engine: Engine, context: RequestContext, warning: str, end: str) -> None:
-    """Warn the client, the audit log and whoever reads the metrics of a deprecated version."""
+    """Report the use of a deprecated version to the client, the audit log and the metrics."""
     info, context.deprecation = context.info, warning
     context.annotations[f"{API_DOMAIN}/deprecated"] = "true"
     if end:
@@ -135,13 +135,13 @@ def _part(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
 
 
 def unserved(info: RequestInfo) -> StatusError:
-    """501 of a subresource that this server knows and cannot carry out; ``docs/gaps.md`` lists them."""
+    """501 for a subresource that is known and not implemented; ``docs/gaps.md`` lists them."""
     what = f"{info.resource}/{info.subresource}"
     return StatusError(501, "NotImplemented", f"{info.verb} of {what} is not carried out by simkit; see docs/gaps.md")
 
 
 def find(engine: Engine, info: RequestInfo) -> Resource:
-    """The resource of a target. Raises the 404 of kube-apiserver: plain text for an unknown group."""
+    """The resource of a request. Raises kube-apiserver's 404: plain text for an unknown group."""
     resource = engine.catalogue.find(info.group, info.version, info.resource)
     if resource is None:
         raise no_route() if builtin_group(engine.catalogue, info.group) else no_path()

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _CONNECTING = ("/exec", "/attach", "/portforward", "/proxy")
-"""In paths of connections, which admission looks at whatever the method."""
+"""Segments in paths of connections, which admission handles with every method."""
 FUTURE_WAIT = 3.0
-"""Seconds that a read waits for a revision that has not come yet."""
+"""Seconds that a read waits for a future revision."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """The parts of an engine; ``cluster.control_plane`` alone makes it."""
+    """The parts of an engine; made only by ``cluster.control_plane``."""
 
     store: Store
     catalogue: Catalogue
@@ -51,26 +51,26 @@ class EngineConfig:
     name_source: NameSource
     gates: Mapping[str, bool] = field(default_factory=dict)
     grace: float = 0.0
-    """Seconds for which livez takes for done what is done after the start."""
+    """Seconds for which livez ignores the post-start checks."""
     paths: Sequence[str] = ()
     limits: ConcurrencyLimiter = field(default_factory=MaxInFlight)
     metrics: Metrics = field(default_factory=Metrics)
     audit: Auditor | None = None
     allocation: ServiceAllocation | None = None
-    """Gives out addresses of Services; None: the default ranges."""
+    """The allocation of Services' addresses; None: the default ranges."""
     api_services: APIServices | None = None
-    """The APIServices of the store; None: they are read when they are needed."""
+    """The APIServices of the store; None: they are read on demand."""
     allow_privileged: bool = False
     remote: Aggregator | None = None
-    """Asks the servers behind registered group versions; None: there are none."""
+    """The client of aggregated servers; None: there are none."""
     hooked: Callable[[Request], bool] | None = None
     """A predicate for writes that may call a webhook; None: none does."""
     conversion: Conversion = uncalled
-    """Asks the webhooks that convert custom resources."""
+    """The client of conversion webhooks."""
 
 
 def _nothing() -> None:
-    """There is nothing to do."""
+    """No effect."""
 
 
 class Engine:
@@ -98,9 +98,9 @@ class Engine:
         """True after the start is complete, and True once shutdown begins; health checks report both."""
         self._since = parts.clock.now()
         self.after_write: Callable[[], None] = _nothing
-        """Called after a write, before the write is answered."""
+        """Called after a write, before it is answered."""
         self.converting: Collection[str] = ()
-        """Groups whose objects a webhook may have to convert."""
+        """Groups whose objects may need a conversion webhook."""
         self._news = threading.Condition()
         parts.store.listen(self._wake)
 
@@ -112,22 +112,22 @@ class Engine:
 
     @property
     def catalogue(self) -> Catalogue:
-        """The catalogue of the resources that are served now."""
+        """The catalogue of the currently served resources."""
         return self._serving[0]
 
     def authenticate_with(self, authentication: Authentication) -> None:
-        """Know who asks by other means from now on; tokens are issued and reviewed by them too."""
+        """Replace the authenticators; they also issue and review tokens."""
         self.authentication, self.authenticator = authentication, authentication.authenticator
 
     def serve_catalogue(self, catalogue: Catalogue, *, converting: Collection[str] = ()) -> None:
-        """Serve other resources from now on (custom resources came or went).
+        """Replace the served resources, after custom resources changed.
 
         ``converting`` are the groups whose objects a webhook may have to convert.
         """
         self._serving, self.converting = (catalogue, {}), converting
 
     def request_scope(self, resource: Resource) -> RequestScope:
-        """A resource with what is derived from it, made once."""
+        """The request scope of a resource, made once."""
         catalogue, made = self._serving
         found = made.get(resource.gvr)
         if found is None:
@@ -135,7 +135,7 @@ class Engine:
         return found
 
     def aggregated_service(self, group: str, version: str) -> tuple[Aggregator, APIService] | None:
-        """The aggregator and the APIService of an aggregated group version; None where this server answers itself."""
+        """The aggregator and the APIService of an aggregated group version; None if this server serves it."""
         if self.parts.remote is None:
             return None
         found = self.api_services.aggregated_service(group, version)
@@ -169,7 +169,7 @@ class Engine:
         return requested > self.store.revision
 
     def await_revision(self, requested: int) -> None:
-        """Wait until a revision is there. Raises the 504 of kube-apiserver when it does not come.
+        """Wait for a revision. Raises kube-apiserver's 504 if it does not come.
 
         With a simulated clock time stands still, and waiting for it would be for nothing.
         """

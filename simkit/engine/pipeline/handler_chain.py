@@ -42,14 +42,14 @@ from simkit.meta.message import BODY_LIMIT, Request, Response
 
 _LOG: Final = logging.getLogger("simkit.engine")
 DECISION, REASON = f"{AUTHORIZATION_GROUP}/decision", f"{AUTHORIZATION_GROUP}/reason"
-"""Audit annotations that tell what authorization said, and why."""
+"""Audit annotations for the decision of authorization and its reason."""
 _PANIC: Final = b"This request caused apiserver to panic. Look in the logs for details.\n"
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 Filter = Callable[[Engine, RequestContext], Response | None]
 
 
 def parse_request_info(engine: Engine, context: RequestContext) -> None:
-    """Find out what the request is about: verb, resource, namespace and name. Raises 400 for a bad timeout."""
+    """Set verb, resource, namespace and name of the request. Raises 400 for an invalid timeout."""
     request = context.request
     info = context.info = info_of(request.method, request.path, request.query)
     if "timeout" in request.query and not is_long_running(info):
@@ -57,7 +57,7 @@ def parse_request_info(engine: Engine, context: RequestContext) -> None:
 
 
 def authenticate(engine: Engine, context: RequestContext) -> None:
-    """Find out who asks, unless the caller in this process has said so. Raises 401."""
+    """Set the identity, unless a caller in this process gave it. Raises 401."""
     if context.identity is None:
         context.identity = _identified(engine, context)
     context.caller = context.identity
@@ -83,7 +83,7 @@ def _identified(engine: Engine, context: RequestContext) -> Identity:
 
 
 def limit_concurrency(engine: Engine, context: RequestContext) -> None:
-    """Take room for the request, or leave it a ticket to wait with. Raises TooManyRequests."""
+    """Take seats for the request, or give it a ticket to wait with. Raises TooManyRequests."""
     try:
         engine.limits.enter(context)
     except TooManyRequests as error:
@@ -96,7 +96,7 @@ def limit_concurrency(engine: Engine, context: RequestContext) -> None:
 
 
 def authorize(engine: Engine, context: RequestContext) -> None:
-    """Ask the authorizer. Raises 403 unless it allows the request, 500 where it cannot answer."""
+    """Call the authorizer. Raises 403 unless it allows the request, 500 if it fails."""
     ask = context.info.asks(context.actor())
     decision = engine.authorizer.authorize(ask)
     notes = context.annotations
@@ -116,7 +116,7 @@ def authorize(engine: Engine, context: RequestContext) -> None:
 
 
 def dispatch_request(engine: Engine, context: RequestContext) -> Response:
-    """Carry out the request. Raises 413 for a body that is too large, and whatever the verb raises."""
+    """Handle the request. Raises 413 for a body that is too large, and the errors of the verb."""
     if len(context.request.body) > BODY_LIMIT and context.request.method not in _READING:
         raise too_large(BODY_LIMIT)
     if context.info.is_resource:
@@ -134,12 +134,12 @@ HANDLER_CHAIN: Final[Sequence[Filter]] = (
 )
 BEFORE_BODY: Final[Sequence[Filter]] = (parse_request_info, authenticate, impersonate, authorize)
 WITH_BODY: Final[Sequence[Filter]] = (limit_concurrency, dispatch_request)
-"""The same filters for a request whose body is still to come. No body is read from a client that may not write, and no
-request takes room while its body is on its way."""
+"""The filters for a request whose body is still to come. No body is read from a client that may not write, and no
+request holds seats while its body is on its way."""
 
 
 class HandledRequest:
-    """One request while the handler chain serves it. A request that waits for room continues from there.
+    """One request in the handler chain. A request that waits for seats continues from there.
 
     Parameters
     ----------
@@ -154,18 +154,18 @@ class HandledRequest:
         self._left, self._trusted = HANDLER_CHAIN, identity is not None
 
     def serve_headers(self) -> Response | None:
-        """The refusal of a request before its body; None where ``receive_body`` may follow. Never raises."""
+        """The refusal of a request before its body; None if ``receive_body`` may follow. Never raises."""
         self._left = BEFORE_BODY
         refused = self.serve()
         self._left = WITH_BODY
         return refused
 
     def receive_body(self, body: bytes) -> None:
-        """Take the body of a request that was not refused; ``serve`` answers it."""
+        """Take the body of an authorized request; ``serve`` answers it."""
         self.context.request = replace(self.context.request, body=body)
 
     def fail(self, error: StatusError) -> Response:
-        """The answer to a request that was not refused, and whose body does not come."""
+        """The answer to an authorized request whose body does not come."""
 
         def give_up(engine: Engine, context: RequestContext) -> None:
             raise error
@@ -176,7 +176,7 @@ class HandledRequest:
         return response
 
     def serve(self) -> Response | None:
-        """The answer; None where the request waits until its ticket is settled. Never raises."""
+        """The answer; None if the request waits until its ticket is settled. Never raises."""
         with serving(self._engine.behaviour):
             return self._served()
 
@@ -202,7 +202,7 @@ class HandledRequest:
         return response
 
     def _panic(self, error: Exception) -> Response:
-        """The answer to an error of simkit: callers in this process see all of it, clients see no detail."""
+        """The answer to an internal error: callers in this process get all of it, clients no detail."""
         if self._trusted:
             return refusal(self.context, internal(f"{type(error).__name__}: {error}"))
         return Response(500, _PANIC, "text/plain; charset=utf-8")
@@ -220,7 +220,7 @@ class HandledRequest:
 
 
 def serve_request(engine: Engine, request: Request, identity: Identity | None = None) -> Response:
-    """The answer to a request. Where there is no room, this thread waits for it. Never raises.
+    """The answer to a request; this thread waits for seats. Never raises.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def serve_request(engine: Engine, request: Request, identity: Identity | None = 
 
 
 def refusal(context: RequestContext, error: StatusError) -> Response:
-    """An error as a Status, in the representation that was asked for where it can be had."""
+    """An error as a Status, if possible in the requested representation."""
     try:
         wanted = negotiate(context.request.header("accept"), convertible=False)
     except StatusError:

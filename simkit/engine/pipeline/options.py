@@ -1,4 +1,4 @@
-"""The options of a request: its query parameters and, for deletes, its body, checked as kube-apiserver does."""
+"""The options of a request: its query parameters and, for deletes, its body, validated as in kube-apiserver."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _FIELD_VALIDATION: Final = ("", "Ignore", "Strict", "Warn")
 _PROPAGATION: Final = ("Foreground", "Background", "Orphan")
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _BEYOND: Final = 2**64
-"""More than any number of a parameter can be."""
+"""A number above every valid parameter."""
 _LONGEST: Final = 400
-"""Digits of a number that are still looked at."""
+"""The longest number that is parsed."""
 _UNPRINTABLE: Final = re.compile(r"[^\x20-\x7e\u00a0-\uffff]")
 
 
@@ -40,14 +40,14 @@ class WriteOptions:
 
     @property
     def as_object(self) -> dict[str, Any]:
-        """The options as admission webhooks see them."""
+        """The options in the form of admission webhooks."""
         shown: dict[str, Any] = {"fieldManager": self.manager} if self.manager_given else {}
         return shown | ({"dryRun": ["All"]} if self.dry_run else {})
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """The options of a DELETE. ``propagation`` is empty where the kind's default applies.
+    """The options of a DELETE. ``propagation`` is empty for the kind's default.
 
     The object must have the uid and the resourceVersion, unless they are None.
     """
@@ -82,7 +82,7 @@ def _dry_run_errors(values: Sequence[str]) -> list[FieldError]:
 
 
 def write_options(request: Request, kind: str, *, is_apply: bool = False) -> WriteOptions:
-    """The options of a write; ``kind`` is CreateOptions, UpdateOptions or PatchOptions. Raises 422 with all faults."""
+    """The options of a write; ``kind`` is CreateOptions, UpdateOptions or PatchOptions. Raises 422 with all errors."""
     query = request.query
     if not query:  # the usual case
         if is_apply:
@@ -121,7 +121,7 @@ def _manager_errors(manager: str) -> list[FieldError]:
 
 
 def integer(request: Request, name: str) -> int | None:
-    """A whole number from a query parameter, None where it is not given.
+    """An integer from a query parameter; None if it is not given.
 
     Raises the 400 of kube-apiserver for anything else, the empty text included.
     """
@@ -138,7 +138,7 @@ def integer(request: Request, name: str) -> int | None:
 
 
 def check_timeout(request: Request) -> None:
-    """Raise the 400 of a ``timeout`` that is no length of time. Answers here do not take long enough to be cut off."""
+    """Raise the 400 of an invalid ``timeout``."""
     given = request.option("timeout")
     try:
         seconds(given or "0")
@@ -147,7 +147,7 @@ def check_timeout(request: Request) -> None:
 
 
 def delete_options(request: Request, body: Any) -> DeleteOptions:
-    """The options of a delete, from the decoded body where there is one, else from the query."""
+    """The options of a delete, from the decoded body if there is one, else from the query."""
     options = body if isinstance(body, dict) else _query_delete_options(request)
     preconditions = options.get("preconditions") or {}
     found = DeleteOptions(
@@ -199,7 +199,7 @@ def _propagation_errors(policy: str | None, orphan: bool | None) -> list[FieldEr
 
 
 def list_options(request: Request, *, watch: bool, watch_list: bool = False) -> ListOptions:
-    """The options of a list or watch. Raises 400 for numbers that are none, 422 for combinations that may not be."""
+    """The options of a list or watch. Raises 400 for invalid numbers, 422 for invalid combinations."""
     if not request.query:
         return ListOptions(initial_events=True) if watch and watch_list else ListOptions()
     option = request.option
@@ -268,7 +268,7 @@ def _watch_errors(options: ListOptions, watch_list: bool) -> list[FieldError]:
 
 
 def revision(text: str) -> int:
-    """A resourceVersion as a number; raises the 500 without reason that kube-apiserver gives for any other text."""
+    """A resourceVersion as a number. Raises kube-apiserver's 500 without reason for any other text."""
     if not text:
         return 0
     try:
@@ -278,7 +278,7 @@ def revision(text: str) -> int:
 
 
 def stored_revision(text: str) -> int:
-    """The same where kube-apiserver reads its store, not its cache; there the fault is a 400."""
+    """A resourceVersion as a number for reads from the store, which raise a 400 for any other text."""
     try:
         return revision(text)
     except StatusError as error:

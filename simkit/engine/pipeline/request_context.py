@@ -55,7 +55,7 @@ class Ticket(Protocol):
 
 @dataclass(slots=True)
 class RequestContext:
-    """A request with what the filters have found out about it so far."""
+    """A request with the results of its filters so far."""
 
     request: Request
     info: RequestInfo = field(default_factory=lambda: RequestInfo("", ""))
@@ -65,25 +65,25 @@ class RequestContext:
     """The authenticated user, whoever is impersonated."""
     wanted: MediaTypeOptions = field(default_factory=MediaTypeOptions)
     reason: str = ""
-    """The reason that the authorizer gave."""
+    """The authorizer's reason."""
     routed: str | None = None
-    """Empty once a resource takes the request; for other paths, the one that takes it; None where nothing does."""
+    """Empty for resource requests; for other paths the pattern that matches; None if none does."""
     request_kind: bool | None = None
-    """The limit that it counts for: True for mutating requests, False for reading ones, None where it takes no room."""
+    """The limit that it counts for: True for mutating requests, False for read-only ones, None if it takes no seat."""
     flow: Flow | None = None
-    """With which requests it takes turns, where turns are taken."""
+    """The flow of the request, with priority and fairness."""
     ticket: Ticket | None = None
-    """For the room that it has, or waits for."""
+    """The claim to its seats, held or awaited."""
     deprecation: str = ""
-    """The warning that the version which was asked for is deprecated."""
+    """The warning about the deprecated version of the request."""
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
     record: AuditRecord | None = None
-    """The audit events of it; None where nothing is recorded."""
+    """Its audit events; None if nothing is recorded."""
     panicked: bool = False
     """True if an error of ours ended it."""
 
     def actor(self) -> Identity:
-        """The user of the request. Authentication must be done."""
+        """The user of the request. Requires authentication."""
         assert self.identity is not None
         return self.identity

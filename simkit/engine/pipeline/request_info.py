@@ -25,7 +25,7 @@ _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update",
 _NAMESPACE_PARTS: Final = frozenset({"status", "finalize"})
 _NAME: Final = "metadata.name"
 _LONGEST: Final = 16 * 1024
-"""Characters of selectors in which a name is looked for: nobody knows yet who sends them."""
+"""The longest selectors that are searched for a name, since the client is not authenticated yet."""
 _LONG_RUNNING_VERBS: Final = frozenset({"watch", "proxy"})
 _LONG_RUNNING_SUBRESOURCES: Final = frozenset({"attach", "exec", "proxy", "log", "portforward"})
 _NUMBERS: Final = ("limit", "timeoutSeconds")
@@ -34,7 +34,8 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class RequestInfo:
-    """The verb and the resource of a request. Other paths have only ``path`` and the lower-case method as verb."""
+    """The verb and the resource of a request. Non-resource requests have only ``path`` and the lower-case method as
+    verb."""
 
     path: str
     verb: str
@@ -48,14 +49,14 @@ class RequestInfo:
     rest: str = ""
     """The path after the subresource, for connections that pass a path on."""
     old_watch: bool = False
-    """The path has the ``/watch/`` prefix."""
+    """True if the path has the ``/watch/`` prefix."""
 
     @property
     def group_resource(self) -> GroupResource:
         return GroupResource(self.group, self.resource)
 
     def asks(self, identity: Identity) -> Attributes:
-        """The question to the authorizer."""
+        """The attributes for the authorizer."""
         return Attributes(
             identity,
             self.verb,
@@ -114,7 +115,7 @@ def _place(parts: Sequence[str]) -> tuple[str, str, str, str]:
 
 
 def _collection(verb: str, query: Mapping[str, Sequence[str]]) -> tuple[str, str]:
-    """The verb on a collection, and the one name that a field selector limits it to."""
+    """The verb on a collection, and the name in its field selector."""
     if verb == "delete":
         return "deletecollection", ""
     if verb == "get":
@@ -129,7 +130,7 @@ def is_true(query: Mapping[str, Sequence[str]], name: str) -> bool:
 
 
 def _name_selected(query: Mapping[str, Sequence[str]]) -> str:
-    """The one name that a field selector asks for, if it can be one and the other parameters can be read."""
+    """The name in a field selector, if it is valid and the other parameters are."""
     selector, labelled = (query.get(name, ("",))[0] for name in ("fieldSelector", "labelSelector"))
     if _NAME not in selector or len(selector) + len(labelled) > _LONGEST:
         return ""

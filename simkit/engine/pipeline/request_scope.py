@@ -1,4 +1,4 @@
-"""The request scope: a resource with what is derived from it once, such as strategy, schema and fixed bytes."""
+"""The request scope: a resource with its strategy, schema and encoded parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _METADATA: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
 def _custom_version(catalogue: Catalogue, resource: Resource, conversion: Conversion) -> CustomVersion | None:
-    """The version that defines a custom kind; where a webhook converts it, the one that asks it through this server."""
+    """The version that defines a custom kind, bound to the conversion webhooks of this server."""
     provider = catalogue.provider(resource.gvk) if resource.custom else None
     if not isinstance(provider, Provider):
         return None
@@ -60,12 +60,12 @@ class RequestScope:
         )
         header = go_json.encode({"kind": resource.kind, "apiVersion": resource.api_version})
         self.head = b"{" if resource.custom else header[:-1] + b","
-        """The start of an object's JSON: kind and apiVersion; of custom kinds these stand among the other keys."""
+        """The start of an object's JSON: kind and apiVersion; custom kinds have them among the other keys."""
         self.item_head = b"{"
-        """The start of an object inside a list: built-in kinds leave kind and apiVersion out there."""
+        """The start of an object inside a list: built-in kinds leave out kind and apiVersion."""
         self.is_storage_version = resource.gvk == resource.storage_gvk
         self.encoding = resource.api_version if self.custom is None else self.custom.encoding
-        """Under which entries keep their bytes."""
+        """The key under which entries cache their bytes."""
 
     def beside(self, resource: Resource) -> RequestScope:
         """Another resource of the same server."""
@@ -79,7 +79,7 @@ class RequestScope:
         return custom_rules(self.custom)
 
     def _rules(self) -> Strategy:
-        """The rules of a built-in kind: of its group or of the one that keeps it, or those of the version itself."""
+        """The strategy of a built-in kind: of its group, its storage group, or its version."""
         resource, rules = self.resource, strategy_of(self.resource.group_kind)
         if rules is DEFAULT_STRATEGY:
             rules = strategy_of(GroupKind(resource.storage.group, resource.kind))
@@ -91,7 +91,7 @@ class RequestScope:
 
     @cached_property
     def withheld(self) -> DisabledFields:
-        """Fields of the stored form that this server does not take."""
+        """The disabled fields of the stored form."""
         if self._gates is None or self.resource.custom or not self.resource.stored:
             return DisabledFields(None)
         return self._gates.of(self.catalogue.schema(self.resource.storage_gvk))
@@ -110,7 +110,7 @@ class RequestScope:
 
     @cached_property
     def _family(self) -> Family | None:
-        """The versions that are kept as one; None where there is no way between them, or the kind is custom."""
+        """The versions of the same stored kind; None if there is no conversion, or the kind is custom."""
         if self.resource.custom or not self.resource.stored:
             return None
         return kept_in(self.resource.storage_gvk.api_version, self.resource.api_version, self.resource.kind)
@@ -130,8 +130,8 @@ class RequestScope:
         return field_labels(self.resource).with_labels(self.custom.selectable if self.custom is not None else ())
 
     def to_storage(self, draft: Draft) -> Draft:
-        """The object in the version that is stored; the draft is given away. A custom one stays as it was written:
-        it is converted when it has been checked."""
+        """The object in the storage version; takes over the draft. A custom object stays as written until it is
+        validated."""
         if self.custom is not None:
             return draft
         try:
@@ -146,7 +146,7 @@ class RequestScope:
         return {**kept, "apiVersion": gvk.api_version, "kind": gvk.kind}
 
     def as_stored(self, obj: Object) -> Object:
-        """An object of this version in the shape of the stored one."""
+        """An object of this version in the form of stored ones."""
         return self.to_storage(copied(obj)) if self.form.reshapes else obj
 
     def from_storage(self, obj: Object) -> Object:
@@ -164,7 +164,8 @@ class RequestScope:
         return {**obj, "apiVersion": self.resource.api_version, "kind": self.resource.kind}
 
     def as_written(self, wanted: Object) -> Object:
-        """An object on its way to the store, in this version: of a custom kind whole, with what the store drops."""
+        """An object on its way to the store, in this version: a custom one complete, with fields that the store
+        drops."""
         return self.from_storage(wanted) if self.custom is None else wanted
 
     @cached_property
@@ -177,20 +178,20 @@ class RequestScope:
         return self.calls_out and self.custom is not None and not self.custom.is_of(entry.object)
 
     def all_from_storage(self, entries: Sequence[Entry]) -> Sequence[Object]:
-        """The stored objects in this version; where that needs a webhook, it is asked about all of them at once."""
+        """The stored objects in this version, with one call of a conversion webhook for all."""
         if self.custom is not None and self.calls_out:
             return self.custom.read_all([entry.object for entry in entries])
         return [self.from_storage(entry.object) for entry in entries]
 
     def kept_tail(self, entry: Entry) -> bytes:
-        """The JSON of an entry in this version from behind the head on. Made once per entry."""
+        """The JSON of an entry in this version after the head. Encoded once per entry."""
         made = entry.encodings.get(self.encoding)
         if made is None:
             made = entry.encodings[self.encoding] = self.encode_tail(self.from_storage(entry.object))
         return made
 
     def encode_tail(self, obj: Object) -> bytes:
-        """The JSON of an object from behind the head on, as ``ordered`` has it."""
+        """The JSON of an object after the head, in the order of ``ordered``."""
         if self.resource.custom:
             return go_json.encode(obj, sort_keys=True)[1:]
         ordered = self.ordered(obj)
@@ -199,7 +200,7 @@ class RequestScope:
         return go_json.encode(ordered)[1:]
 
     def encode_list(self, tails: list[bytes], metadata: Mapping[str, Any]) -> bytes:
-        """The JSON of a list, of the tails of its items."""
+        """The JSON of a list of encoded items."""
         resource = self.resource
         head = go_json.encode({"kind": resource.list_gvk.kind, "apiVersion": resource.api_version})
         about = go_json.encode(metadata)
@@ -214,7 +215,7 @@ class RequestScope:
         return (b"," + self.item_head).join(tails)  # in one go: a long list is copied once
 
     def ordered(self, obj: Object) -> Draft:
-        """An object of this version in the order in which it is written; keys of custom kinds are sorted."""
+        """An object of this version in the order of its JSON; keys of custom kinds are sorted."""
         made: Draft = go_json.sorted_keys(obj) if self.resource.custom else self._order(obj)
         return made
 
@@ -232,7 +233,7 @@ class RequestScope:
         return Fields(self.catalogue.definition(_METADATA))
 
     def tails(self, entries: Sequence[Entry]) -> list[bytes]:
-        """The same of several entries; a webhook that converts some of them is asked anew, one after the other."""
+        """The JSON of several entries after the head; a conversion webhook is called for each."""
         asked = [entry for entry in entries if self._asks(entry)] if self.calls_out else []
         if not asked:
             return list(map(self.kept_tail, entries))

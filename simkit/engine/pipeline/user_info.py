@@ -1,4 +1,4 @@
-"""User information: an identity in the form that reviews and audit events show.
+"""User information in reviews and audit events.
 
 References
 ----------

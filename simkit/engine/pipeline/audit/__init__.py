@@ -1,1 +1,1 @@
-"""Audit: what is recorded of requests, by which policy, and where events go."""
+"""Audit: the policy, the events and their backends."""

@@ -1,4 +1,4 @@
-"""The record of who asked for what, and what came of it."""
+"""The audit events of requests."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from simkit.meta.message import Request, Response
 
 _LOOPBACK: Final = "127.0.0.1"
 _MOST_PROXIES: Final = 100
-"""Addresses in a chain of proxies that are looked at."""
+"""Addresses that are read from a chain of proxies."""
 _HEADER: Final = "audit-id"
 
 
 class Auditor:
-    """Makes events as a policy says, and gives them to sinks.
+    """Makes events according to a policy, and sends them to backends.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Auditor:
         return Auditor(self.policy, sinks, clock, name_source, metrics)
 
     def receive(self, context: RequestContext) -> None:
-        """Decide what is recorded of a request whose sender is known, and record that it came."""
+        """Decide on the audit level of an authenticated request, and record that it was received."""
         record = AuditContext(self, context, self._identifier(context.request))
         if record.choice.level != "None":
             context.record = record
@@ -73,11 +73,11 @@ class Auditor:
         return request.header(_HEADER)[:64] or self._chance.uid()
 
     def refuse(self, context: RequestContext) -> None:
-        """Decide what is recorded of a request that nobody was found for."""
+        """Decide on the audit level of a request that failed authentication."""
         context.record = AuditContext(self, context, self._identifier(context.request), unknown=True)
 
     def take(self, event: Event) -> None:
-        """Give an event to all sinks. One that fails does not keep the others from it.
+        """Send an event to all backends. An error of one does not affect the others.
 
         Raises the PlainError 500 of a request that may not go on unrecorded.
         """
@@ -94,11 +94,11 @@ class Auditor:
             raise PlainError(500, f"Internal Server Error: {quoted(path)}: failed to store audit event\n")
 
     def now(self) -> str:
-        """The moment, as events write it: with microseconds."""
+        """The time in events: with microseconds."""
         return datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def close(self) -> None:
-        """Let all sinks finish."""
+        """Close all backends."""
         for sink in self.sinks:
             sink.close()
 
@@ -114,7 +114,7 @@ class AuditContext:
         audit.metrics.count("apiserver_audit_level_total", self.choice.level)
 
     def complete(self, response: Response) -> None:
-        """AuditContext the answer, in one stage or, where answering goes on, in two."""
+        """Record the answer, in one stage or, for streams, in two."""
         response.headers.append(("Audit-Id", self.identifier))
         if self.choice.level == "None":
             return
@@ -132,7 +132,7 @@ class AuditContext:
             response.stream = AuditedStream(response.stream, self, response)
 
     def stage(self, name: str, response: Response | None = None) -> None:
-        """AuditContext one stage, unless the policy leaves it out."""
+        """Record one stage, unless the policy omits it."""
         if name not in self.choice.omit_stages:
             self._audit.take(self._event(name, response))
 

@@ -21,11 +21,11 @@ _LOG: Final = logging.getLogger("simkit.audit")
 
 
 class BackendError(Exception):
-    """Events that could not be recorded; the text says why."""
+    """Events that could not be recorded; the text is the reason."""
 
 
 class Backend(Protocol):
-    """Takes events. An implementation must not change an event."""
+    """A receiver of events. An implementation must not change an event."""
 
     @property
     def name(self) -> str:
@@ -42,12 +42,12 @@ class Backend(Protocol):
         ...
 
     def close(self) -> None:
-        """Write what is still waiting, and let go of files and threads."""
+        """Write what is still buffered, and release files and threads."""
         ...
 
 
 class EventWriter(Protocol):
-    """Writes events where they stay. Raises BackendError."""
+    """Writes events to their destination. Raises BackendError."""
 
     def write(self, events: Sequence[Event]) -> None: ...
 
@@ -78,11 +78,11 @@ class MemoryBackend:
         self._events.append(event)
 
     def close(self) -> None:
-        """Nothing waits."""
+        """No effect: nothing is buffered."""
 
 
 class LogWriter:
-    """Writes events to a file, one a line."""
+    """Writes events to a file, one per line."""
 
     def __init__(self, file: RotatingFile, form: Form = "json") -> None:
         self._file, self._line = file, LINES[form]
@@ -127,12 +127,12 @@ class WebhookWriter:
                 self._closing.wait(self._backoff * 1.5**attempt)
 
     def close(self) -> None:
-        """Repeat nothing any more."""
+        """Stop retrying."""
         self._closing.set()
 
 
 class TruncatingWriter:
-    """Keeps what is too large from a backend."""
+    """Truncates or drops events that are too large for a backend."""
 
     def __init__(self, backend: EventWriter, limits: Truncation) -> None:
         self._backend, self._limits = backend, limits
@@ -149,7 +149,7 @@ class TruncatingWriter:
 
 
 class BlockingBackend:
-    """Hands every event to a backend at once; whoever records it waits."""
+    """Sends every event to a backend at once; the recording request waits."""
 
     def __init__(self, name: str, backend: EventWriter, *, strict: bool = False) -> None:
         self.name, self.strict, self._backend = name, strict, backend
@@ -162,7 +162,7 @@ class BlockingBackend:
 
 
 class BatchingBackend:
-    """Hands events to a backend in batches, from a thread of its own.
+    """Sends events to a backend in batches, from a thread of its own.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class BatchingBackend:
                 self._send(events)
 
     def _throttle(self) -> None:
-        """Wait until another batch may go."""
+        """Wait until the rate limit allows another batch."""
         batching = self._batching
         if not batching.throttle or self._closing:
             return

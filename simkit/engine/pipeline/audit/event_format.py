@@ -1,4 +1,4 @@
-"""Audit events as bytes: JSON lines, the older lines of words, and what is left of events that are too large."""
+"""Audit events as bytes: JSON lines, the legacy format, and truncated events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def json_line(event: Mapping[str, Any]) -> bytes:
 
 
 def legacy_line(event: Mapping[str, Any]) -> bytes:
-    r"""An event as a line of words.
+    r"""An event as a line in the legacy format.
 
     Examples
     --------
@@ -64,7 +64,7 @@ LINES: Final[Mapping[Form, Callable[[Mapping[str, Any]], bytes]]] = {"json": jso
 
 
 def fitted(events: Sequence[Event], limits: Truncation) -> tuple[list[list[Event]], int]:
-    """Events in batches that are not too large, and how many of them are too large in any form.
+    """Events in batches within the size limit, and the number of events that were dropped.
 
     An event that is too large goes without its objects, and says so.
     """

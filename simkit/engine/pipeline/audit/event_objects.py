@@ -1,4 +1,4 @@
-"""The objects of a request and its response, as audit events show them."""
+"""The objects of a request and its response in audit events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN_OF_STATUS: Final = ("status", "message", "reason", "details")
 
 
 def sent(context: RequestContext) -> Any:
-    """The decoded body of a request that came as far as its handler; None where there is none, or it is broken.
+    """The decoded body of a request that reached its handler; None if there is none, or it is invalid.
 
     What is sent to a path outside of resources is of no interest.
     """
@@ -39,7 +39,7 @@ def sent(context: RequestContext) -> Any:
 
 
 def _decoded(body: bytes, media: str) -> Any:
-    """The value of an encoded object, None where it cannot be read."""
+    """The value of an encoded object; None if it cannot be decoded."""
     try:
         if media == PROTOBUF:
             return protobuf.decode(body, GroupVersionKind("", "", ""))
@@ -49,7 +49,7 @@ def _decoded(body: bytes, media: str) -> Any:
 
 
 def reference(info: RequestInfo, body: Any) -> dict[str, Any]:
-    """The object that a request is about; what the path does not say is taken from the body."""
+    """The object reference of a request; fields that the path lacks come from the body."""
     given: Mapping[str, Any] = {}
     if isinstance(body, Mapping) and body.get("kind") != "DeleteOptions" and info.verb in ("create", "update"):
         given = metadata(body) if isinstance(body.get("metadata"), Mapping) else {}
@@ -67,7 +67,7 @@ def reference(info: RequestInfo, body: Any) -> dict[str, Any]:
 
 
 def answered(context: RequestContext, response: Response, *, whole: bool) -> tuple[dict[str, Any], Any]:
-    """The status of an answer, and the object in it where it is wanted or is a Status itself."""
+    """The status of a response, and its object if that is requested or is a Status itself."""
     status: dict[str, Any] = {"metadata": {}}
     obj = None
     if response.body and (whole or response.status >= 400 or context.request.method == "DELETE"):
@@ -82,7 +82,7 @@ def answered(context: RequestContext, response: Response, *, whole: bool) -> tup
 
 
 def shown(value: Any, info: RequestInfo, *, omit_managed_fields: bool) -> Any:
-    """An object as an event shows it: without secret values and, if the policy says so, without field owners."""
+    """An object for an event: without secret values and, if the policy says so, without managed fields."""
     value = scrubbed(value, info)
     return _without_owners(value) if omit_managed_fields else value
 

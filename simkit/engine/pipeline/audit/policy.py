@@ -1,4 +1,4 @@
-"""The audit policy: its rules decide what is recorded of which request."""
+"""The audit policy: rules that decide the level of each request."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ class GroupResources(_Document):
 
 
 def _names(word: str, resource: str, subresource: str) -> bool:
-    """``pods`` is the resource alone, ``pods/*`` with all its parts, ``*/log`` that part of any resource."""
+    """True if a rule's resource matches: ``pods`` alone, ``pods/*`` with subresources, ``*/log`` that subresource of
+    all."""
     if word == "*" or word == (f"{resource}/{subresource}" if subresource else resource):
         return True
     if subresource and word == f"*/{subresource}":
@@ -64,7 +65,7 @@ def _names(word: str, resource: str, subresource: str) -> bool:
 
 
 class Rule(_Document):
-    """One rule of an audit policy: the requests that it matches, and the level at which they are recorded."""
+    """One rule of an audit policy: the requests that it matches, and their level."""
 
     level: str = ""
     users: Words = ()
@@ -103,7 +104,7 @@ def _covers(pattern: str, path: str) -> bool:
 
 
 class RequestAuditConfig(NamedTuple):
-    """The decision of a policy about one request."""
+    """The decision of a policy on one request."""
 
     level: str
     omit_stages: frozenset[str] = frozenset()
@@ -111,7 +112,7 @@ class RequestAuditConfig(NamedTuple):
 
 
 class Policy(_Document):
-    """Rules in order; the first that is for a request decides, and what none is for is not recorded.
+    """Rules in order; the first match decides, and unmatched requests are not recorded.
 
     Examples
     --------
@@ -125,7 +126,7 @@ class Policy(_Document):
     omit_managed_fields: bool = Field(False, alias="omitManagedFields")
 
     def choice(self, info: RequestInfo, identity: Identity | None) -> RequestAuditConfig:
-        """The decision about a request."""
+        """The decision on a request."""
         for rule in self.rules:
             if rule.matches(info, identity):
                 own = rule.omit_managed_fields
@@ -134,7 +135,7 @@ class Policy(_Document):
         return RequestAuditConfig("None", frozenset(self.omit_stages))
 
     def errors(self) -> list[FieldError]:
-        """All that is wrong, in kube-apiserver's words."""
+        """All errors, in kube-apiserver's words."""
         found = _stage_errors(self.omit_stages, "omitStages")
         for index, rule in enumerate(self.rules):
             found += _rule_errors(rule, f"rules[{index}]")
@@ -142,12 +143,12 @@ class Policy(_Document):
 
 
 def everything(level: Level = "Metadata") -> Policy:
-    """A policy that records all requests alike, once they are answered."""
+    """A policy that records all requests at one level, once they are answered."""
     return Policy.model_validate({"rules": [{"level": level}], "omitStages": ["RequestReceived"]})
 
 
 def load(path: str | Path) -> Policy:
-    """The policy of a file. Raises SimkitError with everything that is wrong with it."""
+    """The policy in a file. Raises SimkitError with all its errors."""
     try:
         document = yaml.safe_load(Path(path).read_bytes())
     except OSError as error:
@@ -159,7 +160,7 @@ def load(path: str | Path) -> Policy:
 
 
 def parse(document: Any, source: str = "the audit policy") -> Policy:
-    """The policy of a decoded document. Raises SimkitError with everything that is wrong with it."""
+    """The policy in a decoded document. Raises SimkitError with all its errors."""
     if not isinstance(document, Mapping) or not document:
         raise SimkitError(f"loading audit policy file: {source} holds no policy")
     if (document.get("apiVersion"), document.get("kind")) != (f"{AUDIT_GROUP}/v1", "Policy"):
@@ -179,7 +180,7 @@ def parse(document: Any, source: str = "the audit policy") -> Policy:
 
 
 def _tell_unknown(policy: Policy, source: str) -> None:
-    """Unknown fields are passed over, as on kube-apiserver."""
+    """Warn about unknown fields, which are ignored as in kube-apiserver."""
     parts: Iterable[_Document] = (policy, *policy.rules, *(each for rule in policy.rules for each in rule.resources))
     unknown = sorted({name for part in parts for name in part.model_extra or ()} - {"apiVersion", "kind", "metadata"})
     if unknown:

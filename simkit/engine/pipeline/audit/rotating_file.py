@@ -22,7 +22,7 @@ _STAMP: Final = "%Y-%m-%dT%H-%M-%S"
 
 
 class RotatingFile:
-    """Appends to a file that its owner alone can read. Raises SimkitError for a path that cannot be written.
+    """Appends to a file that only its owner can read. Raises SimkitError for a path that cannot be written.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class RotatingFile:
                 yield moment + timedelta(milliseconds=int(found.group(2))), path
 
     def _tidy(self) -> None:
-        """Remove what is too much or too old; put the rest into gzip form if that is wanted."""
+        """Remove old files by number and age; compress the rest on request."""
         found = sorted(self._dated(), reverse=True)
         kept = found[: self._max_backup] if self._max_backup else found
         if self._max_age:
@@ -120,7 +120,7 @@ class RotatingFile:
                     _shrink(path)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             if not self._standard:
                 self._file.close()

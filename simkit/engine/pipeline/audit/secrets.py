@@ -1,4 +1,4 @@
-"""Takes secret values out of what is recorded: the data of secrets, and tokens."""
+"""Removal of secret values from recorded objects: the data of secrets, and tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HARMLESS: Final = frozenset({"apiVersion", "kind", "metadata", "type", "immutab
 _OTHER_SHAPES: Final = frozenset(
     {"DeleteOptions", "List", "PartialObjectMetadata", "PartialObjectMetadataList", "SecretList", "Status", "Table"}
 )
-"""Kinds that stand for secrets on the way, with other fields."""
+"""Kinds with secret values in other fields."""
 _TOKENS: Final = {"TokenRequest": "status", "TokenReview": "spec"}
 _LAST_APPLIED: Final = "last-applied-configuration"
 
@@ -36,7 +36,7 @@ def scrubbed(value: Any, info: RequestInfo) -> Any:
 
 
 def message_scrubbed(message: str, info: RequestInfo) -> str:
-    """An error's message without the piece of the body that some quote."""
+    """An error message without its quotation of the body."""
     return message.partition(" ({")[0] if holds_secrets(info) else message
 
 
@@ -67,7 +67,7 @@ def _without_token(obj: Mapping[str, Any], *parts: str) -> dict[str, Any]:
 
 
 def _without_data(obj: dict[str, Any]) -> dict[str, Any]:
-    """A secret without values, whatever somebody calls the field in which they stand."""
+    """A secret without values, also in misspelled fields."""
     other = obj.get("kind") in _OTHER_SHAPES or "cells" in obj
     for name in _OF_SECRETS if other else [name for name in obj if name not in _HARMLESS]:
         if isinstance(obj.get(name), Mapping):
@@ -89,5 +89,5 @@ def _is_step(item: Any) -> bool:
 
 
 def _patch_step(step: Mapping[str, Any]) -> dict[str, Any]:
-    """A step of a JSON patch of a secret, its value withheld."""
+    """An operation of a JSON patch of a secret, without its value."""
     return {**step, "value": WITHHELD} if "value" in step else dict(step)

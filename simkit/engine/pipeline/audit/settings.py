@@ -14,16 +14,16 @@ class Batching:
     """The limits of batches in the mode ``batch``."""
 
     buffer_size: int = 10_000
-    """Events that may wait; what comes then is lost, and counted."""
+    """Events that may be buffered; further ones are dropped and counted."""
     max_size: int = 400
     """Events in a batch."""
     max_wait: float = 30.0
-    """Seconds until a smaller batch goes; 0 does not wait."""
+    """Seconds after which a smaller batch is sent; 0 does not wait."""
     throttle: bool = True
     qps: float = 10.0
-    """Batches in a second, if they are throttled."""
+    """Batches per second, if they are throttled."""
     burst: int = 15
-    """Batches that may go at once before that."""
+    """Batches that may be sent at once before that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
-    """The service that takes events."""
+    """The service that receives events."""
 
     mode: Mode = "batch"
     initial_backoff: float = 10.0
-    """Seconds before a call that failed is repeated for the first time."""
+    """Seconds before the first retry of a failed call."""
     batching: Batching = field(default_factory=Batching)
     truncation: Truncation = field(default_factory=Truncation)

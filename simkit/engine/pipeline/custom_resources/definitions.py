@@ -1,4 +1,4 @@
-"""Custom resources come and go: definitions in the store become resources that are served, at once.
+"""Custom resources: definitions in the store become served resources at once.
 
 Serving follows the store, wherever a definition was written. What the server itself has to do about definitions (decide
 about names, say that one is served, remove the objects of one that is deleted) is done after the request that made it
@@ -53,7 +53,7 @@ class CustomResources:
         self._engine, self._base = engine, base
         self._lock, self._news = threading.RLock(), threading.Lock()
         self._waiting: dict[str, None] = {}
-        """Groups whose definitions changed, in order."""
+        """Groups with changed definitions, in order."""
         self._emptied: set[GroupResource] = set()
         """Resources of terminating definitions that lost an object."""
         self.definitions: dict[str, Definition] = dict(origin.definitions) if origin is not None else self._stored()
@@ -75,7 +75,7 @@ class CustomResources:
     # Following
 
     def follow(self, changes: Sequence[Change]) -> None:
-        """Hear what was written, in the writer's thread."""
+        """Take the changes of the store, in the writer's thread."""
         changed = [change for change in changes if change.entry.key.resource == DEFINITIONS]
         if self._leaving:
             gone = {change.entry.key.resource for change in changes if change.type == "DELETED"}
@@ -102,7 +102,7 @@ class CustomResources:
             self._serve()
 
     def _replace(self, name: str, before: Definition | None, made: Definition) -> bool:
-        """Keep the newer definition; gives back whether something else is served now."""
+        """Keep the newer definition; True if the served resources change."""
         self.definitions[name] = made
         if before is None:
             return made.is_served
@@ -121,7 +121,7 @@ class CustomResources:
     # What the server does about definitions
 
     def settle(self) -> None:
-        """Do what the last changes ask for, until nothing is left to do. Cheap where there is nothing."""
+        """Process the last changes until nothing is left to do. Cheap if there are none."""
         if not self._waiting and not self._emptied:
             return
         with self._lock:
@@ -152,7 +152,7 @@ class CustomResources:
             self._write(entry, status, metadata(entry.object).get("finalizers"))
 
     def _named(self, obj: Object) -> Object:
-        """The status of a definition beside the others of its group."""
+        """The status of a definition with its accepted names, given the others of its group."""
         group, now = obj["spec"].get("group"), self._now()
         others = [
             each.object
@@ -173,7 +173,7 @@ class CustomResources:
         return status
 
     def _clean_up(self, entry: Entry) -> None:
-        """Remove the objects of a definition that is going away, and let it go once there are none."""
+        """Delete the objects of a terminating definition, and finalize it when there are none."""
         finalizers = list(metadata(entry.object).get("finalizers") or ())
         if CLEANUP not in finalizers:
             return
@@ -190,7 +190,7 @@ class CustomResources:
             self._write(entry, status, finalizers)
 
     def _remove_objects(self, definition: Definition) -> bool:
-        """Delete all objects of a definition; gives back whether none is left."""
+        """Delete all objects of a definition; True if none is left."""
         store = self._engine.store
         found = next(iter(definition.resources), None)
         if found is None:
@@ -218,4 +218,4 @@ class CustomResources:
 
 
 def _unasked(obj: Object) -> None:
-    """The server removes objects without asking admission."""
+    """Skip admission, since the server itself deletes the objects."""

@@ -20,7 +20,7 @@ def builtin_group(catalogue: Catalogue, group: str) -> bool:
 
 
 def check_custom_route(info: RequestInfo, resource: Resource) -> None:
-    """Raises the 404 of kube-apiserver where the path does not fit the scope, or names an absent subresource."""
+    """Raises kube-apiserver's 404 if the path does not fit the scope, or names a missing subresource."""
     if info.namespace and not resource.namespaced:
         raise no_path()
     if resource.namespaced and not info.namespace and info.verb not in ("list", "watch"):
@@ -30,7 +30,7 @@ def check_custom_route(info: RequestInfo, resource: Resource) -> None:
 
 
 def refuse_new(custom: CustomVersion, info: RequestInfo) -> None:
-    """Raises 405 for new objects of a definition that is going away."""
+    """Raises 405 for new objects of a terminating definition."""
     if info.verb != "create" or not custom.definition.is_terminating:
         return
     message = "create not allowed while custom resource definition is terminating"

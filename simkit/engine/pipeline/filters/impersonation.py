@@ -1,4 +1,4 @@
-"""Impersonation: the identity of a request is replaced where the caller may do so."""
+"""Impersonation: the identity of a request is replaced if the caller may do so."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EXTRA = "impersonate-extra-"
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
-    """One thing that is impersonated, as the authorizer is asked about it and as errors show it."""
+    """One impersonated attribute, for the authorizer and for errors."""
 
     kind: str
     resource: str
@@ -43,7 +43,7 @@ class _Ask:
 
 
 def impersonate(engine: Engine, context: RequestContext) -> None:
-    """Replace the identity of the request where headers say so. Raises 403 unless the caller may do all of it."""
+    """Replace the identity of the request by the headers. Raises 403 unless the caller may impersonate all of it."""
     headers = context.request.headers
     if not any(name.startswith("impersonate-") for name in headers):
         return

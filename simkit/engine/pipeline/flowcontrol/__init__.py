@@ -1,1 +1,1 @@
-"""Priority and fairness: whose requests are answered first when there are more than can be answered at once."""
+"""Priority and fairness: the order of requests under load."""

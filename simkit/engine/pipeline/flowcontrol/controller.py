@@ -1,4 +1,4 @@
-"""Room for requests by priority and fairness: levels share the seats of the server, flows those of their level."""
+"""Priority and fairness: levels share the seats of the server, and flows those of their level."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OBJECTS_A_SEAT: Final = 100
 _SHARE_OF_WIDEST: Final = 0.15
 _REMEMBERED: Final = 8192
 _LONGEST_KEY: Final = 1024
-"""Flows, and characters of what they are found by: anybody may ask for any path."""
+"""The limits of cached flows and of their keys, since clients choose the paths."""
 
 
 def _for_groups(name: str, level: str, precedence: int, *groups: str) -> Object:
@@ -61,7 +61,7 @@ _MANDATORY: Final[Mapping[GroupResource, Sequence[Object]]] = {
 
 
 class FlowControl(InFlight):
-    """Gives out seats as the flow schemas and priority levels in a store say.
+    """Assigns seats according to the flow schemas and priority levels in a store.
 
     Parameters
     ----------
@@ -92,9 +92,9 @@ class FlowControl(InFlight):
         self._flows: dict[tuple[Any, ...], Flow] = {}
         self._claimed = self._waiting = 0
         self.dispatched: Counter[tuple[str, str]] = Counter()
-        """Requests that got room, by level and schema."""
+        """Executed requests, by level and schema."""
         self.rejected: Counter[tuple[str, str, str]] = Counter()
-        """Requests that did not, by level, schema and why."""
+        """Rejected requests, by level, schema and reason."""
         store.listen(self._follow)
 
     def _follow(self, changes: Sequence[Change]) -> None:
@@ -102,7 +102,7 @@ class FlowControl(InFlight):
             self._stale = True
 
     def enter(self, context: RequestContext) -> None:
-        """Make room for a request, or leave it a ticket that waits for some. Raises TooManyRequests.
+        """Take seats for a request, or give it a ticket to wait with. Raises TooManyRequests.
 
         ``leave`` must follow. Called again when the ticket is settled, it takes the room, or refuses.
         """
@@ -142,7 +142,7 @@ class FlowControl(InFlight):
             self._started(context, ticket)
 
     def leave(self, context: RequestContext) -> None:
-        """Give the room of a request back, where it took some; who waits gets it."""
+        """Release the seats of a request, and wake waiting ones."""
         ticket = context.ticket
         if ticket is None or context.request_kind is None:
             return
@@ -157,7 +157,7 @@ class FlowControl(InFlight):
             each.tell()
 
     def look(self, view: Callable[[Mapping[str, PriorityLevel]], T]) -> T:
-        """The result of a function of the levels, by name, called while nothing changes."""
+        """The result of a function of the levels by name, called under the lock."""
         with self._lock:
             if self._stale:
                 self._configure()
@@ -210,7 +210,7 @@ class FlowControl(InFlight):
             self._claimed += max(level.executing, level.floor)
 
     def _next(self) -> Sequence[Ticket]:
-        """Those who wait and can go on now."""
+        """The waiting tickets that get seats now."""
         woken = []
         for level in self.levels.values():
             while level.queues and (found := level.queues.first()) and self._fits(level, found[1]):
@@ -240,7 +240,7 @@ class FlowControl(InFlight):
         return flow
 
     def _width(self, context: RequestContext, level: PriorityLevel) -> int:
-        """Seats of a list: one for each hundred objects, within limits."""
+        """The seats of a list: one per hundred objects, within limits."""
         info, query = context.info, context.request.query
         if info.name:
             return 1
@@ -252,7 +252,7 @@ class FlowControl(InFlight):
         return max(1, min(widest, -(-objects // _OBJECTS_A_SEAT)))
 
     def _configure(self) -> None:
-        """Take over what the store holds now."""
+        """Apply the stored configuration."""
         self._stale = False
         levels = self._objects(LEVELS)
         shares = sum(map(shares_of, levels))

@@ -32,12 +32,12 @@ _DETAILS: Final = ("UserName", "Verb", "APIPath", "Namespace", "Name", "APIVersi
 _NARROWEST: Final = 8
 _NEVER: Final = "0001-01-01T00:00:00Z"
 _TURN: Final = 0.003
-"""Seconds that a request is taken to last: by it the order of queues becomes one of work."""
+"""The assumed seconds of a request, by which the order of queues becomes one of work."""
 Row = Sequence[str]
 
 
 def page(control: FlowControl, name: str, *, details: bool = False) -> str | None:
-    """A page by the end of its path, None where there is none of this name.
+    """A page by the end of its path; None if there is none.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def page(control: FlowControl, name: str, *, details: bool = False) -> str | Non
 
 
 def aligned(rows: Iterable[Row]) -> str:
-    """Rows as lines, each cell but the last with a comma behind it and as wide as its column.
+    """Rows as lines, with comma-separated cells as wide as their columns.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def _detailed(ticket: Ticket) -> Row:
 
 
 def _moment(seconds: float | None) -> str:
-    """A moment with what is known below the second, without zeros at the end."""
+    """A time with fractions of a second, without trailing zeros."""
     if seconds is None:
         return _NEVER
     text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")

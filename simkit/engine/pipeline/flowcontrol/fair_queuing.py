@@ -1,4 +1,4 @@
-"""Queues in which requests of several flows wait, none of which can keep the others from their turn."""
+"""Fair queuing of requests from several flows."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Queue(Generic[T]):
-    """One queue: who waits in it."""
+    """One queue with its waiting items."""
 
     waiting: deque[tuple[float, int, T]] = field(default_factory=deque)
-    """Virtual time at which each one's turn starts, its seats, and itself."""
+    """The virtual start time of each item, its seats, and the item."""
     seats: int = 0
     finish: float = 0.0
-    """Virtual time at which everything that came so far is done."""
+    """The virtual time at which all items so far are finished."""
 
 
 class FairQueues(Generic[T]):
-    """Shuffle-sharded queues, served by start times.
+    """Shuffle-sharded queues, served by virtual start times.
 
     A flow is dealt a hand of some queues, always the same ones, and what it sends joins the shortest of them: a flow
     that sends too much fills its own hand, and hardly ever all of another's. Next is always what would start first if
@@ -53,7 +53,7 @@ class FairQueues(Generic[T]):
         return self._count
 
     def offer(self, flow: str, item: T, seats: int = 1) -> bool:
-        """Let an item of a flow wait, unless its queue is full; gives back whether it waits."""
+        """Enqueue an item of a flow, unless its queue is full; True if it waits."""
         _, _, longest = self.shape
         empty = Queue[T]()
         number = min(self.dealt(flow), key=lambda each: self._queues.get(each, empty).seats)
@@ -68,7 +68,7 @@ class FairQueues(Generic[T]):
         return True
 
     def dealt(self, flow: str) -> list[int]:
-        """The hand of queues of a flow.
+        """The hand of queues dealt to a flow.
 
         Examples
         --------
@@ -92,7 +92,7 @@ class FairQueues(Generic[T]):
         return item, seats
 
     def take(self) -> T:
-        """Take out whose turn is next. Raises LookupError where nobody waits."""
+        """Remove the next item. Raises LookupError if there is none."""
         number = self._next()
         if number is None:
             raise LookupError("nobody waits")
@@ -103,7 +103,7 @@ class FairQueues(Generic[T]):
         return item
 
     def discard(self, item: T) -> None:
-        """Take out somebody who does not wait any more; one that is not there is fine."""
+        """Remove an item that no longer waits, if it is there."""
         for queue in self._queues.values():
             for entry in queue.waiting:
                 if entry[2] is item:
@@ -112,7 +112,7 @@ class FairQueues(Generic[T]):
                     return
 
     def each(self) -> Iterator[tuple[int, Queue[T]]]:
-        """All queues with their numbers, those in which nobody waits too."""
+        """All queues with their numbers, including empty ones."""
         for number in range(self.shape[0]):
             yield number, self._queues.get(number) or Queue()
 

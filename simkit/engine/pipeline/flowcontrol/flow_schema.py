@@ -16,7 +16,7 @@ EVERYTHING: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class FlowSchema:
-    """One flow schema: the requests that it is for, and what their flows are told apart by.
+    """One flow schema: its matching rules and its flow distinguisher.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class FlowSchema:
 
     @classmethod
     def of(cls, obj: Object) -> FlowSchema:
-        """The schema that an object describes."""
+        """The schema of an object."""
         spec = obj.get("spec") or {}
         return cls(
             name_of(obj),

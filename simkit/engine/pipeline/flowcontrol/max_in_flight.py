@@ -1,4 +1,4 @@
-"""Limits on the requests in flight: reading and mutating ones.
+"""Limits on the requests in flight: read-only and mutating ones.
 
 References
 ----------
@@ -16,40 +16,40 @@ from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS
 
 READING: Final = frozenset({"get", "list", "watch"})
-"""Verbs that change nothing."""
+"""Read-only verbs."""
 
 
 class TooManyRequests(PlainError):
-    """The refusal of a request for which there is no room."""
+    """A request for which there is no seat."""
 
     def __init__(self) -> None:
         super().__init__(429, "Too many requests, please try again later.\n", [("Retry-After", "1")])
 
 
 class ConcurrencyLimiter(Protocol):
-    """Says whether there is room for a request, or when."""
+    """A limiter of concurrent requests."""
 
     @property
     def reading(self) -> int:
-        """Requests under way that change nothing."""
+        """The number of read-only requests in flight."""
         ...
 
     @property
     def mutating(self) -> int:
-        """Requests under way that change something."""
+        """The number of mutating requests in flight."""
         ...
 
     def enter(self, context: RequestContext) -> None:
-        """Make room, or give the request a ticket that waits for it; ``leave`` must follow. Raises TooManyRequests."""
+        """Take seats, or give the request a ticket to wait with; ``leave`` must follow. Raises TooManyRequests."""
         ...
 
     def leave(self, context: RequestContext) -> None:
-        """Give back the room that the request took, if any."""
+        """Release the seats of the request, if it has any."""
         ...
 
 
 class InFlight:
-    """Counts requests under way: those that change nothing and those that do."""
+    """Counts read-only and mutating requests in flight."""
 
     def __init__(self) -> None:
         self._running = {False: 0, True: 0}
@@ -57,17 +57,17 @@ class InFlight:
 
     @property
     def reading(self) -> int:
-        """Requests under way that change nothing."""
+        """The number of read-only requests in flight."""
         return self._running[False]
 
     @property
     def mutating(self) -> int:
-        """Requests under way that change something."""
+        """The number of mutating requests in flight."""
         return self._running[True]
 
 
 class MaxInFlight(InFlight):
-    """Counts requests under way, and refuses some above two limits: for reading ones and for those that change.
+    """Counts requests in flight, and rejects those above the limits for read-only and mutating ones.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class MaxInFlight(InFlight):
         self._limits = {False: requests, True: mutating_requests}
 
     def enter(self, context: RequestContext) -> None:
-        """Make room for a request; ``leave`` must follow. Raises TooManyRequests."""
+        """Count a request; ``leave`` must follow. Raises TooManyRequests."""
         if is_long_running(context.info):
             return
         kind = context.info.verb not in READING
@@ -99,7 +99,7 @@ class MaxInFlight(InFlight):
         context.request_kind = kind
 
     def leave(self, context: RequestContext) -> None:
-        """Give the room of a request back, where it took some."""
+        """Count a request out, if it was counted."""
         if context.request_kind is None:
             return
         with self._lock:

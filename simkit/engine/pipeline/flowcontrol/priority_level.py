@@ -1,4 +1,4 @@
-"""A priority level: how many seats its requests may take, and who waits for one."""
+"""A priority level: its seats, and the requests that wait for them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from simkit.engine.pipeline.request_context import RequestContext, TicketOutcome
 from simkit.meta.objects import Object, at, metadata
 
 LONGEST_WAIT: Final = 15.0
-"""Seconds that a request waits for room: a quarter of what a request may take."""
+"""Seconds that a request waits for seats: a quarter of the request timeout."""
 USUAL_SHARES: Final = 30
 _USUAL_QUEUES: Final = (64, 8, 50)
 _QUEUE_FIELDS: Final = ("queues", "handSize", "queueLengthLimit")
 
 
 class Ticket:
-    """A request that wants room at a level. Its outcome is empty as long as it waits."""
+    """A request that wants seats of a level. Its outcome is empty while it waits."""
 
     __slots__ = ("_callback", "_event", "_leave", "arrived", "context", "flow", "outcome", "seats", "started")
 
@@ -42,18 +42,18 @@ class Ticket:
         self._callback: Callable[[], None] | None = None
 
     def settle(self, outcome: TicketOutcome) -> None:
-        """Say how the wait ended; whoever waits is told by ``tell``."""
+        """End the wait with an outcome; ``tell`` wakes the waiting threads."""
         self.outcome = outcome
 
     def tell(self) -> None:
-        """Wake whoever waits, from any thread."""
+        """Wake the waiting threads and callbacks, from any thread."""
         if self._event is not None:
             self._event.set()
         if self._callback is not None:
             self._callback()
 
     def on_settled(self, callback: Callable[[], None]) -> None:
-        """Have a callback called, in any thread, once the wait is over; at once if it is."""
+        """Register a callback, called in any thread, for the end of the wait; at once if it is over."""
         self._callback = callback
         if self.outcome:
             callback()
@@ -63,14 +63,14 @@ class Ticket:
         self._leave(self, why)
 
     def wait(self, seconds: float) -> None:
-        """Wait in this thread, so long at most."""
+        """Wait in this thread, for some seconds at most."""
         self._event = Event()
         if not self.outcome:
             self._event.wait(seconds)
 
 
 class PriorityLevel:
-    """One priority level, as it is configured now.
+    """One priority level with its current configuration.
 
     Attributes
     ----------
@@ -87,13 +87,13 @@ class PriorityLevel:
         self.ceiling: float = 0
         self.executing = 0
         self.running: set[Ticket] = set()
-        """Those which have room."""
+        """The tickets that have seats."""
         self.queues: FairQueues[Ticket] | None = None
         self.known = True
         """True while its object exists; a deleted level still finishes its requests."""
 
     def configure(self, obj: Object, total: int, shares: int) -> None:
-        """Take over what an object says, where all levels together have so many seats and shares."""
+        """Apply an object's configuration, given the seats and shares of all levels."""
         self.uid, self.known = metadata(obj).get("uid", ""), True
         spec = obj.get("spec") or {}
         self.exempt = spec.get("type") == "Exempt"
@@ -130,7 +130,7 @@ class PriorityLevel:
 
 
 def shares_of(obj: Object) -> int:
-    """The part of all seats that a level's object asks for."""
+    """The shares in a level's object."""
     spec = obj.get("spec") or {}
     if spec.get("type") == "Exempt":
         return int(at(spec, "exempt", "nominalConcurrencyShares") or 0)
@@ -139,7 +139,7 @@ def shares_of(obj: Object) -> int:
 
 
 class Flow:
-    """Requests that take turns as one: of one schema, and within it of one user or namespace."""
+    """Requests that take turns as one: of one schema, and of one user or namespace."""
 
     __slots__ = ("distinguisher", "headers", "level", "name", "schema")
 

@@ -1,4 +1,4 @@
-"""The counters of the server: cheap sums while requests run; families for Prometheus are made when they are read."""
+"""The counters of the server: cheap sums, converted to Prometheus families on demand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Route(NamedTuple):
 
 @dataclass(slots=True)
 class Sums:
-    """The sums and histograms of the answers with one code on one route."""
+    """The sums and histograms of responses with one code on one route."""
 
     count: int = 0
     seconds: float = 0.0
@@ -63,10 +63,10 @@ class Metrics:
     def __init__(self, show_hidden_for: str = "") -> None:
         self.show_hidden_for = show_hidden_for
         self.told: set[str] = set()
-        """Deprecated metrics that the log has been told of."""
+        """Deprecated metrics that have been logged."""
         self.requests: dict[tuple[Route, int], Sums] = {}
         self.deprecated: set[Labels] = set()
-        """Group, version, resource, subresource and release of removal of what was asked for all the same."""
+        """Group, version, resource, subresource and removal release of requested deprecated versions."""
         self.counts: defaultdict[str, defaultdict[Labels, int]] = defaultdict(lambda: defaultdict(int))
         """Other counters, by family and label values."""
         self.gauges: dict[str, dict[Labels, float]] = defaultdict(dict)
@@ -76,7 +76,8 @@ class Metrics:
         self._lock = Lock()
 
     def observe(self, context: RequestContext, response: Response, seconds: float) -> None:
-        """Count an answer. Requests that reached no handler (401, 403, unknown paths) are not counted, as really."""
+        """Count a response. Requests without a handler (401, 403, unknown paths) are not counted, as in
+        kube-apiserver."""
         if context.routed is None:
             return
         key = (route(context), response.status)
@@ -97,7 +98,7 @@ class Metrics:
             self.counts[family][labels] += 1
 
     def last(self, route: Route, change: int) -> None:
-        """Count a request that lasts, such as a watch, in or out."""
+        """Count a long-running request, such as a watch, in or out."""
         with self._lock:
             self.lasting[route] = self.lasting.get(route, 0) + change
 
@@ -126,7 +127,7 @@ def route(context: RequestContext) -> Route:
 
 
 def reported_verb(context: RequestContext) -> str:
-    """The HTTP method, with LIST, WATCH and APPLY told apart."""
+    """The HTTP method, with LIST, WATCH and APPLY as verbs of their own."""
     method = context.request.method
     if method == "PATCH" and context.request.header("content-type") == _APPLY:
         return "APPLY"
@@ -138,7 +139,7 @@ def _method(method: str) -> str:
 
 
 def counted_name(user: str) -> str:
-    """The name under which a user's requests are counted: few are told apart, since there may be any number.
+    """The user name in the metrics: only few are distinguished, since there may be any number.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def counted_name(user: str) -> str:
 
 
 def scope_label(info: RequestInfo) -> str:
-    """The label ``scope`` of a request: resource, namespace, cluster, or empty for paths that are no resources."""
+    """The label ``scope`` of a request: resource, namespace, cluster, or empty for non-resource paths."""
     if info.name or info.verb == "create":
         return "resource"
     if info.namespace:

@@ -1,4 +1,4 @@
-"""Stability levels of the server's own metrics, and what becomes of deprecated ones."""
+"""Stability levels of the server's own metrics, and the fate of deprecated ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Stability(NamedTuple):
 
     level: Level
     deprecated: str = ""
-    """The release from which on it is deprecated; empty: it is not."""
+    """The first release in which it is deprecated; empty if it is not."""
 
 
 _OTHERS: Final = Stability("ALPHA")
@@ -57,7 +57,7 @@ STABILITY: Final[Mapping[str, Stability]] = {
 
 
 def shown_hidden(value: str, release: str) -> str:
-    """The value of ``--show-hidden-metrics-for-version``. Raises SimkitError for all but the release before."""
+    """The value of ``--show-hidden-metrics-for-version``. Raises SimkitError for any but the previous release."""
     before = f"1.{minor_of(release) - 1}"
     if value and value != before:
         text = f"must be omitted or have the value {before!r}: only the previous minor version is allowed"

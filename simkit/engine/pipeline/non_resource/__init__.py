@@ -1,1 +1,1 @@
-"""Paths that are no resources: health, metrics, discovery, OpenAPI, issuer discovery and version."""
+"""Non-resource paths: health, metrics, discovery, OpenAPI, issuer discovery and version."""

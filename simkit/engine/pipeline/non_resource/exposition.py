@@ -1,4 +1,4 @@
-"""The counters in the text form that Prometheus reads. prometheus_client is imported at the first look."""
+"""The counters in the text format of Prometheus. prometheus_client is imported on first use."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ COUNTERS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "apiserver_audit_error_total": ("Audit events that a backend could not take.", ("plugin",)),
     "kubernetes_healthchecks_total": ("Results of health checks.", ("name", "status", "type")),
 }
-"""Counters besides those of requests: what they mean and their labels."""
+"""Counters besides those of requests: their help texts and labels."""
 
 GAUGES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds": (
@@ -75,7 +75,7 @@ GAUGES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     ),
 }
 _INDICATORS: Final = ("kubernetes_healthchecks_total",)
-"""Counters that stand on a page of their own."""
+"""Counters on the page of health indicators."""
 
 
 class Collector:
@@ -85,7 +85,7 @@ class Collector:
         self._engine = engine
 
     def collect(self) -> Iterator[Metric]:
-        """All families that the release registers, called at every look."""
+        """All families that the release registers."""
         return _registered(self._engine, self._families())
 
     def _families(self) -> Iterator[Metric]:
@@ -126,7 +126,7 @@ class Collector:
 
 
 class Indicators:
-    """The page of health: how each check is now, and how often it was what."""
+    """The page of health indicators: the current state of each check, and counts of its states."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -1,4 +1,4 @@
-"""Discovery of groups: those of this server and those that others answer for, in one order."""
+"""Discovery of groups: of this server and of aggregated ones, in one order."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Document = dict[str, Any]
 
 
 def group_list(engine: Engine) -> Document:
-    """All named groups: what ``/apis`` answers."""
+    """All named groups: the document at ``/apis``."""
     groups = [_described(each) for each in engine.api_services.groups(engine.catalogue) if each.name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 def group(engine: Engine, name: str) -> Document | None:
-    """One group: what ``/apis/<group>`` answers; None where nobody serves or registered it."""
+    """One group: the document at ``/apis/<group>``; None if nobody serves it."""
     found = engine.api_services.group(engine.catalogue, name)
     return None if found is None else {"kind": "APIGroup", "apiVersion": "v1", **_described(found)}
 
@@ -65,7 +65,7 @@ def _remote_version(version: str, listed: Mapping[str, Any] | None) -> Document:
 
 
 def _resources(rows: Sequence[Mapping[str, Any]]) -> list[Document]:
-    """The entries of the aggregated form, from those of a plain list of resources."""
+    """The entries of the aggregated form for a plain list of resources."""
     found: dict[str, Document] = {}
     for row in rows:
         name, _, part = str(row.get("name", "")).partition("/")

@@ -19,7 +19,7 @@ _HOOKS: Final = ("poststarthook/", "autoregister-completion")
 
 
 def _stored(engine: Engine) -> str:
-    """The store answers."""
+    """The check that the store answers."""
     return "" if engine.store.revision >= engine.store.oldest else "the store has lost its history"
 
 
@@ -37,12 +37,12 @@ _ASKED: Final[Mapping[str, Callable[[Engine], str]]] = {
     "etcd-readiness": _stored,
     "shutdown": _staying,
 }
-"""Checks that can fail: each gives why, or nothing."""
+"""Checks that can fail: each gives the reason, or nothing."""
 
 
 @lru_cache(maxsize=64)
 def names(paths: Sequence[str], endpoint: str) -> tuple[str, ...]:
-    """The checks of an endpoint, in the order in which verbose answers list them, from all paths of a server.
+    """The checks of an endpoint in the order of verbose answers, chosen from those of all endpoints.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def names(paths: Sequence[str], endpoint: str) -> tuple[str, ...]:
 
 
 def problem(engine: Engine, endpoint: str, name: str) -> str:
-    """The reason why a check fails; empty where it passes. The start may take the grace period of livez."""
+    """The reason why a check fails; empty if it passes. The start may take the grace period of livez."""
     check = _ASKED.get(name)
     if check is not None:
         return check(engine)
@@ -66,7 +66,7 @@ def problem(engine: Engine, endpoint: str, name: str) -> str:
 
 
 def answer(engine: Engine, context: RequestContext, endpoint: str, name: str) -> Response:
-    """The answer of an endpoint, or of one of its checks, to whatever method."""
+    """The answer of an endpoint, or of one of its checks, to every method."""
     context.routed = f"/{endpoint}"
     known = names(engine.catalogue.paths, endpoint)
     if not name:

@@ -20,7 +20,7 @@ _PUBLIC: Final = ("Cache-Control", "public, max-age=3600")
 
 
 def document(engine: Engine, context: RequestContext) -> Response:
-    """The issuer's document. Raises 404 where the issuer is no https address, or there is no key."""
+    """The issuer's document. Raises 404 if the issuer is no https URL, or there is no key."""
     known = engine.authentication
     keys = known.keys()
     if not keys or not known.issuer_url.startswith("https://"):
@@ -32,7 +32,7 @@ def document(engine: Engine, context: RequestContext) -> Response:
 
 
 def keys(engine: Engine, context: RequestContext) -> Response:
-    """The keys as a JSON web key set. Raises 404 where there are none."""
+    """The keys as a JSON web key set. Raises 404 if there are none."""
     found = engine.authentication.keys()
     if not found:
         raise no_path()

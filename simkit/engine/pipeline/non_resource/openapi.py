@@ -1,4 +1,4 @@
-"""The API's own description, and how clients keep it: marks of its content, and answers that it did not change."""
+"""The OpenAPI documents, with ETags and answers of 304."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _YEAR: Final = 365 * 24 * 3600
 
 
 def needs_json(context: RequestContext) -> None:
-    """Raise 406 for clients that do not take JSON."""
+    """Raise 406 for clients that do not accept JSON."""
     accept = context.request.header("accept")
     if accept and not any(media in accept for media in (JSON, "*/*", "application/*", "com.github.proto-openapi")):
         raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {JSON}", route=True)
 
 
 def marked(context: RequestContext, response: Response, mark: str = "") -> Response:
-    """The answer with a mark of its content, made from the content where none is given.
+    """The answer with an ETag, by default computed from the content.
 
     A client that shows the mark has the content already: it gets 304 and nothing else.
     """
@@ -44,12 +44,12 @@ def marked(context: RequestContext, response: Response, mark: str = "") -> Respo
 
 
 def content_mark(body: bytes) -> str:
-    """A mark that changes with the content."""
+    """The hash of the content."""
     return sha512(body).hexdigest().upper()
 
 
 def index(engine: Engine, context: RequestContext) -> Response:
-    """The documents of version 3, each with a link that changes whenever its content does."""
+    """The index of version 3, with links that change with their documents."""
     listed = group_discovery.openapi_index(engine, openapi.index(engine.catalogue))
     return marked(context, Response(200, orjson.dumps(listed), _TEXT))
 
@@ -74,7 +74,7 @@ def _wants_binary(accept: str) -> bool:
 
 
 def document(engine: Engine, context: RequestContext, name: str) -> Response:
-    """One document of version 3. A link with an old mark leads on to the present one; one with the right mark is kept.
+    """One document of version 3. A link with an old hash is redirected; one with the right hash may be cached.
 
     Where another server answers for the group, its document is asked for.
     """

@@ -1,4 +1,4 @@
-"""Paths outside resources: discovery, version, health, the API's own description."""
+"""Non-resource paths: discovery, version, health, OpenAPI."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from simkit.schema.releases import minor_of
 
 _DISCOVERY_GROUP: Final = api_group("apidiscovery")
 _STABLE_SINCE: Final = "1.30"
-"""The release that brought the stable aggregated form."""
+"""The release that introduced the stable aggregated form."""
 _OPENAPI: Final = "/openapi/v3"
 _GATES: Final = {
     _OPENAPI: "OpenAPIV3",
@@ -39,15 +39,15 @@ _GATES: Final = {
     issuer_discovery.DOCUMENT: "ServiceAccountIssuerDiscovery",
     issuer_discovery.KEYS: "ServiceAccountIssuerDiscovery",
 }
-"""Paths that came with a feature."""
+"""Paths behind a feature gate."""
 _REMEMBERED: Final = 1024
-"""Characters of an Accept header up to which it is looked at for the aggregated form."""
+"""The longest Accept header that is parsed for the aggregated form."""
 _ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI})
 """Paths that answer all methods alike; so do the single groups."""
 
 
 def answer(engine: Engine, context: RequestContext) -> Response:
-    """The answer to a path that names no resource. Raises 404 and 405 as kube-apiserver does."""
+    """The answer to a non-resource path. Raises 404 and 405 as kube-apiserver does."""
     path = context.info.path.rstrip("/") or "/"
     parts = path.strip("/").split("/")
     if parts[0] in health.ENDPOINTS:
@@ -102,7 +102,7 @@ def _groups(engine: Engine, context: RequestContext) -> Response:
 
 
 def _aggregated_versions(engine: Engine) -> tuple[str, ...]:
-    """The versions of the aggregated form that the release has: a beta at first, later a stable one beside it."""
+    """The versions of the aggregated form in the release: a beta at first, later also a stable one."""
     release, gates = engine.catalogue.release, engine.gates
     if not is_enabled("AggregatedDiscoveryEndpoint", release, gates):
         return ()
@@ -165,7 +165,7 @@ def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Respons
 
 
 def _metrics(engine: Engine, context: RequestContext) -> Response:
-    """The counters of the server, to whatever method; a path that ends in a slash is another one."""
+    """The counters of the server, for every method; a path with a trailing slash is unknown."""
     path = context.routed = context.info.path
     if path.endswith("/"):
         raise no_path()
@@ -174,7 +174,7 @@ def _metrics(engine: Engine, context: RequestContext) -> Response:
 
 
 def _flow_page(engine: Engine, context: RequestContext) -> Response:
-    """A page of priority and fairness, to whatever method; there is none where requests do not take turns."""
+    """A page of priority and fairness, for every method; none if it is disabled."""
     if not isinstance(engine.limits, FlowControl):
         raise no_path()
     name = context.info.path.removeprefix(debug_pages.FOLDER)

@@ -1,4 +1,4 @@
-"""Paths that show a machine's files and a Go process: an empty folder of logs, and profiles of which there are none.
+"""Paths for log files and Go profiles: an empty folder of logs, and no profiles.
 
 References
 ----------

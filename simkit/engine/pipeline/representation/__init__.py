@@ -1,1 +1,1 @@
-"""Objects as bytes: negotiation, the bodies of requests, responses, tables and protobuf."""
+"""Objects as bytes: negotiation, request bodies, responses, tables and protobuf."""

@@ -1,4 +1,4 @@
-"""Request bodies as values, and the errors of kube-apiserver for bodies that cannot be parsed."""
+"""Decoding of request bodies, with kube-apiserver's errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ MalformedBody = go_json.Malformed
 
 
 def media_type(request: Request) -> str:
-    """The body's media type in lower case without parameters; JSON where none is given."""
+    """The body's media type in lower case without parameters; JSON by default."""
     return request.header("content-type").split(";")[0].strip().lower() or JSON
 
 
 def body_media(request: Request) -> str:
-    """JSON, YAML or protobuf. Raises 415 for any other media type."""
+    """The body's format: JSON, YAML or protobuf. Raises 415 for any other media type."""
     media = media_type(request)
     if media not in MEDIA:
         listed = ", ".join(MEDIA)
@@ -44,12 +44,12 @@ def body_media(request: Request) -> str:
 
 
 def parse(body: bytes, media: str, repeats: list[Repeat]) -> Any:
-    """The value of a JSON or YAML body; repeated keys of YAML are put into ``repeats``. Raises MalformedBody."""
+    """The value of a JSON or YAML body; duplicate keys of YAML are appended to ``repeats``. Raises MalformedBody."""
     return parse_yaml(body, repeats) if media == YAML else parse_json(body)
 
 
 def parse_json(body: bytes) -> Any:
-    """The value of a JSON text, which remembers repeated keys. Raises MalformedBody."""
+    """The value of a JSON text, with its duplicate keys. Raises MalformedBody."""
     try:
         return strict_json.parse(body)
     except RecursionError:
@@ -68,12 +68,12 @@ def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
 
 
 def repeat_faults(repeats: Sequence[Repeat]) -> list[str]:
-    """The messages of strict validation about repeated keys in YAML."""
+    """The messages of strict validation about duplicate keys in YAML."""
     return [f"line {repeat.line}: key {quoted(repeat.key)} already set in map" for repeat in repeats]
 
 
 def preview(body: bytes) -> str:
-    """The start of a body as error messages quote it: text where it looks like an object, else hexadecimal."""
+    """The start of a body in error messages: text if it looks like an object, else hexadecimal."""
     if not body:
         return "<empty>"
     head = body[:_PREVIEW]
@@ -82,12 +82,12 @@ def preview(body: bytes) -> str:
 
 
 def unrecognized(kind: str, why: str, body: bytes) -> StatusError:
-    """400 of a body whose kind cannot be told."""
+    """400 for a body without a recognizable kind."""
     return bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({preview(body)})")
 
 
 def header_fault(value: Any) -> str:
-    """The reason why a decoded body has no readable apiVersion and kind, or the empty string where it has."""
+    """The reason why a decoded body has no valid apiVersion and kind; empty if it has."""
     if value is None or isinstance(value, dict):
         for name, field in (("apiVersion", "apiVersion"), ("kind", "kind")):
             given = (value or {}).get(name)
@@ -103,7 +103,7 @@ def header_fault(value: Any) -> str:
 
 
 def check_kind(value: Any, body: bytes, group_version: GroupVersion, kind: str, known_kind: Any) -> None:
-    """Refuse a body that is of another kind than the path takes.
+    """Refuse a body of another kind than the path's.
 
     ``known_kind`` tells whether a group, version and kind exist. A missing kind or apiVersion is the path's.
     """

@@ -1,4 +1,4 @@
-"""Bodies of custom objects: they say themselves what they are, and nothing is assumed where they do not."""
+"""Bodies of custom objects, which must have kind and apiVersion themselves."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from simkit.schema.structural import Schema
 
 
 def custom_version(catalogue: Catalogue, gvk: GroupVersionKind) -> CustomVersion | None:
-    """The version that defines a custom kind, None for built-in kinds."""
+    """The version that defines a custom kind; None for built-in kinds."""
     provider = catalogue.provider(gvk)
     return provider.version(gvk) if isinstance(provider, Provider) else None
 
 
 def check_header(custom: CustomVersion, value: Any, body: bytes) -> None:
-    """Raises 400 for a body that does not say its kind."""
+    """Raises 400 for a body without a kind."""
     fault = header_fault(value, lambda: body)
     if fault:
         raise bodies.unrecognized(custom.definition.kind, fault, body)
 
 
 def header_fault(value: Any, text: Callable[[], bytes]) -> str:
-    """The reason why a value has no readable kind, or the empty string; ``text`` makes its text where needed."""
+    """The reason why a value has no valid kind, or the empty string; ``text`` gives its text if needed."""
     fault = bodies.header_fault(value)
     if fault:
         return fault
@@ -39,7 +39,7 @@ def header_fault(value: Any, text: Callable[[], bytes]) -> str:
 
 
 def body_schema(custom: CustomVersion, value: Any) -> Schema:
-    """The schema of the version that a body is written in; one that knows no field where there is no such version."""
+    """The schema of a body's version; an empty one if the version does not exist."""
     group, _ = GroupVersion.parse(value.get("apiVersion") or "")
     other = custom.definition.version_of(value) if group == custom.definition.group else None
     return other.schema if other is not None else Schema({"type": "object"}, custom.definition.resolve)

@@ -1,4 +1,4 @@
-"""Content negotiation: the representation that an Accept header asks for."""
+"""Content negotiation: the representation for an Accept header."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MEDIA: Final = (JSON, YAML, PROTOBUF)
 _PARTIAL: Final = ("PartialObjectMetadata", "PartialObjectMetadataList")
 _VERSIONS: Final = ("v1", "v1beta1")
 STREAMS: Final = f"{JSON};stream=watch, {PROTOBUF};stream=watch"
-"""The media types of watches, as refusals list them."""
+"""The media types of watches, in the order of error messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class MediaTypeOptions:
-    """A media type, and the kind that the answer is to be turned into (empty: as it is)."""
+    """A media type, and the kind of the answer (empty: unchanged)."""
 
     media: str = JSON
     transform: str = ""
@@ -55,7 +55,7 @@ class _Clause:
 def negotiate(
     accept: str, *, watchable: bool = False, convertible: bool = True, routed: bool = True, binary: bool = True
 ) -> MediaTypeOptions:
-    """The first acceptable representation in order of preference. Raises the 406 of kube-apiserver where none is.
+    """The first acceptable representation in order of preference. Raises kube-apiserver's 406 if there is none.
 
     ``routed`` tells whether media types are checked before the path is answered, which words the refusal otherwise.
     ``convertible`` tells whether the answer can be turned into another kind, ``binary`` whether it has a binary form
@@ -66,7 +66,7 @@ def negotiate(
 
 
 _REMEMBERED: Final = 1024
-"""Characters of an Accept header up to which the answer is kept: anybody may send any number of them."""
+"""The longest Accept header whose result is cached."""
 
 
 @lru_cache(maxsize=1024)
@@ -138,7 +138,7 @@ def _number(text: str) -> float:
 
 
 def _wanted(clause: _Clause, media: str, convertible: bool) -> MediaTypeOptions | None:
-    """The options of a clause for one of its media types; None where they are not supported."""
+    """The options of a clause for one of its media types; None if they are not supported."""
     parameters = dict(clause.parameters)
     if parameters.get("stream") not in (None, "", "watch") or (parameters.get("stream") and media == YAML):
         return None

@@ -1,4 +1,4 @@
-"""The binary form of objects in requests and answers, and the refusals for kinds that have none."""
+"""The protobuf form of objects in requests and answers, and the errors for kinds without one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simkit.meta.objects import Draft
 
 
 def encode(obj: Mapping[str, Any]) -> bytes:
-    """The enveloped protobuf message of an object. Raises 406 for kinds without a binary form."""
+    """The enveloped protobuf message of an object. Raises 406 for kinds without a protobuf form."""
     from simkit.schema import binary
 
     try:
@@ -23,7 +23,7 @@ def encode(obj: Mapping[str, Any]) -> bytes:
 
 
 def unavailable() -> Exception:
-    """406: the kind has no binary form."""
+    """406 for a kind without a protobuf form."""
     return not_acceptable("only the following media types are accepted: application/json, application/yaml")
 
 

@@ -21,7 +21,7 @@ from simkit.schema.go_types import internal_package
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Block style, as kube-apiserver writes it."""
+    """Writes block style, as kube-apiserver does."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -31,7 +31,8 @@ _LETTERS = frozenset("yYnN")
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """Texts that would be read as something else stand in double quotes, texts of several lines as they are."""
+    """A string node: in double quotes if it would be read as something else, as a literal block if it has several
+    lines."""
     if "\n" in text:
         return dumper.represent_scalar(_STR, text, style="|")
     resolve: Callable[..., str] = dumper.resolve
@@ -52,7 +53,7 @@ def as_yaml(obj: Any) -> bytes:
 
 
 _YES: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-"""The values of the parameter ``pretty`` that turn it on; anything else is off."""
+"""The values of the parameter ``pretty`` that turn it on."""
 
 
 def wants_pretty(request: Request, wanted: MediaTypeOptions) -> bool:
@@ -66,7 +67,7 @@ def wants_pretty(request: Request, wanted: MediaTypeOptions) -> bool:
 
 
 def document_response(obj: Mapping[str, Any], wanted: MediaTypeOptions, *, status: int = 200) -> Response:
-    """Any object that is not stored: a Status, a review, a discovery document."""
+    """The response with an object that is not stored: a Status, a review, a discovery document."""
     if wanted.media == YAML:
         return Response(status, as_yaml(obj), YAML)
     if wanted.media == PROTOBUF:
@@ -77,14 +78,14 @@ def document_response(obj: Mapping[str, Any], wanted: MediaTypeOptions, *, statu
 def object_response(
     scope: RequestScope, entry: Entry, wanted: MediaTypeOptions, *, status: int = 200, now: float = 0
 ) -> Response:
-    """One stored object."""
+    """The response with one stored object."""
     if not wanted.transform and wanted.media == JSON:
         return Response(status, scope.head + scope.tails([entry])[0] + b"\n")
     return document_response(single_object(scope, entry, wanted, now), wanted, status=status)
 
 
 def single_object(scope: RequestScope, entry: Entry, wanted: MediaTypeOptions, now: float) -> Mapping[str, Any]:
-    """One stored object in the kind that the client wants."""
+    """One stored object in the requested kind."""
     obj = scope.from_storage(entry.object)
     if wanted.transform == "Table":
         version = entry.object["metadata"].get("resourceVersion", "")
@@ -105,7 +106,7 @@ def as_table(
     *,
     columns: bool = True,
 ) -> dict[str, Any]:
-    """The Table of some objects. Raises 400 where the rows are to carry what they cannot."""
+    """The Table of some objects. Raises 400 for an unknown ``includeObject``."""
     check_include(wanted)
     return table.of(
         scope, objects, now, version=wanted.version, metadata=metadata, include=wanted.include, columns=columns
@@ -113,7 +114,7 @@ def as_table(
 
 
 def check_include(wanted: MediaTypeOptions) -> None:
-    """Raise the 400 of a Table whose rows are to carry what they cannot."""
+    """Raise the 400 of an unknown ``includeObject``."""
     if wanted.include not in ("", "Metadata", "Object", "None"):
         raise bad_request(
             f"Unable to convert to Table as requested: includeObject: Invalid value: {quoted(wanted.include)}: "
@@ -122,7 +123,7 @@ def check_include(wanted: MediaTypeOptions) -> None:
 
 
 def _unfit(scope: RequestScope, wanted: MediaTypeOptions, kind: str, what: str) -> StatusError:
-    """406 of a transformation that is for lists only, or not for lists."""
+    """406 for a transformation that is for lists only, or not for lists."""
     shown = (
         "*unstructured.Unstructured"
         if scope.custom is not None
@@ -147,7 +148,7 @@ def list_response(
     *,
     now: float = 0,
 ) -> Response:
-    """A list of stored objects."""
+    """The response with a list of stored objects."""
     if scope.custom is not None and not wanted.transform:
         metadata = {"continue": "", **metadata}
     if not wanted.transform and wanted.media == JSON:

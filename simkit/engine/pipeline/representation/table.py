@@ -27,7 +27,8 @@ def of(
     include: str = "",
     columns: bool = True,
 ) -> dict[str, Any]:
-    """The Table of some objects. ``include`` is None, Metadata (the default) or Object: what each row carries.
+    """The Table of some objects. ``include`` is None, Metadata (the default) or Object: the content of each row's
+    object.
 
     Cells of built-in kinds tell of what is stored: they are the same in all versions.
     """
@@ -59,7 +60,7 @@ def _definitions(scope: RequestScope) -> list[dict[str, Any]]:
 
 
 def _columns(resource: Resource) -> Sequence[Column]:
-    """The columns of the resource; versions that 1.30 does not have show those of what they are kept as."""
+    """The columns of the resource; versions unknown to 1.30 have those of their stored version."""
     stored = resource.storage_gvk
     return columns_of(resource.gvr) or columns_of(GroupVersionResource(stored.group, stored.version, resource.resource))
 

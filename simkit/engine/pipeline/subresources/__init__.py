@@ -1,1 +1,1 @@
-"""Subresources that take or give another kind than their object's: binding, eviction, scale, token, connections."""
+"""Subresources with another kind than their parent's: binding, eviction, scale, token, connections."""

@@ -1,4 +1,4 @@
-"""Binding a pod to a node: what a scheduler writes, once for each pod."""
+"""Binding of a pod to a node, once for each pod."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def bind(engine: Engine, context: RequestContext, scope: RequestScope) -> Respon
 
 
 def _assign(engine: Engine, key: Key, binding: Object, options: WriteOptions) -> None:
-    """Write the node into the pod, again whenever somebody was faster."""
+    """Write the node into the pod, with retries on conflicts."""
     for _ in range(_TRIES):
         live = engine.store.get(key)
         if live is None:
@@ -74,7 +74,7 @@ def _check(live: Entry, binding: Object) -> None:
 
 
 def _objection(pod: Object, given: Object, name: str) -> str:
-    """The reason why a pod cannot be bound; empty where it can."""
+    """The reason why a pod cannot be bound; empty if it can."""
     for field, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
         wanted, actual = given.get(field), metadata(pod).get(field)
         if wanted and wanted != actual:

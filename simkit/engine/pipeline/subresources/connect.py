@@ -1,4 +1,4 @@
-"""Connections to pods, nodes and services: checked, admitted, and then refused, since nothing is there to connect to.
+"""Connections to pods, nodes and services: validated, admitted, and then refused, since there is no kubelet.
 
 The checks and their order are those of ``pkg/registry/core/pod/rest/{subresources,log}.go``, release 1.30; how the
 connection itself fails is what kube-apiserver says when it cannot reach a node.
@@ -32,11 +32,11 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import at
 
 _STREAMS: Final = ("exec", "attach", "portforward")
-"""Connections that the client must ask to upgrade."""
+"""Connections that require an upgrade."""
 
 
 def read_log(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """The log of a pod: empty, with 204, for a pod that is on no node, and else refused.
+    """The log of a pod: empty, with 204, for an unscheduled pod, else refused.
 
     Raises 400 and 422 for options that are none, 404 for a pod or node that is not there, 400 for a container that is
     none of the pod's, and else 500: nobody answers at the other end. Reading a log is no connection to admission.
@@ -56,7 +56,7 @@ def read_log(engine: Engine, context: RequestContext, scope: RequestScope) -> Re
 
 
 def _log_query(context: RequestContext, options: Mapping[str, Any]) -> str:
-    """The query that the kubelet is asked, keys in order."""
+    """The query for the kubelet, keys in order."""
     request = context.request
     flags = [name for name in ("follow", "previous", "timestamps") if _is_on(request.query.get(name, ()))]
     given = {name: value for name, value in options.items() if value is not None}
@@ -107,7 +107,7 @@ def _admit(engine: Engine, context: RequestContext, scope: RequestScope) -> None
 
 
 def _no_way_to(target: Target) -> str:
-    """The words of Go's dialer about a host that it cannot reach."""
+    """The error of Go's dialer for an unreachable host."""
     if address(target.host) is None:
         return f"dial tcp: lookup {target.host}: no such host"
     return f"dial tcp {_joined(target)}: connect: no route to host"

@@ -37,11 +37,11 @@ _READ: Final[Mapping[str, Mapping[str, Callable[[str], Any]]]] = {
     "log": {"sinceSeconds": parse_int, "sinceTime": _moment, "tailLines": parse_int, "limitBytes": parse_int},
     "portforward": {"ports": _port},
 }
-"""The parameters of each kind of connection that are read; others are texts, or true unless they say no."""
+"""The parsed parameters of each kind of connection; others are texts, or booleans."""
 
 
 def connection_options(request: Request, subresource: str) -> dict[str, Any]:
-    """The parameters of a connection that are numbers or moments.
+    """The parameters of a connection that are numbers or times.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def connection_options(request: Request, subresource: str) -> dict[str, Any]:
 
 
 def check_log_options(options: Mapping[str, Any], name: str) -> None:
-    """Raise the 422 of options that mean nothing for the log of a pod, with all faults."""
+    """Raise the 422 of invalid options for the log of a pod, with all errors."""
     errors: list[FieldError] = []
     tail, limit, seconds = (options.get(field) for field in ("tailLines", "limitBytes", "sinceSeconds"))
     if tail is not None and tail < 0:

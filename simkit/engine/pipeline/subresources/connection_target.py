@@ -28,14 +28,14 @@ _NOT_ALLOWED: Final = "address not allowed"
 
 
 class Target(NamedTuple):
-    """A host and a port, which is 0 where the scheme says it."""
+    """A host and a port, which is 0 for the scheme's default."""
 
     host: str
     port: int | str = 0
 
 
 def container_of(pod: Object, wanted: str) -> str:
-    """The container that a client means. Raises 400 where the pod has no such one, or several and none is named."""
+    """The container for a request. Raises 400 if the pod has no such one, or several and none is named."""
     name, spec = pod["metadata"]["name"], pod.get("spec") or {}
     names = [
         container.get("name", "")
@@ -54,7 +54,7 @@ def container_of(pod: Object, wanted: str) -> str:
 
 
 def kubelet_of(engine: Engine, node: str) -> Target:
-    """The kubelet of a node. Raises 404 for a node that is not there, 500 for one without an address."""
+    """The kubelet of a node. Raises 404 for a missing node, 500 for one without an address."""
     found = stored(engine, NODES, "", node)
     port = at(found, "status", "daemonEndpoints", "kubeletEndpoint", "Port") or 0
     return Target(_preferred_address(found), port if port > 0 else _KUBELET_PORT)
@@ -150,7 +150,7 @@ def _behind_service(engine: Engine, namespace: str, text: str, name: str, port: 
 
 
 def _port_name(engine: Engine, namespace: str, name: str, port: str) -> str:
-    """The name of a service's port; a number is looked up."""
+    """The name of a service's port, also for a number."""
     try:
         number = parse_int(port)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The ``scale`` subresource of custom objects, read through the paths that their definition names.
+"""The ``scale`` subresource of custom objects, with the paths in their definition.
 
 References
 ----------

@@ -43,7 +43,7 @@ _REFUSED: Final = "Cannot evict pod as it would violate the pod's disruption bud
 
 @dataclass(frozen=True, slots=True)
 class _Eviction:
-    """One eviction on its way."""
+    """One eviction in progress."""
 
     engine: Engine
     scope: RequestScope
@@ -52,7 +52,7 @@ class _Eviction:
 
 
 def evict(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """POST to ``pods/<name>/eviction``. Raises 429 where the pod's budget does not allow it now."""
+    """POST to ``pods/<name>/eviction``. Raises 429 if the pod's budget does not allow it now."""
     info, written = context.info, opt.write_options(context.request, "CreateOptions")
     draft = _body(engine, context, scope, written)
     if name_of(draft) != info.name:
@@ -67,7 +67,7 @@ def evict(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
 
 
 def _body(engine: Engine, context: RequestContext, scope: RequestScope, written: WriteOptions) -> Draft:
-    """The eviction in the body, which may be of the old version too."""
+    """The eviction in the body, in either version."""
     gvk = scope.resource.subresource_gvk("eviction")
     schema = engine.catalogue.schema(gvk)
     if f"{gvk.group}/{_OLD_VERSION}".encode() in context.request.body:
@@ -134,7 +134,7 @@ def _does_not_count(pod: Object, budget: Object) -> bool:
 
 
 def _remove_unready(eviction: _Eviction, pod: Entry, budget: str) -> None:
-    """Remove a pod only as it was seen: it must not have become ready in the meantime."""
+    """Delete a pod only if it did not become ready in the meantime."""
     if eviction.options.resource_version:
         return _remove(eviction)
     version = pod.object["metadata"].get("resourceVersion", "")
@@ -147,7 +147,7 @@ def _remove_unready(eviction: _Eviction, pod: Entry, budget: str) -> None:
 
 
 def _take_from(eviction: _Eviction, name: str) -> None:
-    """Note the disruption in the budget. Raises 429 where none is left."""
+    """Record the disruption in the budget. Raises 429 if none is left."""
     engine, key = eviction.engine, Key(_BUDGETS, eviction.key.namespace, name)
     for _ in range(_TRIES):
         entry = engine.store.get(key)
@@ -160,7 +160,7 @@ def _take_from(eviction: _Eviction, name: str) -> None:
 
 
 def _after(eviction: _Eviction, budget: Object) -> dict[str, Any]:
-    """The budget's status after one disruption more."""
+    """The budget's status after a further disruption."""
     status, name = budget.get("status") or {}, name_of(budget)
     generation, allowed = status.get("observedGeneration") or 0, status.get("disruptionsAllowed") or 0
     if generation < (budget["metadata"].get("generation") or 0):
@@ -211,7 +211,7 @@ def _store_status(engine: Engine, entry: Entry, status: Mapping[str, Any]) -> bo
 
 
 def _remove(eviction: _Eviction) -> None:
-    """Say in the pod's status why it goes, then delete it."""
+    """Set the pod's DisruptionTarget condition, then delete it."""
     engine, options = eviction.engine, eviction.options
     if not options.dry_run:
         marked = _mark(eviction)
@@ -254,7 +254,7 @@ def _mark(eviction: _Eviction) -> Entry:
 
 
 def _check(eviction: _Eviction, pod: Object) -> None:
-    """Raises 409 where the pod is not the one that was meant."""
+    """Raises 409 if the pod does not meet the preconditions."""
     options, metadata = eviction.options, pod["metadata"]
     uid, version = metadata.get("uid", ""), metadata.get("resourceVersion", "")
     why = ""
@@ -269,4 +269,4 @@ def _check(eviction: _Eviction, pod: Object) -> None:
 
 
 def _no_objection(live: Object) -> None:
-    """The deletion itself is not asked about: the eviction was."""
+    """Skip admission of the deletion, since the eviction was admitted."""

@@ -1,4 +1,4 @@
-"""The scale subresource: how many replicas an object has and should have, as an object of its own.
+"""The scale subresource: the desired and actual replicas of an object, as an object of its own.
 
 A write of the Scale is a write of the object that it is of: the wanted Scale is made from the live one, checked, and
 its number of replicas moved over. Who changed the number owns it, under the name of the subresource.
@@ -45,12 +45,12 @@ class ScaleView:
     """The paths of an object's replicas, and the function that gives its selector."""
 
     versions: tuple[str, ...]
-    """The apiVersions in which the object can be scaled."""
+    """The apiVersions that have the subresource."""
     selector: Callable[[Object], str]
     wanted: tuple[str, ...] = ("spec", "replicas")
     counted: tuple[str, ...] = ("status", "replicas")
     missing: GroupResource | None = None
-    """The resource that a read reports as missing; None: the resource itself."""
+    """The resource that errors name for a missing object; None: the resource itself."""
 
     @property
     def paths(self) -> Paths:
@@ -80,7 +80,7 @@ VIEWS: Final[Mapping[GroupResource, ScaleView]] = {
         ("v1",), _plain, missing=GroupResource(_GROUP, "replicationcontrollers/scale")
     ),
 }
-"""The built-in resources that can be scaled."""
+"""The built-in resources with a scale."""
 
 
 def scale(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -89,7 +89,7 @@ def scale(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
 
 
 def scaled(engine: Engine, context: RequestContext, scope: RequestScope, view: ScaleView) -> Response:
-    """get, update and patch of the Scale of an object that a view tells how to read."""
+    """get, update and patch of the Scale of an object, given its view."""
     if context.info.verb == "get":
         return _read(engine, context, scope, view)
     return _Change(engine, context, scope, view).carry_out()
@@ -164,7 +164,7 @@ class _Change:
         return _answer(self._engine, self._context, scope, self._view, outcome.entry)
 
     def _intention(self) -> Callable[[Object], Draft]:
-        """The wanted Scale for a live one, with its managed fields."""
+        """The function from a live Scale, with its managed fields, to the wanted one."""
         context, scales, options = self._context, self._scales, self._options
         if self._applies:
             body, repeats = applied_body(context)
@@ -208,7 +208,7 @@ class _Change:
         return draft
 
     def _intent(self, live: Object | None) -> Draft:
-        """The object with the number of replicas that the client wants."""
+        """The object with the requested number of replicas."""
         assert live is not None
         obj = self._scope.from_storage(live)
         owners = metadata(obj).get("managedFields") or []
@@ -244,6 +244,6 @@ class _Change:
 
 
 def _with(obj: Object, path: tuple[str, ...], value: Any) -> Draft:
-    """The object with another value under a path."""
+    """The object with another value at a path."""
     head, *rest = path
     return {**obj, head: _with(obj.get(head) or {}, tuple(rest), value) if rest else value}

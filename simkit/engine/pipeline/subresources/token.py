@@ -32,14 +32,14 @@ from simkit.meta.objects import Draft, Object, at, group_version_of, metadata, n
 from simkit.schema.field_order import Fields
 
 ISSUED: Final = label("issued-credential-id", "authentication")
-"""The audit annotation that tells which token was issued."""
+"""The audit annotation with the id of the issued token."""
 _ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 _PODS, _SECRETS, _NODES = (GroupResource("", name) for name in ("pods", "secrets", "nodes"))
 _NODE_BINDING: Final = "ServiceAccountTokenNodeBinding"
 
 
 class BoundObjects(NamedTuple):
-    """The objects that a token is bound to: first the one of the request, then the node of a pod."""
+    """The objects that a token is bound to: the one of the request, and the node of a pod."""
 
     items: tuple[Bound, ...] = ()
     of_pod: bool = False
@@ -93,7 +93,7 @@ def _existing(engine: Engine, resource: GroupResource, namespace: str, name: str
 
 
 def _issued(engine: Engine, context: RequestContext, account: Object, spec: dict[str, Any]) -> dict[str, Any]:
-    """The status with the signed token; the spec gets what was left out."""
+    """The status with the signed token; missing fields of the spec are set."""
     authentication = engine.authentication
     if authentication.issuer is None:
         raise internal("this server has no key to sign service account tokens with")
@@ -121,7 +121,7 @@ def _issued(engine: Engine, context: RequestContext, account: Object, spec: dict
 
 
 def bound_objects(engine: Engine, context: RequestContext, reference: Mapping[str, Any] | None) -> BoundObjects:
-    """The objects that a token is bound to. Raises 400, 404 or 409 where it cannot be."""
+    """The objects that a token is bound to. Raises 400, 404 or 409."""
     if not reference:
         return BoundObjects()
     group, version = group_version_of(reference)
@@ -150,7 +150,7 @@ def _bound(kind: str, obj: Object) -> Bound:
 
 
 def _pod(engine: Engine, context: RequestContext, pod: Object) -> BoundObjects:
-    """A pod and its node; a node that does not exist is told by name alone."""
+    """A pod and its node; a missing node is given by name only."""
     if at(pod, "spec", "serviceAccountName") != context.info.name:
         account = quoted(context.info.name)
         why = f"cannot bind token for serviceaccount {account} to pod running with different serviceaccount name."

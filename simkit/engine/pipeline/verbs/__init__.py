@@ -1,1 +1,1 @@
-"""The verbs on resources: one file for each family."""
+"""The verbs on resources, with one file per family."""

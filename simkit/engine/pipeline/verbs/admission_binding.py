@@ -1,4 +1,4 @@
-"""Admission and managed fields as callables that the registry calls inside a write."""
+"""Admission and managed fields as callables for the registry's write."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class AdmissionBinding:
     options: Object
 
     def review(self, operation: Operation, obj: Object | None, old: Object | None) -> Review:
-        """The write as admission sees it."""
+        """The write as attributes for admission."""
         info = self.context.info
         name = info.name or (name_of(obj) if obj is not None else "")
         return Review(
@@ -61,7 +61,7 @@ class AdmissionBinding:
         )
 
     def mutate(self, wanted: Draft, live: Object | None) -> Draft:
-        """The wanted object after the mutating plugins, once the escalation guard has passed it."""
+        """The wanted object after the escalation check and the mutating plugins."""
         review = self.review("CREATE" if live is None else "UPDATE", wanted, live)
         mutated = dict(self.engine.admission.mutate(review))
         owner_references.deduplicate(mutated, self.context.warnings, admitted=True)
@@ -69,7 +69,7 @@ class AdmissionBinding:
         return mutated
 
     def validate(self, obj: Object, live: Object | None) -> None:
-        """Run the validating plugins; the kind's own warnings come before, also where a plugin refuses."""
+        """Run the validating plugins; the kind's own warnings come first, even if a plugin refuses."""
         self.context.warnings += self.scope.rules.warnings(obj, live)
         self.engine.admission.validate(self.review("CREATE" if live is None else "UPDATE", obj, live))
 
@@ -78,7 +78,7 @@ class AdmissionBinding:
         self.engine.admission.validate(self.review("DELETE", None, live))
 
     def guard(self, obj: Object, live: Object | None) -> None:
-        """Check that a role or binding gives no more than the writer has. Raises 403."""
+        """Run the escalation check on a role or binding. Raises 403."""
         resource = self.scope.registry_scope.resource
         if resource.group != RBAC_GROUP:
             return
@@ -102,7 +102,7 @@ _STATUS: Final = of_paths(("f:status",))
 
 
 def reset_fields(scope: RequestScope, subresource: str) -> Fields:
-    """The fields that an endpoint resets: a write there does not come to own them."""
+    """The fields that an endpoint resets: a write there does not own them."""
     unwritten = (scope.rules.reset_fields or {}).get(subresource)
     if unwritten is not None:
         return of_paths(*(tuple(f"f:{step}" for step in name.split(".")) for name in unwritten))
@@ -116,7 +116,7 @@ def reset_fields(scope: RequestScope, subresource: str) -> Fields:
 
 
 def converter(scope: RequestScope) -> Converter | None:
-    """A converter for managed fields in other versions of the kind; None where there is one version only."""
+    """A converter for managed fields in other versions of the kind; None if there is one version only."""
     if not scope.has_shapes:
         return None
 
@@ -138,18 +138,18 @@ def converter(scope: RequestScope) -> Converter | None:
 
 
 def _filled(value: Any) -> Any:
-    """A value whose null list elements are the empty objects that the kind's reader makes of them."""
+    """A value with null list elements replaced by empty objects, as the kind's decoder does."""
     if isinstance(value, Mapping):
         return {name: _filled(item) for name, item in value.items()}
     return [_filled({} if item is None else item) for item in value] if isinstance(value, list) else value
 
 
 class _Unfit(Exception):
-    """An object that another version's schema does not fit: the owners in that version cannot be compared."""
+    """An object that does not fit another version's schema, so that managers in that version cannot be compared."""
 
 
 def _converted(other: CustomVersion, obj: Object) -> Object:
-    """A custom object in another version. Raises _Unfit where it has fields that the version does not know."""
+    """A custom object in another version. Raises _Unfit for fields unknown to the version."""
     found = other.definition.converted([obj], other)
     content = {name: value for name, value in (found or [obj])[0].items() if name != "metadata"}
     if found is None or has_unknown(content, other.schema):
@@ -160,7 +160,7 @@ def _converted(other: CustomVersion, obj: Object) -> Object:
 def managed_fields_tracker(
     engine: Engine, scope: RequestScope, options: WriteOptions, subresource: str
 ) -> Callable[[Object | None, Draft], Draft]:
-    """Keeps ``managedFields`` for a write that is not an apply: what changed belongs to the writer."""
+    """The tracker of ``managedFields`` for a write that is not an apply."""
     schema: Schema = scope.schema
     reset, convert = reset_fields(scope, subresource), converter(scope)
 

@@ -1,4 +1,4 @@
-"""Server-side apply: the body is one manager's whole intent."""
+"""Server-side apply: the body is one manager's applied configuration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from simkit.meta.objects import Draft, Object, metadata
 
 
 def apply_intent(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """PATCH with an apply body: creates what is missing, merges with what others own."""
+    """PATCH with an apply body: creates a missing object, merges with other managers' fields."""
     options = opt.write_options(context.request, "PatchOptions", is_apply=True)
     applied, repeats = applied_body(context)
     info = context.info
@@ -72,7 +72,7 @@ def apply_intent(engine: Engine, context: RequestContext, scope: RequestScope) -
 
 
 def applied_body(context: RequestContext) -> tuple[dict[str, Any], list[str]]:
-    """The decoded body, and the keys that it repeats. Raises 400 for what is no YAML, or no object."""
+    """The decoded body, and its duplicate keys. Raises 400 for invalid YAML, or anything but an object."""
     repeats: list[Repeat] = []
     try:
         value = bodies.parse_yaml(context.request.body, repeats)
@@ -87,7 +87,7 @@ def applied_body(context: RequestContext) -> tuple[dict[str, Any], list[str]]:
 
 
 def report_repeats(context: RequestContext, scope: RequestScope, validation: str, faults: Sequence[str]) -> None:
-    """Tell of repeated keys, or refuse because of them; what is wrong with the intent itself is told before."""
+    """Warn about duplicate keys, or refuse them; errors of the configuration come first."""
     if faults and validation == "Strict":
         listed = "\n  ".join(faults)
         raise bad_request(
@@ -97,7 +97,7 @@ def report_repeats(context: RequestContext, scope: RequestScope, validation: str
 
 
 def _check_new(scope: RequestScope, name: str, draft: Draft) -> None:
-    """Raise the 409 of an intent that is for a certain object, where there is none."""
+    """Raise the 409 of a configuration for a certain uid if there is no object."""
     uid = metadata(draft).get("uid")
     if uid:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"

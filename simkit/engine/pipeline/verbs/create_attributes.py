@@ -18,7 +18,7 @@ def create_attributes(
     obj: Object,
     options: WriteOptions,
 ) -> Review:
-    """Something sent to a subresource that stores nothing under a name of its own."""
+    """The attributes of an object posted to a subresource without a name of its own."""
     return Review(
         context.actor(),
         "CREATE",

@@ -26,12 +26,12 @@ from simkit.schema.decoding import DecodeError, decode
 _OPTIONS: Final = GroupVersionKind("", "v1", "DeleteOptions")
 _META_VERSION: Final = f"{META_GROUP}/v1"
 _PAGE: Final = 2**63 - 1
-"""The limit of a collection's deletion that asks for none. kube-apiserver lists in chunks here as well, so that a
-resourceVersion means exactly that one."""
+"""The default limit of a deletecollection. kube-apiserver lists in chunks here too, so that a resourceVersion is
+exact."""
 
 
 def options_of(engine: Engine, context: RequestContext) -> tuple[opt.DeleteOptions, bool]:
-    """The options of a delete, and whether it says that dependents are not to be orphaned."""
+    """The options of a delete, and whether it asks not to orphan dependents."""
     request = context.request
     if not request.body:
         options = opt.delete_options(request, None)
@@ -42,7 +42,7 @@ def options_of(engine: Engine, context: RequestContext) -> tuple[opt.DeleteOptio
 
 
 def _read(context: RequestContext) -> Any:
-    """The body as it is. What is wrong with it is a 500 without reason, as on kube-apiserver."""
+    """The undecoded body. Errors are a 500 without reason, as in kube-apiserver."""
     request = context.request
     media = bodies.body_media(request)
     if media == PROTOBUF:
@@ -74,7 +74,7 @@ def _checked(engine: Engine, value: Any) -> dict[str, Any]:
 
 
 def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """DELETE of an object: the object itself, or a Status where it is gone and the kind answers so."""
+    """DELETE of an object: returns the object itself, or a Status if it is gone and the kind says so."""
     options, cascades = options_of(engine, context)
     key = scope.registry_scope.key(context.info.namespace, context.info.name)
     outcome = _delete(engine, context, scope, key, options)
@@ -118,7 +118,7 @@ def _success(scope: RequestScope, entry: Entry) -> dict[str, Any]:
 
 
 def delete_collection(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """DELETE of a collection, or of a chunk of it: answers with the list of what it was about."""
+    """DELETE of a collection, or of a chunk of it; returns the list of its objects."""
     listing = opt.list_options(context.request, watch=False)
     chosen = selection(scope, listing)
     options, _ = options_of(engine, context)

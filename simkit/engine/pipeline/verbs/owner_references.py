@@ -15,7 +15,7 @@ _AFTER: Final = " after mutating admission happens"
 
 
 def deduplicate(draft: Draft, warnings: list[str], *, admitted: bool) -> None:
-    """Leave each owner in the metadata of a draft once. Creates and updates do so before admission too.
+    """Keep each owner in the metadata of a draft once, before and after admission.
 
     Other references to the same owner, which differ in something, stay.
     """

@@ -1,4 +1,4 @@
-"""patch: the change is applied to the live object, again whenever somebody was faster."""
+"""patch: the change is applied to the live object, with retries on conflicts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Change = Callable[[Object, RequestScope], Any]
 
 
 def patch(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """PATCH of an object or of a subresource that is a view of it."""
+    """PATCH of an object or of a subresource with its parent's kind."""
     if _media(context) == APPLY:
         return apply_intent(engine, context, scope)
     options = opt.write_options(context.request, "PatchOptions")
@@ -65,7 +65,7 @@ def patch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
 
 
 def check_media(context: RequestContext, scope: RequestScope) -> None:
-    """Raises the 415 of a body that is no patch, or one that the resource does not take."""
+    """Raises 415 for a body that is no patch, or one that the resource does not accept."""
     media, custom = _media(context), scope.resource.custom
     if media.strip() not in _KNOWN and not custom:  # the routes of built-in resources refuse it in fewer words
         raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
@@ -76,12 +76,12 @@ def check_media(context: RequestContext, scope: RequestScope) -> None:
 
 
 def _media(context: RequestContext) -> str:
-    """The media type of the patch in the body; case and blanks count."""
+    """The media type of the patch; case and spaces count."""
     return context.request.header("content-type").partition(";")[0]
 
 
 def patcher(context: RequestContext, scope: RequestScope, validation: str) -> Callable[[Object], Draft]:
-    """The patched object in the version of the path; for all kinds of patches but apply."""
+    """The function that patches an object in the version of the path; for all patches but apply."""
     media = _media(context)
     given = _parsed(context, media, validation)
     change, repeated = _change(given, media, validation)
@@ -98,7 +98,7 @@ def patcher(context: RequestContext, scope: RequestScope, validation: str) -> Ca
 
 
 def _change(body: Any, media: str, validation: str) -> tuple[Change, Sequence[str]]:
-    """The change that a patch makes, and the repeated or unknown keys of its body."""
+    """The change of a patch, and the duplicate or unknown keys of its body."""
     if media == JSON_PATCH:
         operations, faults = _operations(body, validation)
         return (lambda live, _: jsonpatch.json_patch(live, operations)), faults
@@ -122,7 +122,7 @@ def _repeated(body: Any) -> list[str]:
 
 
 def _parsed(context: RequestContext, media: str, validation: str) -> Any:
-    """The decoded body. Without field validation the libraries that apply the patch speak for themselves."""
+    """The decoded body; without field validation the errors are those of the patch libraries."""
     try:
         return bodies.parse_json(context.request.body)
     except bodies.MalformedBody as error:
@@ -153,7 +153,7 @@ def _fitted(
 
 
 def _known(scope: RequestScope, patched: Any) -> Any:
-    """The patched object, which may have become another version of its kind, but no other kind.
+    """The patched object, which may have another version of its kind, but no other kind.
 
     One without apiVersion is read as the form that kube-apiserver keeps for itself, which has none of its fields.
     """
@@ -169,14 +169,14 @@ def _known(scope: RequestScope, patched: Any) -> Any:
 
 
 def _written(scope: RequestScope, patched: Any) -> bytes:
-    """The patched object as the messages show it: custom objects have their keys in order, others at the top."""
+    """The patched object in error messages: custom objects have sorted keys, others have kind and apiVersion first."""
     if scope.resource.custom:
         return orjson.dumps(patched, option=orjson.OPT_SORT_KEYS)
     return orjson.dumps(dict(sorted(patched.items())) if isinstance(patched, dict) else patched)
 
 
 def _unprocessable(scope: RequestScope, error: StatusError, patch: str) -> StatusError:
-    """A patched object that does not decode is 422, with the decoder's words about the patch."""
+    """422 for a patched object that does not decode, with the decoder's message."""
     text = error.message
     marker = f"cannot be handled as a {scope.resource.kind}: "
     detail = text.partition(marker)[2] or text

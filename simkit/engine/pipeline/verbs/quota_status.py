@@ -1,4 +1,4 @@
-"""The status of a resource quota, written as the server itself when admission charges it."""
+"""Writes of a resource quota's status by the server itself when admission charges it."""
 
 from __future__ import annotations
 

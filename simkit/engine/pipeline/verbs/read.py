@@ -1,4 +1,4 @@
-"""get and list: one entry, or many of one revision."""
+"""get and list: one entry, or several of one revision."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simkit.meta.names import Key, Revision
 
 
 def get(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """One object as it is now. Raises 404; 504 for a revision that does not come."""
+    """The current object. Raises 404; 504 for a future revision that does not come."""
     info = context.info
     Reach(engine, scope).least(context.request.option("resourceVersion"))
     key = scope.registry_scope.key(info.namespace, info.name)
@@ -31,7 +31,7 @@ def get(engine: Engine, context: RequestContext, scope: RequestScope) -> Respons
 
 
 def list_(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """The objects of a collection, all of one revision, in chunks if asked."""
+    """The objects of a collection at one revision, in chunks on request."""
     options = opt.list_options(context.request, watch=False)
     chosen = selection(scope, options)
     page = Page(engine, scope, context.info.namespace or None, options, chosen)
@@ -57,7 +57,7 @@ class Reach:
         return self.cached and bool(version) and not paged and options.match != "Exact"
 
     def least(self, version: str, *, cached: bool = True) -> None:
-        """Return once a revision is there. Raises 504 for one that does not come, or the fault of what is none."""
+        """Wait for a revision. Raises 504 if it does not come, or the error of an invalid one."""
         if cached and self.cached:
             self._engine.await_revision(opt.revision(version))
             return

@@ -1,4 +1,4 @@
-"""The object in a request body: decoded, checked against the path, and defaulted."""
+"""The object in a request body: decoded, compared with the path, and defaulted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from simkit.schema.structural import Schema
 
 
 def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema: Schema, validation: str) -> Draft:
-    """The object in a body, of the kind that the path takes, with unknown fields dropped.
+    """The object in a body, of the path's kind, with unknown fields dropped.
 
     Unknown and duplicate fields are reported as ``validation`` says: Ignore, Warn, or Strict (a 400 that names all).
     """
@@ -50,7 +50,7 @@ def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema:
 def _read_custom(
     context: RequestContext, custom: CustomVersion, value: Any, validation: str, repeated: Sequence[str]
 ) -> Draft:
-    """A custom object is read as the version that it names, and only then compared with the path."""
+    """The custom object in a body, decoded in its own version and then compared with the path."""
     custom_bodies.check_header(custom, value, context.request.body)
     schema = custom_bodies.body_schema(custom, value)
     draft = fit(context, value, custom.resource.gvk, schema, validation, repeated)
@@ -77,7 +77,7 @@ def fit(
     converted: bool = False,
     keep_nulls: bool = False,
 ) -> Draft:
-    """A decoded value as an object of the kind: typed, without unknown fields, kind and apiVersion filled in.
+    """A decoded value as an object of the kind: typed, without unknown fields, with kind and apiVersion.
 
     ``repeated`` are faults that were found before, in the text of the body. Of a ``converted`` value, which came of a
     strategic merge, they are told by name. Nulls that a custom kind does not allow are dropped, but for ``keep_nulls``.
@@ -103,7 +103,7 @@ def _unfit(gvk: GroupVersionKind) -> str:
 
 
 def report(context: RequestContext, gvk: GroupVersionKind, validation: str, faults: Sequence[str]) -> None:
-    """Tell of unknown and duplicate fields, or refuse because of them."""
+    """Warn about unknown and duplicate fields, or refuse them."""
     if not faults or validation == "Ignore":
         return
     if validation == "Strict":
@@ -115,7 +115,7 @@ def report(context: RequestContext, gvk: GroupVersionKind, validation: str, faul
 
 
 def default(scope: RequestScope, draft: Draft) -> Draft:
-    """The draft with what was left out, as the version of the path defaults it."""
+    """The draft with the defaults of the path's version."""
     form = scope.form
     form.default(draft)
     if scope.is_storage_version or not form.reshapes:
@@ -124,7 +124,7 @@ def default(scope: RequestScope, draft: Draft) -> Draft:
 
 
 def check_address(context: RequestContext, scope: RequestScope, draft: Draft, *, named: bool) -> None:
-    """Fit name and namespace to the path. Raises 400 where the body says otherwise."""
+    """Check name and namespace against the path, and set them. Raises 400."""
     info, metadata = context.info, draft["metadata"]
     if scope.resource.namespaced:
         given = metadata.get("namespace")

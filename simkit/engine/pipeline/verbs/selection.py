@@ -15,7 +15,7 @@ from simkit.meta.objects import labels_of
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selectors ready to be asked. ``everything`` tells that nothing has to be asked at all."""
+    """Compiled selectors. ``everything`` is true if they match every object."""
 
     labels: labels.LabelSelector
     fields: fields.FieldSelector
@@ -36,7 +36,7 @@ class Selection:
 
 
 def selection(scope: RequestScope, options: ListOptions) -> Selection:
-    """The selection of a request. Raises the 400 of kube-apiserver for selectors that it cannot read."""
+    """The selection of a request. Raises kube-apiserver's 400 for invalid selectors."""
     try:
         by_label = labels.parse(options.label_selector)
         by_field = scope.field_labels.checked(fields.parse(options.field_selector), scope.resource.kind)

@@ -1,4 +1,4 @@
-"""watch: what changes, as a stream of encoded events.
+"""watch: changes as a stream of encoded events.
 
 A stream keeps nothing but its place in the shared log; what it sends is joined from bytes that are kept with the
 entries, so that a thousand watchers of one change share its encoding.
@@ -57,7 +57,7 @@ def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
 
 
 class Shape:
-    """From what an event is about to its frame on the wire, in the representation that the client wants."""
+    """The encoding of events for a stream, in the requested representation."""
 
     def __init__(self, engine: Engine, scope: RequestScope, wanted: MediaTypeOptions) -> None:
         responses.check_include(wanted)
@@ -66,7 +66,7 @@ class Shape:
         self._columns = True
 
     def entry(self, kind: str, entry: Entry) -> bytes:
-        """The frame of a stored object, joined from what is kept encoded where that can be."""
+        """The frame of a stored object, made of cached bytes if possible."""
         scope = self._scope
         if self._plain:
             return b'{"type":"' + kind.encode() + b'","object":' + scope.head + scope.kept_tail(entry) + b"}\n"
@@ -113,14 +113,14 @@ class WatchStream:
         self._engine, self._scope, self._chosen, self._shape = engine, scope, chosen, shape
         self._bookmarks = options.bookmarks
         self.deadline = options.timeout
-        """Seconds after which the stream ends by itself; None: the server decides."""
+        """Seconds after which the stream ends; None: the server decides."""
         self.blocks = scope.calls_out
         """True if taking frames may wait for a webhook."""
         self.closed = False
         self.ended: Callable[[], None] | None = None
         """Called once, when the stream ends."""
         self._first: Iterator[bytes] | None = None
-        """The events before the changes, made as they are taken: many watches of many objects may begin unread."""
+        """The initial events, encoded on demand, since many watches may begin unread."""
         start = Revision(requested)
         initial = options.initial_events if options.initial_events is not None else not requested
         if initial:
@@ -129,14 +129,14 @@ class WatchStream:
         elif not requested:
             start = engine.store.revision
         self._end: int | None = None
-        """The revision at which the client is to be told that it has seen everything that there was; None: it has."""
+        """The revision of the bookmark that ends the initial events; None once it is sent."""
         if options.initial_events and options.bookmarks:
             self._end = max(requested, start)
             self._first = chain(self._first or (), self._ended(start))
         self._cursor = self._opened(namespace, start)
 
     def _opened(self, namespace: str | None, start: Revision) -> Watcher | None:
-        """The cursor in the log; None where the log does not go back so far, of which the first frame tells."""
+        """The watcher; None if the log does not reach back so far, which the first frame reports."""
         try:
             return self._engine.watch_cache.watch(
                 self._scope.registry_scope.resource, namespace, self._chosen.name or None, after=start
@@ -150,7 +150,7 @@ class WatchStream:
         return (self._shape.entry("ADDED", entry) for entry in entries)
 
     def _ended(self, revision: Revision) -> list[bytes]:
-        """The bookmark behind the first events, once the store has come to what the client asked for."""
+        """The bookmark after the initial events, once the store has the requested revision."""
         if self._end is None or revision < self._end:
             return []
         self._end = None
@@ -196,7 +196,7 @@ class WatchStream:
         return frames + self._ended(self._cursor.revision)
 
     def _beginning(self, limit: int) -> list[bytes]:
-        """The next frames of what comes before the changes."""
+        """The next frames of the initial events."""
         frames: list[bytes] = []
         if self._first is None:
             return frames
@@ -209,7 +209,7 @@ class WatchStream:
         return frames
 
     def _broken(self, error: StatusError) -> bytes:
-        """The last frame, of a watch that meets an object that cannot be converted."""
+        """The last frame, for an object that cannot be converted."""
         self.close()
         status = StatusError(500, "InternalError", error.message).status()
         return _frame(self._wanted, "ERROR", {name: value for name, value in status.items() if name != "details"})
@@ -226,7 +226,7 @@ class WatchStream:
         return _frame(self._wanted, "ERROR", status)
 
     def _event(self, change: Change) -> bytes | None:
-        """The frame of a change as the selection sees it: an object may come into view or leave it."""
+        """The frame of a change under the selection: an object may begin or cease to match."""
         chosen = self._chosen
         if chosen.everything:
             return self._shape.entry(change.type, change.entry)
@@ -239,7 +239,7 @@ class WatchStream:
         return None
 
     def bookmark(self) -> list[bytes]:
-        """A bookmark of how far the stream is, where the client takes them."""
+        """A bookmark of the current revision, if the client allows them."""
         if self.closed or not self._bookmarks or self._cursor is None:
             return []
         revision = self._cursor.revision
@@ -250,7 +250,7 @@ class WatchStream:
         return self._first is not None or self._cursor is None or self._cursor.wait(timeout)
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """Be woken, in the writer's thread, when there may be something to poll."""
+        """Register a callback, called in the writer's thread, for when there may be something to poll."""
         if self._cursor is not None:
             self._cursor.on_change(callback)
 
@@ -265,7 +265,7 @@ class WatchStream:
 
 
 def _as_it_was(change: Change) -> Entry:
-    """The object of a selector's DELETED event: as it last matched, under the revision of the change."""
+    """The object of a DELETED event for a selector: as it last matched, with the revision of the change."""
     if change.type == "DELETED" or change.previous is None:
         return change.entry
     obj = change.previous.object

@@ -1,4 +1,4 @@
-"""create and update: the body is the intent."""
+"""create and update: the body is the wanted object."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def create(engine: Engine, context: RequestContext, scope: RequestScope) -> Resp
 
 
 def _explained(engine: Engine, write: Write) -> Outcome:
-    """A name that is taken by an object under deletion is told apart."""
+    """The outcome with the error of a name that an object under deletion holds."""
     try:
         return engine.registry.create(write)
     except StatusError as error:
@@ -60,7 +60,7 @@ def update(engine: Engine, context: RequestContext, scope: RequestScope) -> Resp
 
 
 def update_part(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """PUT to a subresource that is a view of its object, such as status."""
+    """PUT to a subresource with its parent's kind, such as status."""
     return _update(engine, context, scope, context.info.subresource)
 
 
@@ -93,6 +93,6 @@ def _update(engine: Engine, context: RequestContext, scope: RequestScope, subres
 
 
 def answer(engine: Engine, context: RequestContext, scope: RequestScope, outcome: Outcome) -> Response:
-    """The response to a write: the object as it is now."""
+    """The response to a write: the current object."""
     status = 201 if outcome.created else 200
     return responses.object_response(scope, outcome.entry, context.wanted, status=status, now=engine.clock.now())

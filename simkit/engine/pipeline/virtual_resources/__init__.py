@@ -1,1 +1,1 @@
-"""Resources that are answered and not stored: reviews and component statuses."""
+"""Resources that are not stored: reviews and component statuses."""

@@ -1,4 +1,4 @@
-"""Reviews that are answered by the authorizer, and SelfSubjectReview.
+"""Access reviews, answered by the authorizer, and SelfSubjectReview.
 
 References
 ----------
@@ -93,7 +93,7 @@ def _local_errors(context: RequestContext, spec: Mapping[str, Any]) -> Iterator[
 
 
 def question(spec: Mapping[str, Any], identity: Identity) -> Attributes:
-    """The question that a review asks."""
+    """The attributes in a review."""
     resource = spec.get("resourceAttributes")
     if resource is None:
         path = spec.get("nonResourceAttributes") or {}

@@ -1,4 +1,4 @@
-"""get and list of component statuses, which are found out and not stored."""
+"""get and list of component statuses, which are computed and not stored."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "etcd-0": ("True", "ok"),
     "scheduler": ("False", _NOBODY.format(port=10259)),
 }
-"""Controllers and store are parts of this server; a scheduler there is none, in the words of kube-apiserver."""
+"""Controllers and store are parts of this server; the scheduler is unreachable, in kube-apiserver's words."""
 
 
 def answer(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """One of them, or all that are selected. Raises a 500 without a reason for one that there is not."""
+    """One of them, or all that are selected. Raises a 500 without a reason for an unknown one."""
     name, now = context.info.name, engine.clock.now()
     if name:
         if name not in _PARTS:

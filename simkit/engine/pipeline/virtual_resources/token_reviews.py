@@ -1,4 +1,4 @@
-"""TokenReview: whose token is this, answered by the authenticators.
+"""TokenReview: the identity of a token, from the authenticators.
 
 References
 ----------
