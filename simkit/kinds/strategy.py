@@ -56,11 +56,12 @@ class Subresource:
     """A subresource that is a view of its parent (status, approval, ephemeralcontainers, ...).
 
     ``merge`` takes the draft that the client wants and the live object, and leaves in the draft only what this
-    subresource may change. ``validate`` is the check of such a write.
+    subresource may change. ``validate`` is the check of such a write, ``warnings`` what its client is told besides.
     """
 
     merge: Callable[[Draft, Object], None]
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
+    warnings: Callable[[Object, Object | None], Sequence[str]] = _all_well  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,8 +138,8 @@ def duplicate(field: str, value: Any) -> FieldError:
     return FieldError("FieldValueDuplicate", field, value)
 
 
-def missing(field: str, value: Any) -> FieldError:
-    return FieldError("FieldValueNotFound", field, value)
+def missing(field: str, value: Any, detail: str = "") -> FieldError:
+    return FieldError("FieldValueNotFound", field, value, detail)
 
 
 def too_long(field: str, limit: int) -> FieldError:

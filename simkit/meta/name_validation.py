@@ -9,9 +9,14 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from simkit.meta.behaviour import applies
+
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
 _QUALIFIED: Final = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_UNDERSCORED: Final = r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_UNDERSCORED_SUBDOMAIN: Final = rf"{_UNDERSCORED}(\.{_UNDERSCORED})*"
+_UNDERSCORED_SUBDOMAIN_RE = re.compile(_UNDERSCORED_SUBDOMAIN)
 _LABEL_RE = re.compile(_LABEL)
 _SUBDOMAIN_RE = re.compile(_SUBDOMAIN)
 _DNS1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
@@ -44,6 +49,21 @@ _QUALIFIED_ERROR: Final = _regex_error(
 def _masked(name: str, prefix: bool) -> str:
     """A prefix without its final dash, since letters follow it."""
     return name[:-2] + "a" if prefix and len(name) > 1 and name.endswith("-") else name
+
+
+def dns_subdomain_with_underscore(name: str) -> Sequence[str]:
+    """The errors of a lower-case RFC 1123 subdomain whose labels may have underscores."""
+    wrong = [] if len(name) <= 253 else [too_long_text(253)]
+    if not _UNDERSCORED_SUBDOMAIN_RE.fullmatch(name):
+        wrong.append(
+            _regex_error(
+                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
+                "and must start and end with an alphanumeric character",
+                _UNDERSCORED_SUBDOMAIN if applies("underscored-subdomains-shown") else _SUBDOMAIN,
+                "example.com",
+            )
+        )
+    return wrong
 
 
 def dns_subdomain(name: str, prefix: bool = False) -> Sequence[str]:

@@ -16,7 +16,7 @@ from simkit.meta import datasets
 from simkit.meta.objects import Object
 from simkit.schema.definitions import Definitions, definitions
 from simkit.schema.feature_gates import is_enabled, parse_feature_gates
-from simkit.schema.releases import BASE, minor_of
+from simkit.schema.releases import BASE, RELEASES, minor_of
 from simkit.schema.structural import Schema
 
 _EACH: Final = "*"
@@ -35,6 +35,8 @@ class DisabledField:
     name: str
     instead: Any = None
     """The value in place of a dropped field; None: no value."""
+    with_holder: bool = False
+    """Whether what holds it goes too, where nothing else is left there."""
     unknown: bool = False
     """True if the release does not know the field: no client can have written it, and none sees it."""
 
@@ -72,9 +74,10 @@ class FieldGates:
         self.usual = release == BASE and values == parse_feature_gates({}).values
         """True if no field can be disabled, since release and gates are the defaults of 1.30."""
         self._off = {
-            name: DisabledField(name, row.get("instead"))
+            name: DisabledField(name, row.get("instead"), row.get("withHolder", False))
             for name, row in gated_fields().items()
-            if not any(is_enabled(gate, release, values) for gate in row["gates"])
+            if minor_of(row.get("since", RELEASES[0])) <= minor_of(release)
+            and not any(is_enabled(gate, release, values) for gate in row["gates"])
         }
         self._here = definitions(release) if minor_of(release) < minor_of(BASE) else None
         self._nodes: dict[str, Node | None] = {}
@@ -179,7 +182,9 @@ def _pruned(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> An
             changed[name] = leaf.instead
     for name, inner in _ways(value, node):
         new = _pruned(value[name], inner, kept)
-        if new is not value[name]:
+        if new is not value[name] and not new and any(leaf.with_holder for leaf in inner.leaves.values()):
+            gone.append(name)
+        elif new is not value[name]:
             changed[name] = new
     if not changed and not gone:
         return value

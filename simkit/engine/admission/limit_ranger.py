@@ -18,8 +18,8 @@ from simkit.engine.admission.plugin_attributes import (
     written,
 )
 from simkit.engine.seams import Operation, Reader, Review
-from simkit.logic.quota.amounts import Amounts, amounts_of
-from simkit.logic.quota.pod_amounts import pod_limits, pod_requests
+from simkit.kinds.parts.pod.amounts import pod_limits, pod_requests
+from simkit.meta.amounts import Amounts, amounts_of
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at, metadata, with_metadata
 from simkit.meta.quantity import NANO, Quantity

@@ -9,7 +9,7 @@ from typing import Final
 
 from simkit.engine.admission.plugin_attributes import CLAIMS, STORAGE_CLASSES, admission_forbidden, written
 from simkit.engine.seams import Operation, Reader, Review
-from simkit.logic.quota.amounts import amounts_of
+from simkit.meta.amounts import amounts_of
 from simkit.meta.domain import label
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at

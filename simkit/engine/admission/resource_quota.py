@@ -18,9 +18,9 @@ from simkit.engine.admission.plugin_attributes import (
     written,
 )
 from simkit.engine.seams import Entry, Operation, Reader, Review
-from simkit.logic.quota.amounts import Amounts, amounts_of, minus, plus, texts
 from simkit.logic.quota.scopes import counts, fits, scopes_of
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, unsaid, usage
+from simkit.meta.amounts import Amounts, amounts_of, minus, plus, texts
 from simkit.meta.clock import Clock
 from simkit.meta.errors import internal, unexplained
 from simkit.meta.names import GroupResource, Key

@@ -10,7 +10,7 @@ from typing import Any, Final
 from simkit.engine.admission.plugin_attributes import PODS, RUNTIME_CLASSES, admission_forbidden, with_spec, written
 from simkit.engine.admission.tolerations import merged
 from simkit.engine.seams import Operation, Reader, Review
-from simkit.logic.quota.amounts import amounts_of
+from simkit.meta.amounts import amounts_of
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at

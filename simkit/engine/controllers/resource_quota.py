@@ -13,8 +13,8 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import QUOTAS
 from simkit.engine.seams import Change
-from simkit.logic.quota.amounts import amounts_of, texts
 from simkit.logic.quota.calculate import counted, used
+from simkit.meta.amounts import amounts_of, texts
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, namespace_of

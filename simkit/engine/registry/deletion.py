@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from simkit.engine.registry.write import Deletion
 from simkit.engine.seams import Stale, Store
 from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import moment, timestamp
 from simkit.meta.errors import conflict
 from simkit.meta.names import Key
@@ -44,7 +46,7 @@ def before_delete(deletion: Deletion, live: Object, now: float) -> Draft | None:
     rules = deletion.scope.rules.deletion
     metadata = live["metadata"]
     left, begun = metadata.get("deletionGracePeriodSeconds"), bool(metadata.get("deletionTimestamp"))
-    terminating = rules.grace is not None and begun and left is not None
+    terminating = rules.grace is not None and begun and bool(left)
     asked = None if deletion.grace_seconds is None else deletion.grace_seconds if deletion.grace_seconds >= 0 else 1
     if terminating and (asked is None or asked >= left):
         return dict(live)  # a grace period only shrinks, and finalizers stay as they were
@@ -54,15 +56,23 @@ def before_delete(deletion: Deletion, live: Object, now: float) -> Draft | None:
     if not finalizers:
         del draft["metadata"]["finalizers"]
     if terminating:
-        grace = asked or 0
-        end = moment(metadata["deletionTimestamp"]) - left + grace
+        grace, end = _shortened(metadata, asked or 0, now)
         draft["metadata"] |= {"deletionTimestamp": timestamp(end), "deletionGracePeriodSeconds": grace}
-    if not finalizers and not grace and not rules.held(live):
+    graceful = terminating or (rules.grace is not None and not begun)
+    if not graceful and not finalizers and not rules.held(live):
         return None
     if not begun:
         _mark(draft, now, grace, plain=rules.plain_mark)
         rules.mark(draft)
     return draft
+
+
+def _shortened(metadata: Mapping[str, Any], asked: int, now: float) -> tuple[int, float]:
+    """The grace period of a deletion that has begun, once a shorter one is asked for, and when it ends."""
+    end = moment(metadata["deletionTimestamp"]) - metadata["deletionGracePeriodSeconds"] + asked
+    if end >= now or not applies("shortened-grace-ends-now"):
+        return asked, end
+    return min(asked, 1), now
 
 
 def _mark(draft: Draft, now: float, grace: int, *, plain: bool) -> None:

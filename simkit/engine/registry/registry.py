@@ -263,9 +263,18 @@ class Registry:
             return Outcome(gone, removed=True)
         if draft == live.object:
             return Outcome(live, finished=False)
+        if removable(draft) and not deletion.scope.rules.deletion.held(draft):
+            return self._delete_marked(deletion, live, draft)
         if deletion.dry_run:
             return Outcome(Entry(live.key, live.revision, draft), finished=False)
         return Outcome(self._put(live.key, draft, live.revision), finished=False)
+
+    def _delete_marked(self, deletion: Deletion, live: Entry, draft: Draft) -> Outcome:
+        """Remove an object that could have had a grace period: it is stored with its marks, and then goes."""
+        if deletion.dry_run:
+            return Outcome(Entry(live.key, live.revision, draft), removed=True)
+        marked = self._put(live.key, draft, live.revision)
+        return Outcome(self.store.delete(live.key, expect=marked.revision).entry, removed=True)
 
 
 def _numbered(version: str) -> int:

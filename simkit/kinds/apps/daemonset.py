@@ -68,7 +68,7 @@ def _default(draft: Draft) -> None:
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(own_copy(draft, "spec"))
+    prepare_template(own_copy(draft, "spec"), at(old, "spec", "template", "spec"))
     if old is None:
         draft["status"] = dict(_FIRST)
         number = max(_number(draft), 1)

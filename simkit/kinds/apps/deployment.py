@@ -37,7 +37,7 @@ from simkit.kinds.parts.workload.template_owner import (
 )
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.objects import Draft, Object, annotations_of, name_of
+from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
 _COUNTS: Final = (
     "observedGeneration",
@@ -64,7 +64,7 @@ def _default(draft: Draft) -> None:
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(own_copy(draft, "spec"))
+    prepare_template(own_copy(draft, "spec"), at(old, "spec", "template", "spec"))
     if old is None:
         draft["status"] = {}
 

@@ -96,7 +96,7 @@ def _claim(template: Object) -> Object:
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     spec = own_copy(draft, "spec")
-    prepare_template(spec)
+    prepare_template(spec, at(old, "spec", "template", "spec"))
     if old is None:
         draft["status"] = {"replicas": 0, "availableReplicas": 0}
 

@@ -54,7 +54,7 @@ def _default(draft: Draft) -> None:
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     template = own_copy(own_copy(draft, "spec"), "jobTemplate")
-    prepare_template(own_copy(template, "spec"))
+    prepare_template(own_copy(template, "spec"), at(old, "spec", "jobTemplate", "spec", "template", "spec"))
     if old is None:
         draft["status"] = {}
 

@@ -79,7 +79,7 @@ def _defaulted_rule(rule: Object) -> Object:
 def _prepare(draft: Draft, old: Object | None) -> None:
     spec = own_copy(draft, "spec")
     shared = labels_of(draft) is labels_of(spec.get("template") or {})
-    prepare_template(spec)
+    prepare_template(spec, at(old, "spec", "template", "spec"))
     if old is None:
         draft["status"] = {}
         if not spec.get("manualSelector"):

@@ -6,14 +6,23 @@ Follows ``pkg/registry/core/pod/strategy.go``, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
 from simkit.kinds.parts.go_printing.diff import difference
 from simkit.kinds.parts.pod.app_armor import annotation_warnings, bring_together
 from simkit.kinds.parts.pod.defaults.spec import default_pod_only, defaulted_spec
+from simkit.kinds.parts.pod.image_volumes import without_image_volumes
+from simkit.kinds.parts.pod.label_keys import with_label_keys
 from simkit.kinds.parts.pod.printer import pod_row, pod_row_conditions
-from simkit.kinds.parts.pod.status import first_status, fit_status, validate_status
+from simkit.kinds.parts.pod.status import (
+    first_status,
+    fit_status,
+    keep_observed,
+    status_warnings,
+    validate_status,
+    with_time,
+)
 from simkit.kinds.parts.pod.validation.annotations import (
     MIRROR,
     validate_annotation_change,
@@ -23,13 +32,15 @@ from simkit.kinds.parts.pod.validation.annotations import (
     without_init_annotations,
 )
 from simkit.kinds.parts.pod.validation.containers import validate_image
+from simkit.kinds.parts.pod.validation.resize import validate_resize
 from simkit.kinds.parts.pod.validation.spec import validate_pod_spec
 from simkit.kinds.parts.pod.validation.update import validate_change
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.workload.template_owner import name_warnings
-from simkit.kinds.strategy import Deletion, Strategy, Subresource
+from simkit.kinds.strategy import Deletion, Strategy, Subresource, WriteContext
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, quoted
-from simkit.meta.objects import Draft, Object, annotations_of, at
+from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
 
 _ENDED: Final = ("Succeeded", "Failed")
 _SPEC: Final = "spec"
@@ -41,9 +52,28 @@ def _default(draft: Draft) -> None:
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     without_init_annotations(draft)
+    draft[_SPEC] = without_image_volumes(draft[_SPEC], (old or {}).get(_SPEC) or {})
     if old is None:
         draft["status"] = first_status(draft[_SPEC])
+        draft[_SPEC] = with_label_keys(draft[_SPEC], labels_of(draft))
         bring_together(draft)
+    if applies("pod-generation"):
+        _count(draft, old)
+
+
+def _count(draft: Draft, old: Object | None) -> None:
+    """Count the changes of the spec."""
+    if old is None:
+        draft["metadata"]["generation"] = 1
+    elif draft.get(_SPEC) != old.get(_SPEC):
+        draft["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
+
+
+def _stamp(draft: Draft, old: Object | None, write: WriteContext) -> None:
+    """The condition of a new pod that waits for its gates is of now."""
+    conditions = draft["status"].get("conditions") if old is None else None
+    if conditions and applies("waiting-condition-has-time"):
+        draft["status"] = {**draft["status"], "conditions": [with_time(one, write.now) for one in conditions]}
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -98,10 +128,56 @@ def _merge_status(draft: Draft, live: Object) -> None:
     if not owners:
         del draft["metadata"]["ownerReferences"]
     draft["status"] = fit_status(draft.get("status") or {}, live.get("status") or {})
+    if applies("pod-generation"):
+        draft["status"] = keep_observed(draft["status"], live.get("status") or {})
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [*validate_status(obj, old or {})]
+
+
+_RESIZE: Final = "resize"
+
+
+def _merge_resize(draft: Draft, live: Object) -> None:
+    """Only resources and resize policies are taken; where containers come, go or change places, all is."""
+    wanted, before = draft.get(_SPEC) or {}, live.get(_SPEC) or {}
+    spec = {**before}
+    for name in ("containers", "initContainers"):
+        new, old = wanted.get(name) or (), before.get(name) or ()
+        if len(new) != len(old):
+            return
+        if new:
+            spec[name] = [*_resized(new, old)]
+    if applies("resize-of-pod-level-resources"):
+        spec = _with(spec, wanted, ("resources",))
+    draft.update({name: value for name, value in live.items() if name not in ("metadata", _SPEC)})
+    draft["metadata"] = _server_metadata(draft, live)
+    draft[_SPEC] = spec
+
+
+def _resized(containers: Sequence[Object], old: Sequence[Object]) -> Sequence[Object]:
+    pairs = list(zip(containers, old, strict=True))
+    if any(new.get("name") != before.get("name") for new, before in pairs):
+        return containers
+    return [_with(before, new, ("resources", "resizePolicy")) for new, before in pairs]
+
+
+def _with(before: Object, wanted: Object, names: Sequence[str]) -> dict[str, Any]:
+    """What was before, with some fields as they are wanted."""
+    made = {name: value for name, value in before.items() if name not in names}
+    return {**made, **{name: wanted[name] for name in names if name in wanted}}
+
+
+def _server_metadata(draft: Draft, live: Object) -> Draft:
+    """The live metadata with what a write of a part brings along: its version, and who manages which fields."""
+    kept = {name: value for name, value in live["metadata"].items() if name not in ("resourceVersion", "managedFields")}
+    brought = {name: draft["metadata"].get(name) for name in ("managedFields", "resourceVersion")}
+    return {**kept, **{name: value for name, value in brought.items() if value}}
+
+
+def _validate_resize(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return validate_resize(obj, old or {}, _validate_fields(obj))
 
 
 _EPHEMERAL: Final = "ephemeralContainers"
@@ -111,14 +187,11 @@ _EPHEMERAL_KIND: Final = "core.EphemeralContainer"
 def _merge_ephemeral(draft: Draft, live: Object) -> None:
     """Keep everything but the list of ephemeral containers and the resource version."""
     wanted = at(draft, _SPEC, _EPHEMERAL)
-    metadata = {**live["metadata"], "managedFields": draft["metadata"].get("managedFields")}
-    version = draft["metadata"].get("resourceVersion")
-    metadata = {name: value for name, value in metadata.items() if name != "resourceVersion" and value is not None}
     spec = {name: value for name, value in (live.get(_SPEC) or {}).items() if name != _EPHEMERAL}
     if wanted:
         spec[_EPHEMERAL] = wanted
     draft.update({name: value for name, value in live.items() if name not in ("metadata", _SPEC)})
-    draft["metadata"] = {**metadata, "resourceVersion": version} if version else metadata
+    draft["metadata"] = _server_metadata(draft, live)
     draft[_SPEC] = spec
 
 
@@ -159,13 +232,15 @@ def _fields(obj: Object) -> dict[str, str]:
 STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
+    stamp=_stamp,
     validate=_validate,
     fields=_fields,
     row=pod_row,
     row_conditions=pod_row_conditions,
     subresources={
-        "status": Subresource(_merge_status, _validate_status),
+        "status": Subresource(_merge_status, _validate_status, status_warnings),
         "ephemeralcontainers": Subresource(_merge_ephemeral, _validate_ephemeral),
+        _RESIZE: Subresource(_merge_resize, _validate_resize),
     },
     warnings=_warnings,
     status_reset_fields=(("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),

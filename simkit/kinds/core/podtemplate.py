@@ -14,7 +14,7 @@ from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.printers.cells import pairs
 from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError
-from simkit.meta.objects import Draft, Object, labels_of, name_of
+from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 
 
 def _default(draft: Draft) -> None:
@@ -27,7 +27,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(draft)
+    prepare_template(draft, at(old, "template", "spec"))
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:

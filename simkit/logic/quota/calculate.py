@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from simkit.logic.quota.amounts import Amounts, count, plus
 from simkit.logic.quota.scopes import fits, scopes_of
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, usage
+from simkit.meta.amounts import Amounts, count, plus
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
 from simkit.meta.quantity import Quantity

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simkit.logic.quota.amounts import amounts_of
 from simkit.logic.quota.usage import PODS, matching
+from simkit.meta.amounts import amounts_of
 from simkit.meta.labels import of_object
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at

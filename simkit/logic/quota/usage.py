@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from simkit.logic.quota.amounts import Amounts, amounts_of, count, plus
-from simkit.logic.quota.pod_amounts import pod_limits, pod_requests
+from simkit.kinds.parts.pod.amounts import pod_limits, pod_requests
 from simkit.logic.workloads.pods import has_ended
+from simkit.meta.amounts import Amounts, amounts_of, count, plus
 from simkit.meta.clock import moment
 from simkit.meta.domain import LABEL_DOMAIN, api_group, label
 from simkit.meta.name_validation import qualified_name

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.logic.quota.amounts import Amounts, amounts_of, greatest, minus, plus, texts
+from simkit.kinds.parts.pod.amounts import pod_limits, pod_requests
 from simkit.logic.quota.calculate import used
-from simkit.logic.quota.pod_amounts import pod_limits, pod_requests
 from simkit.logic.quota.scopes import best_effort, counts
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, unsaid, usage
+from simkit.meta.amounts import Amounts, amounts_of, greatest, minus, plus, texts
 from simkit.meta.names import GroupResource
 
 AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.integers(0, 10**6).map(str)).map(amounts_of)

@@ -10,6 +10,7 @@ from simkit.schema.releases import RELEASES, minor_of
 
 LATER = {
     "CSIDriverSpec.preventPodSchedulingIfMissing": "1.36",
+    "PodSpec.schedulingGroup": "1.36",
     "NodeStatus.runtimeHandlers": "1.30",
     "PersistentVolumeClaimSpec.dataSourceRef": "1.22",
     "PersistentVolumeClaimStatus.allocatedResourceStatuses": "1.28",

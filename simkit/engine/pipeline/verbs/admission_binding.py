@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -70,8 +70,15 @@ class AdmissionBinding:
 
     def validate(self, obj: Object, live: Object | None) -> None:
         """Run the validating plugins; the kind's own warnings come first, even if a plugin refuses."""
-        self.context.warnings += self.scope.rules.warnings(obj, live)
+        self.context.warnings += self._warnings(obj, live)
         self.engine.admission.validate(self.review("CREATE" if live is None else "UPDATE", obj, live))
+
+    def _warnings(self, obj: Object, live: Object | None) -> Sequence[str]:
+        subresource = self.context.info.subresource
+        if not subresource:
+            return self.scope.rules.warnings(obj, live)
+        special = (self.scope.rules.subresources or {}).get(subresource)
+        return special.warnings(obj, live) if special is not None else ()
 
     def validate_delete(self, live: Object) -> None:
         """Run the validating plugins for a deletion."""

@@ -28,7 +28,7 @@ from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, expired, not_acceptable
 from simkit.meta.message import Response
 from simkit.meta.names import Revision
-from simkit.meta.objects import Draft, Object
+from simkit.meta.objects import Draft, Object, null_creation
 from simkit.schema.decoding import decode
 
 INITIAL_END = f"{META_GROUP.removeprefix('meta.')}/initial-events-end"
@@ -165,7 +165,7 @@ class WatchStream:
         if not resource.custom:
             obj = decode(obj, self._scope.schema).object  # with the zero values of the kind
             metadata = obj["metadata"]
-            metadata["creationTimestamp"] = None
+            metadata |= null_creation()
         return self._shape.object("BOOKMARK", obj)
 
     def poll(self, limit: int = 512) -> list[bytes]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from simkit.kinds.parts.pod.validation.annotations import APP_ARMOR
 from simkit.kinds.parts.pod.validation.security_context import validate_app_armor
+from simkit.meta.behaviour import applies
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata
 from simkit.meta.podspec import CONTAINER_LISTS
 
@@ -38,7 +39,7 @@ def _agreed(container: Object, notes: dict[str, str], of_pod: Object | None) -> 
     key = APP_ARMOR + (container.get("name") or "")
     own = at(container, "securityContext", "appArmorProfile")
     if key not in notes:
-        text = as_annotation(own or of_pod)
+        text = as_annotation(own or of_pod) if applies("app-armor-fields-written-as-notes") else ""
         if text:
             notes[key] = text
     elif own is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object
 from simkit.meta.quantity import parse
 
@@ -21,6 +22,8 @@ def qos_class(spec: Object) -> str:
     >>> qos_class({"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}]})
     'Burstable'
     """
+    if spec.get("resources") is not None and applies("pod-level-resources"):
+        return _whole_class(spec["resources"])
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}
     complete = True
@@ -32,6 +35,18 @@ def qos_class(spec: Object) -> str:
                 continue
             _add(requests, resources.get("requests") or {})
             complete &= _add(limits, resources.get("limits") or {})
+    if not requests and not limits:
+        return "BestEffort"
+    return "Guaranteed" if complete and requests == limits else "Burstable"
+
+
+def _whole_class(resources: Object) -> str:
+    """The class of a pod with resources of its own: containers do not count."""
+    requests: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    _add(requests, resources.get("requests") or {})
+    limited = resources.get("limits") or {}
+    complete = _add(limits, limited) or not limited
     if not requests and not limits:
         return "BestEffort"
     return "Guaranteed" if complete and requests == limits else "Burstable"

@@ -12,13 +12,18 @@ from typing import Any, Final
 from simkit.kinds.parts.go_printing.structures import structure, structures
 from simkit.kinds.parts.pod.qos import qos_class
 from simkit.kinds.parts.pod.validation.annotations import validate_annotation_change
-from simkit.kinds.parts.validation.ip import address, validate_ip
+from simkit.kinds.parts.pod.validation.claim_statuses import validate_claim_statuses
+from simkit.kinds.parts.pod.validation.container_statuses import validate_container_statuses
+from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip
 from simkit.kinds.parts.validation.labels import validate_qualified_name
+from simkit.meta.behaviour import applies
+from simkit.meta.clock import timestamp
 from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value
 from simkit.meta.name_validation import dns_subdomain
-from simkit.meta.objects import Draft, Object
+from simkit.meta.objects import Draft, Object, at
 
 _SYSTEM_CONDITIONS: Final = ("PodScheduled", "Ready", "Initialized")
+_NOT_NEGATIVE: Final = "must be a non-negative integer"
 _GATED: Final = {
     "type": "PodScheduled",
     "status": "False",
@@ -37,10 +42,46 @@ def first_status(spec: Object) -> Draft:
     return {**status, "qosClass": qos_class(spec)}
 
 
+def with_time(condition: Object, now: float) -> Object:
+    """A condition that changed just now."""
+    return {**condition, "lastTransitionTime": timestamp(now)}
+
+
+def status_warnings(pod: Object, old: Object | None) -> Sequence[str]:
+    """Warnings of addresses in the status."""
+    if not applies("addresses-warned-about"):
+        return ()
+    lists = ((name, at(pod, "status", name) or ()) for name in ("podIPs", "hostIPs"))
+    places = (
+        (f"status.{name}[{index}].ip", one.get("ip") or "") for name, each in lists for index, one in enumerate(each)
+    )
+    return [warning for path, text in places for warning in ip_warnings(path, text)]
+
+
+def keep_observed(status: Object, old: Object) -> Object:
+    """A written status with the observed generations that it leaves out."""
+    found = dict(status)
+    if not found.get("observedGeneration") and old.get("observedGeneration"):
+        found["observedGeneration"] = old["observedGeneration"]
+    before: dict[Any, list[int]] = {}
+    for one in old.get("conditions") or ():
+        before.setdefault(one.get("type"), []).append(one.get("observedGeneration") or 0)
+    conditions = [_observed(one, before) for one in found.get("conditions") or ()]
+    return {**found, "conditions": conditions} if conditions else found
+
+
+def _observed(condition: Object, before: dict[Any, list[int]]) -> Object:
+    known = before.get(condition.get("type"))
+    generation = known.pop(0) if known else 0
+    if condition.get("observedGeneration") or not generation:
+        return condition
+    return {**condition, "observedGeneration": generation}
+
+
 def fit_status(status: Object, old: Object) -> Object:
     """A written status with the QoS class kept if it is missing, and with consistent addresses."""
     found = status
-    if not found.get("qosClass") and old.get("qosClass"):
+    if not found.get("qosClass") and old.get("qosClass") and applies("quality-of-service-is-checked-in-status"):
         found = {**found, "qosClass": old["qosClass"]}
     one, several = found.get("podIP") or "", found.get("podIPs") or ()
     if one and (not several or several[0].get("ip") != one):
@@ -54,13 +95,12 @@ def validate_status(pod: Object, old: Object) -> Iterator[FieldError]:
     """The errors of a written status."""
     status, before, spec = pod.get("status") or {}, old.get("status") or {}, old.get("spec") or {}
     yield from validate_annotation_change("metadata.annotations", pod, old)
-    for index, condition in enumerate(status.get("conditions") or ()):
-        kind = condition.get("type") or ""
-        if kind not in _SYSTEM_CONDITIONS:
-            yield from validate_qualified_name(f"metadata.conditions[{index}].Type", kind)
-    name = status.get("nominatedNodeName")
-    if name and name != before.get("nominatedNodeName"):
-        yield from (invalid_value("status.nominatedNodeName", name, text) for text in dns_subdomain(name))
+    yield from _validate_conditions(status.get("conditions") or ())
+    yield from _validate_nomination(status.get("nominatedNodeName"), before.get("nominatedNodeName"), spec)
+    if (status.get("observedGeneration") or 0) < 0:
+        yield invalid_value("status.observedGeneration", status["observedGeneration"], _NOT_NEGATIVE)
+    if applies("quality-of-service-is-checked-in-status") and status.get("qosClass") != before.get("qosClass"):
+        yield invalid_value("status.qosClass", status.get("qosClass") or "", "field is immutable")
     sidecars = {one.get("name") for one in spec.get("initContainers") or () if one.get("restartPolicy") == "Always"}
     lists: Sequence[tuple[str, str, set[Any]]] = (
         ("containerStatuses", spec.get("restartPolicy") or "", set()),
@@ -69,15 +109,39 @@ def validate_status(pod: Object, old: Object) -> Iterator[FieldError]:
     )
     for field, policy, restarting in lists:
         yield from _revived(f"status.{field}", status.get(field) or (), before.get(field) or (), policy, restarting)
+    yield from validate_claim_statuses(status, spec)
     pods, hosts = status.get("podIPs") or (), status.get("hostIPs") or ()
-    yield from _validate_address("podIPs", pods)
+    repeats = not applies("repeated-addresses-told-once")
+    yield from _validate_address("podIPs", pods, before.get("podIPs") or ())
     yield from _validate_family("podIPs", "core.PodIP", pods)
-    yield from _repeated("podIPs", "core.PodIP", pods)
+    if repeats:
+        yield from _repeated("podIPs", "core.PodIP", pods)
     if hosts and status.get("hostIP", "") != hosts[0].get("ip"):
         yield invalid_value("status.hostIPs[0].ip", hosts[0].get("ip") or "", "must be equal to `hostIP`")
-    yield from _validate_address("hostIPs", hosts)
-    yield from _repeated("hostIPs", "core.HostIP", hosts)
+    yield from _validate_address("hostIPs", hosts, before.get("hostIPs") or ())
+    if repeats:
+        yield from _repeated("hostIPs", "core.HostIP", hosts)
     yield from _validate_family("hostIPs", "core.HostIP", hosts)
+    yield from validate_container_statuses(status, spec)
+
+
+def _validate_conditions(conditions: Sequence[Object]) -> Iterator[FieldError]:
+    place = "status" if applies("pod-conditions-named-in-status") else "metadata"
+    for index, condition in enumerate(conditions):
+        path, kind = f"{place}.conditions[{index}]", condition.get("type") or ""
+        if (condition.get("observedGeneration") or 0) < 0:
+            yield invalid_value(f"{path}.observedGeneration", condition["observedGeneration"], _NOT_NEGATIVE)
+        if kind not in _SYSTEM_CONDITIONS:
+            yield from validate_qualified_name(f"{path}.Type", kind)
+
+
+def _validate_nomination(name: str | None, before: str | None, spec: Object) -> Iterator[FieldError]:
+    if not name or name == before:
+        return
+    yield from (invalid_value("status.nominatedNodeName", name, text) for text in dns_subdomain(name))
+    if spec.get("nodeName") and applies("no-nomination-of-bound-pods"):
+        text = "may not be set on pods that are already bound to a node"
+        yield forbidden_field("status.nominatedNodeName", text)
 
 
 def _revived(
@@ -97,9 +161,10 @@ def _revived(
                 yield forbidden_field(f"{path}[{index}].state", "may not be transitioned to non-terminated state")
 
 
-def _validate_address(name: str, given: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_address(name: str, given: Sequence[Object], before: Sequence[Object]) -> Iterator[FieldError]:
+    kept = [one.get("ip") for one in before]
     for index, one in enumerate(given):
-        yield from validate_ip(f"status.{name}[{index}]", one.get("ip") or "")
+        yield from validate_ip(f"status.{name}[{index}]", one.get("ip") or "", kept)
 
 
 def _validate_family(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:

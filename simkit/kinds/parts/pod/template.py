@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from simkit.kinds.parts.pod.image_volumes import without_image_volumes
 from simkit.kinds.parts.pod.validation.annotations import (
     validate_annotation_value,
     validate_app_armor_agreement,
@@ -51,12 +52,16 @@ def validate_lasting(path: str, template: Object, kind: str) -> Iterator[FieldEr
         yield forbidden_field(f"{path}.spec.activeDeadlineSeconds", text)
 
 
-def prepare_template(holder: Draft, name: str = "template") -> None:
+def prepare_template(holder: Draft, old: Object | None = None, name: str = "template") -> None:
     """Drop from the template the fields that are not stored there; the draft must own the holder."""
     if holder.get(name) is None:
         return
     made: Draft = dict(holder[name])
     without_init_annotations(made)
+    spec = without_image_volumes(made.get("spec") or {}, old or {})
+    if spec is not made.get("spec"):
+        made["spec"] = spec
+        holder[name] = made
     if made.get("metadata") is not holder[name].get("metadata"):
         holder[name] = made
 

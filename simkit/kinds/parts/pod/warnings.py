@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.pod.app_armor import as_field
+from simkit.kinds.parts.pod.overlapping_paths import overlap_warnings
 from simkit.kinds.parts.pod.validation.annotations import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
 from simkit.kinds.parts.pod.validation.operating_system import every_container
 from simkit.kinds.parts.pod.validation.scheduling import PREFERRED, REQUIRED
 from simkit.kinds.parts.validation.deprecated_node_labels import deprecation, expression_warnings
+from simkit.kinds.parts.validation.ip import ip_warnings
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object, annotations_of, at
@@ -47,6 +51,8 @@ def pod_warnings(path: str, holder: Object) -> list[str]:
     found += [f"{at_notes}[{key}]: {text}" for key, text in _ANNOTATIONS.items() if key in notes]
     if spec.get("volumes"):
         found += _volume_warnings(f"{at_spec}.volumes", spec["volumes"])
+        if applies("overlapping-volume-paths-warned"):
+            found += overlap_warnings(spec["volumes"])
     found += _repeated(at_spec, spec)
     found += _fractions(f"{at_spec}.overhead", spec.get("overhead") or {})
     if SECCOMP_POD in notes and at(spec, "securityContext", "seccompProfile") is None:
@@ -55,10 +61,32 @@ def pod_warnings(path: str, holder: Object) -> list[str]:
         found += _profile_warnings(at_notes, notes, spec, container, template=bool(path))
         found += _container_warnings(place, container)
     found += _port_warnings(at_spec, spec)
+    if applies("repeated-port-names-warned"):
+        found += _port_name_warnings(at_spec, spec)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         text = "must be >= 0; negative values are invalid and will be treated as 1"
         found.append(f"{at_spec}.terminationGracePeriodSeconds: {text}")
-    return [*found, *_affinity_warnings(f"{at_spec}.affinity", spec.get("affinity") or {})]
+    found += _affinity_warnings(f"{at_spec}.affinity", spec.get("affinity") or {})
+    return [*found, *_address_warnings(at_spec, spec)]
+
+
+def _address_warnings(path: str, spec: Object) -> Iterator[str]:
+    if not applies("addresses-warned-about"):
+        return
+    for index, server in enumerate(at(spec, "dnsConfig", "nameservers") or ()):
+        yield from ip_warnings(f"{path}.dnsConfig.nameservers[{index}]", server)
+    for index, alias in enumerate(spec.get("hostAliases") or ()):
+        yield from ip_warnings(f"{path}.hostAliases[{index}].ip", alias.get("ip") or "")
+
+
+def _port_name_warnings(path: str, spec: Object) -> Iterator[str]:
+    first: dict[str, str] = {}
+    for place, container in every_container(path, spec):
+        for index, port in enumerate(container.get("ports") or ()):
+            name, here = port.get("name") or "", f"{place}.ports[{index}]"
+            if name and first.setdefault(name, here) != here:
+                use = f"services and probes that select ports by name will use {first[name]}"
+                yield f"{here}: duplicate port name {quoted(name)} with {first[name]}, {use}"
 
 
 def _below(path: str, name: str) -> str:
@@ -74,7 +102,8 @@ def _label_warnings(path: str, spec: Object) -> Iterator[str]:
     for index, term in enumerate((node.get(REQUIRED) or {}).get("nodeSelectorTerms") or ()):
         yield from expression_warnings(f"{where}.{REQUIRED}.nodeSelectorTerms[{index}]", term)
     for index, term in enumerate(node.get(PREFERRED) or ()):
-        yield from expression_warnings(f"{where}.{PREFERRED}[{index}].preference", term.get("preference") or {})
+        place, preference = f"{where}.{PREFERRED}[{index}].preference", term.get("preference") or {}
+        yield from expression_warnings(place, preference, check_values=True)
 
 
 def _spread_warnings(path: str, spec: Object) -> Iterator[str]:
@@ -90,7 +119,9 @@ def _volume_warnings(path: str, volumes: Sequence[Object]) -> Iterator[str]:
     for index, volume in enumerate(volumes):
         for name, text in _VOLUMES.items():
             if name in volume:
-                yield f"{path}[{index}].{_SHOWN_VOLUMES.get(name, name)}: {text}"
+                disabled = name == "gitRepo" and applies("git-repo-volumes-disabled")
+                end = ", and disabled by default in v1.33+" if disabled else ""
+                yield f"{path}[{index}].{_SHOWN_VOLUMES.get(name, name)}: {text}{end}"
         claim = at(volume, "ephemeral", "volumeClaimTemplate", "spec", "resources", "requests", "storage")
         if claim is not None and parse(claim).nano % NANO:
             where = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]"
@@ -142,8 +173,10 @@ def _profile_warnings(path: str, notes: Any, spec: Object, container: Object, *,
     name, context = container.get("name") or "", container.get("securityContext") or {}
     if SECCOMP_CONTAINER + name in notes and context.get("seccompProfile") is None:
         yield f"{path}[{SECCOMP_CONTAINER}{name}]: {_SECCOMP}"
-    fields = context.get("appArmorProfile") or at(spec, "securityContext", "appArmorProfile")
-    if template and APP_ARMOR + name in notes and fields is None:
+    own, of_pod = context.get("appArmorProfile"), at(spec, "securityContext", "appArmorProfile")
+    if of_pod is not None and applies("app-armor-note-compared-with-pod") and APP_ARMOR + name in notes:
+        of_pod = of_pod if of_pod == as_field(notes[APP_ARMOR + name]) else None
+    if template and APP_ARMOR + name in notes and own is None and of_pod is None:
         yield f'{path}[{APP_ARMOR}{name}]: deprecated since v1.30; use the "appArmorProfile" field instead'
 
 

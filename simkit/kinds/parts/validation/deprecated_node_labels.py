@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
+from simkit.meta.name_validation import label_value
 from simkit.meta.objects import Object
 
 _NEWER: Final = {
@@ -20,6 +22,13 @@ _NEWER: Final = {
 }
 
 
+_LATER: Final = {
+    label("created-by", "app"): "deprecated since v1.9",
+    label("preferAvoidPods", "scheduler.alpha"): "deprecated since v1.22; use Taints and Tolerations instead",
+    label("master", "node-role"): f'use "{label("control-plane", "node-role")}" instead',
+}
+
+
 def deprecation(key: str) -> str:
     """The deprecation of a label: its release and the new label; empty for any other label.
 
@@ -28,6 +37,8 @@ def deprecation(key: str) -> str:
     >>> deprecation("beta.kubernetes.io/os")
     'deprecated since v1.14; use "kubernetes.io/os" instead'
     """
+    if key in _LATER and applies("more-node-labels-deprecated"):
+        return _LATER[key]
     if key not in _NEWER:
         return ""
     since, instead = _NEWER[key]
@@ -39,12 +50,16 @@ def newer_label(key: str) -> str | None:
     return _NEWER[key][1] if key in _NEWER else None
 
 
-def expression_warnings(path: str, term: Object) -> Iterator[str]:
+def expression_warnings(path: str, term: Object, *, check_values: bool = False) -> Iterator[str]:
     """The warnings about the expressions of a selector, or of a term of one, at a path."""
     for index, one in enumerate(term.get("matchExpressions") or ()):
         key = one.get("key") or ""
         if deprecation(key):
             yield f"{path}.matchExpressions[{index}].key: {key} is {deprecation(key)}"
+        if check_values and applies("values-of-preferred-affinity-warned"):
+            for number, value in enumerate(one.get("values") or ()):
+                for text in label_value(value):
+                    yield f"{path}.matchExpressions[{index}].values[{number}]: {value} is invalid, {text}"
 
 
 def selector_warnings(path: str, selector: Object) -> Iterator[str]:

@@ -6,10 +6,11 @@ Follows ``k8s.io/apimachinery/pkg/util/validation/validation.go``, release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, quoted
 from simkit.meta.integers import is_digits, parse_int
 from simkit.meta.name_validation import port_name
@@ -56,14 +57,83 @@ def family(text: str) -> str:
     return "IPv6" if isinstance(address(text), IPv6Address) else "IPv4"
 
 
-def validate_ip(path: str, text: str) -> Iterator[FieldError]:
-    if address(text) is None:
+def validate_ip(path: str, text: str, kept: Collection[str] = ()) -> Iterator[FieldError]:
+    """The errors of an address in a field that is older than strict rules; stored ones may be ``kept``."""
+    found = address(text)
+    if text in kept and applies("stored-addresses-kept"):
+        return
+    if found is None:
         yield invalid_value(path, text, NOT_AN_ADDRESS)
+    elif applies("strict-addresses"):
+        yield from _validate_form(path, text)
 
 
-def validate_cidr(path: str, text: str) -> Iterator[FieldError]:
+def _validate_form(path: str, text: str) -> Iterator[FieldError]:
+    """Other software may take leading zeros for octal numbers, and addresses of one family for the other's."""
+    try:
+        exact = parse_address(text)
+    except NotNetip:
+        yield invalid_value(path, text, "must not have leading 0s")
+        return
+    if is_mapped(exact):
+        yield invalid_value(path, text, "must not be an IPv4-mapped IPv6 address")
+
+
+def validate_canonical_ip(path: str, text: str) -> Iterator[FieldError]:
+    """The errors of an address in a field of today: it must be written as Go writes it."""
+    found = address(text)
+    if found is None:
+        yield invalid_value(path, text, NOT_AN_ADDRESS)
+        return
+    wrong = list(_validate_form(path, text))
+    yield from wrong
+    if not wrong and text != shown_address(found):
+        yield invalid_value(path, text, f"must be in canonical form ({quoted(shown_address(found))})")
+
+
+def is_mapped(found: Address) -> bool:
+    """Whether an address is one of the older family in the form of the newer."""
+    return isinstance(found, IPv6Address) and found.ipv4_mapped is not None
+
+
+def shown_address(found: Address) -> str:
+    """An address as Go writes it."""
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return str(mapped or found)
+
+
+def validate_cidr(path: str, text: str, kept: Collection[str] = ()) -> Iterator[FieldError]:
+    """The errors of a range in a field that is older than strict rules; stored ones may be ``kept``."""
+    if text in kept and applies("stored-addresses-kept"):
+        return
     if network(text) is None:
         yield invalid_value(path, text, NOT_A_RANGE)
+    elif applies("strict-addresses"):
+        yield from _validate_range(path, text)
+
+
+def _validate_range(path: str, text: str) -> Iterator[FieldError]:
+    try:
+        start, length = parse_prefix(text)
+    except NotNetip:
+        yield invalid_value(path, text, "must not have leading 0s in IP or prefix length")
+        return
+    if is_mapped(start):
+        yield invalid_value(path, text, "must not have an IPv4-mapped IPv6 address")
+    elif ip_network(f"{start}/{length}", strict=False).network_address != start:
+        yield invalid_value(path, text, "must not have bits set beyond the prefix length")
+
+
+def validate_canonical_cidr(path: str, text: str) -> Iterator[FieldError]:
+    """The errors of a range in a field of today: it must be written as Go writes it."""
+    found = network(text)
+    if found is None:
+        yield invalid_value(path, text, NOT_A_RANGE)
+        return
+    wrong = list(_validate_range(path, text))
+    yield from wrong
+    if not wrong and text != str(found):
+        yield invalid_value(path, text, f"must be in canonical form ({quoted(str(found))})")
 
 
 def validate_non_special_ip(path: str, text: str) -> Iterator[FieldError]:
@@ -90,6 +160,9 @@ _ACCEPTED: Final = "was accepted, but will be invalid in a future Kubernetes rel
 
 def ip_warnings(path: str, text: str) -> Iterator[str]:
     """Warnings about an address that other software may read differently, or not at all."""
+    if applies("addresses-warned-about"):
+        yield from _form_warnings(path, text)
+        return
     try:
         found = parse_address(text)
     except NotNetip as error:
@@ -102,6 +175,9 @@ def ip_warnings(path: str, text: str) -> Iterator[str]:
 
 def cidr_warnings(path: str, text: str) -> Iterator[str]:
     """Warnings about a range that other software may read differently, or not at all."""
+    if applies("addresses-warned-about"):
+        yield from _range_warnings(path, text)
+        return
     try:
         found, length = parse_prefix(text)
     except NotNetip as error:
@@ -110,6 +186,46 @@ def cidr_warnings(path: str, text: str) -> Iterator[str]:
     if found.version == 6 and f"{found}/{length}" != text:
         shown = f"IPv6 prefix {quoted(text)} is not in RFC 5952 canonical format ({quoted(f'{found}/{length}')})"
         yield f"{path}: {shown}, which may cause controller apply-loops"
+
+
+def _judgement() -> str:
+    if applies("nonstandard-addresses-called-invalid"):
+        return "is invalid"
+    return "will be considered invalid in a future Kubernetes release"
+
+
+def _form_warnings(path: str, text: str) -> Iterator[str]:
+    found = address(text)
+    if found is None:
+        return
+    try:
+        exact: Address | None = parse_address(text)
+    except NotNetip:
+        exact = None
+    if exact is None or is_mapped(exact):
+        yield f"{path}: non-standard IP address {quoted(text)} {_judgement()}: use {quoted(shown_address(found))}"
+    elif exact.version == 6 and str(exact) != text:
+        yield f"{path}: IPv6 address {quoted(text)} should be in RFC 5952 canonical format ({quoted(str(exact))})"
+
+
+def _range_warnings(path: str, text: str) -> Iterator[str]:
+    found, start = network(text), address(text.partition("/")[0])
+    if found is None or start is None:
+        return
+    ambiguous = found.network_address != start
+    if ambiguous:
+        single = f"{shown_address(start)}/{found.max_prefixlen}"
+        meant = f"{quoted(str(found))} or {quoted(single)}?"
+        yield f"{path}: CIDR value {quoted(text)} is ambiguous in this context (should be {meant})"
+    try:
+        exact, length = parse_prefix(text)
+    except NotNetip:
+        exact, length = start, -1
+    if length < 0 or is_mapped(exact):
+        yield f"{path}: non-standard CIDR value {quoted(text)} {_judgement()}: use {quoted(str(found))}"
+    elif not ambiguous and exact.version == 6 and f"{exact}/{length}" != text:
+        shown = f"{exact}/{length}"
+        yield f"{path}: IPv6 CIDR value {quoted(text)} should be in RFC 5952 canonical format ({quoted(shown)})"
 
 
 def validate_port(path: str, port: int) -> Iterator[FieldError]:

@@ -93,9 +93,9 @@ def is_extended(resource: str) -> bool:
 def validate_resource_name(path: str, resource: str) -> Iterator[FieldError]:
     """The errors of the name of a resource of any kind."""
     wrong = qualified_name(resource)
-    yield from (invalid_value(path, _bare(resource), text) for text in wrong)
+    yield from (invalid_value(path, bare(resource), text) for text in wrong)
     if not wrong and "/" not in resource and resource not in _STANDARD and not resource.startswith(_HUGE):
-        yield invalid_value(path, _bare(resource), "must be a standard resource type or fully qualified")
+        yield invalid_value(path, bare(resource), "must be a standard resource type or fully qualified")
 
 
 def validate_container_resource_name(path: str, resource: str) -> Iterator[FieldError]:
@@ -103,16 +103,16 @@ def validate_container_resource_name(path: str, resource: str) -> Iterator[Field
     faults = list(validate_resource_name(path, resource))
     yield from faults
     if "/" not in resource and resource not in _CONTAINER and not resource.startswith(_HUGE):
-        yield invalid_value(path, _bare(resource), "must be a standard resource for containers")
+        yield invalid_value(path, bare(resource), "must be a standard resource for containers")
     elif not is_native(resource) and not faults and not is_extended(resource):
-        yield invalid_value(path, _bare(resource), "doesn't follow extended resource name standard")
+        yield invalid_value(path, bare(resource), "doesn't follow extended resource name standard")
 
 
 def validate_quota_resource_name(path: str, resource: str) -> Iterator[FieldError]:
     """The errors of the name of a resource that a quota limits."""
     yield from validate_resource_name(path, resource)
     if "/" not in resource and resource not in _QUOTA and not _is_huge_request(resource):
-        yield invalid_value(path, _bare(resource), "must be a standard resource for quota")
+        yield invalid_value(path, bare(resource), "must be a standard resource for quota")
 
 
 def is_standard_quota(resource: str) -> bool:
@@ -124,7 +124,7 @@ def _is_huge_request(resource: str) -> bool:
     return resource.startswith((_HUGE, f"requests.{_HUGE}"))
 
 
-def _bare(resource: str) -> Shown:
+def bare(resource: str) -> Shown:
     """A name without quotes, as Go prints its type."""
     return Shown(resource, resource)
 

@@ -5,12 +5,15 @@ Follows ``pkg/apis/core/v1/defaults.go``, release 1.30.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from operator import is_
 from typing import Any, Final
 
+from simkit.kinds.parts.pod.amounts import pod_limits, pod_requests
+from simkit.kinds.parts.pod.defaults.images import pull_policy
 from simkit.kinds.parts.pod.defaults.volumes import defaulted_volume
+from simkit.kinds.parts.pod.resource_names import HUGE, is_pod_resource
+from simkit.meta.behaviour import applies
 from simkit.meta.objects import Draft, Object, null_creation
 
 _SPEC: Final[Mapping[str, Any]] = {
@@ -24,6 +27,7 @@ _CONTAINER: Final[Mapping[str, Any]] = {
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
 }
+_GRACE: Final = "terminationGracePeriodSeconds"
 _PROBE: Final[Mapping[str, Any]] = {
     "timeoutSeconds": 1,
     "periodSeconds": 10,
@@ -151,53 +155,39 @@ def defaulted_probe(probe: Object) -> Object:
     )
 
 
-_DOMAIN: Final = (
-    r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])"
-)
-_PATH: Final = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
-_IMAGE: Final = re.compile(
-    rf"(?P<name>(?:{_DOMAIN}(?::[0-9]+)?/)?{_PATH}(?:/{_PATH})*)"
-    r"(?::(?P<tag>[\w][\w.-]{0,127}))?"
-    r"(?P<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
-    re.ASCII,
-)
-
-
-_IDENTIFIER: Final = re.compile("[a-f0-9]{64}")
-_LONGEST_NAME: Final = 255
-
-
-def pull_policy(image: str) -> str:
-    """The default pull policy: Always for the tag ``latest`` or none, else IfNotPresent.
-
-    Examples
-    --------
-    >>> [pull_policy(image) for image in ("nginx", "host:5000/nginx:latest", "nginx:1.2", "Not An Image", 238 * "a")]
-    ['Always', 'Always', 'IfNotPresent', 'IfNotPresent', 'IfNotPresent']
-    """
-    match = _IMAGE.fullmatch(image)
-    if match is None or not _is_name(match["name"]) or (match["digest"] and not match["tag"]):
-        return "IfNotPresent"
-    return "Always" if match["tag"] in (None, "latest") else "IfNotPresent"
-
-
-def _is_name(name: str) -> bool:
-    """True if a name is short enough, and cannot be taken for the identifier of an image."""
-    registry, slash, _ = name.partition("/")
-    if not slash:
-        return len(name) <= _LONGEST_NAME - len("docker.io/library/") and not _IDENTIFIER.fullmatch(name)
-    elsewhere = "." in registry or ":" in registry or registry == "localhost"
-    return len(name) <= _LONGEST_NAME - (0 if elsewhere else len("docker.io/"))
-
-
 def default_pod_only(spec: Object) -> Object:
     """A pod spec with the defaults of pods that do not apply to pod templates."""
     found: Object = {**spec, "enableServiceLinks": True} if spec.get("enableServiceLinks") is None else spec
+    if (found.get(_GRACE) or 0) < 0:
+        found = {**found, _GRACE: 1}
     host = bool(found.get("hostNetwork"))
     for name in ("containers", "initContainers"):
         if name in found:
             found = replaced(found, name, lambda items: each(items, lambda one: _placed(one, host)))
+    if found.get("resources") is not None and applies("pod-level-resources"):
+        found = {**found, "resources": _pod_resources(found)}
     return found
+
+
+def _pod_resources(spec: Object) -> Object:
+    """The resources of the pod itself: limits of huge pages, and then requests, follow from what containers ask for."""
+    resources, inner = spec["resources"], {"spec": {**spec, "resources": None}}
+    limits, requests = dict(resources.get("limits") or {}), dict(resources.get("requests") or {})
+    if not limits and not requests:
+        found: Object = resources
+        return found
+    for name, amount in pod_limits(inner).items():
+        if name.startswith(HUGE) and name not in requests:
+            limits.setdefault(name, str(amount))
+    if limits:
+        for name, amount in pod_requests(inner).items():
+            if is_pod_resource(name) and not name.startswith(HUGE):
+                requests.setdefault(name, str(amount))
+        for name, text in limits.items():
+            if is_pod_resource(name):
+                requests.setdefault(name, text)
+    sides = (("limits", limits), ("requests", requests))
+    return {**resources, **{side: amounts for side, amounts in sides if amounts}}
 
 
 def _placed(container: Object, host: bool) -> Object:

@@ -10,9 +10,13 @@ from typing import Final
 
 from simkit.kinds.parts.pod.validation.environment import validate_env, validate_env_from
 from simkit.kinds.parts.pod.validation.probes import validate_lifecycle, validate_probes
+from simkit.kinds.parts.pod.validation.resize_policy import validate_init_resize_policy, validate_resize_policy
+from simkit.kinds.parts.pod.validation.resource_claims import claim_names
 from simkit.kinds.parts.pod.validation.resources import validate_resource
+from simkit.kinds.parts.pod.validation.restart_policy import validate_init_restart_policy, validate_restart_policy
 from simkit.kinds.parts.pod.validation.security_context import validate_container_security
 from simkit.kinds.parts.pod.validation.volume_mounts import validate_volume_devices, validate_volume_mounts
+from simkit.kinds.parts.pod.validation.volume_sources import PULL_POLICIES
 from simkit.kinds.parts.validation.ip import PORT_RANGE
 from simkit.meta.fielderror import (
     FieldError,
@@ -29,7 +33,6 @@ from simkit.meta.objects import Object
 Volumes = Mapping[str, Object]
 
 _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
-_PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _SIDECARS_ONLY: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
@@ -48,14 +51,13 @@ def validate_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[F
     grace = spec.get("terminationGracePeriodSeconds")
     for index, container in enumerate(containers):
         at, name = f"{path}[{index}]", container.get("name") or ""
-        yield from _validate_common(at, container, volumes)
+        yield from _validate_common(at, container, volumes, spec)
         if name in names:
             yield duplicate(f"{at}.name", name)
         names.add(name)
         yield from validate_lifecycle(f"{at}.lifecycle", container.get("lifecycle"), grace)
         yield from validate_probes(at, container, grace)
-        if container.get("restartPolicy") is not None:
-            yield forbidden_field(f"{at}.restartPolicy", "may not be set for non-init containers")
+        yield from validate_restart_policy(at, container)
     yield from validate_host_port(path, containers)
 
 
@@ -65,10 +67,9 @@ def validate_init_containers(path: str, spec: Object, volumes: Volumes) -> Itera
     grace = spec.get("terminationGracePeriodSeconds")
     for index, container in enumerate(spec.get("initContainers") or ()):
         at, name = f"{path}[{index}]", container.get("name") or ""
-        yield from _validate_common(at, container, volumes)
+        yield from _validate_common(at, container, volumes, spec)
         policy = container.get("restartPolicy")
-        if policy not in (None, "Always"):
-            yield unsupported(f"{at}.restartPolicy", policy, ("Always",))
+        yield from validate_init_restart_policy(at, container)
         if name in names:
             yield duplicate(f"{at}.name", name)
         elif name:
@@ -81,6 +82,7 @@ def validate_init_containers(path: str, spec: Object, volumes: Volumes) -> Itera
             yield from _forbidden(
                 at, container, _SIDECARS_ONLY, "may not be set for init containers without restartPolicy=Always"
             )
+        yield from validate_init_resize_policy(f"{at}.resizePolicy", container)
 
 
 def validate_ephemeral_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
@@ -89,7 +91,7 @@ def validate_ephemeral_containers(path: str, spec: Object, volumes: Volumes) -> 
     names = set(others)
     for index, container in enumerate(spec.get("ephemeralContainers") or ()):
         at, name = f"{path}[{index}]", container.get("name") or ""
-        yield from _validate_common(at, container, volumes)
+        yield from _validate_common(at, container, volumes, spec)
         yield from validate_image(at, container)
         if name in names:
             yield duplicate(f"{at}.name", name)
@@ -115,7 +117,7 @@ def validate_image(path: str, container: Object) -> Iterator[FieldError]:
         yield invalid_value(f"{path}.image", image, _WHITESPACE)
 
 
-def _validate_common(path: str, container: Object, volumes: Volumes) -> Iterator[FieldError]:
+def _validate_common(path: str, container: Object, volumes: Volumes, spec: Object) -> Iterator[FieldError]:
     name = container.get("name") or ""
     if not name:
         yield required(f"{path}.name")
@@ -134,10 +136,13 @@ def _validate_common(path: str, container: Object, volumes: Volumes) -> Iterator
         yield from validate_volume_mounts(f"{path}.volumeMounts", container, volumes)
     if "volumeDevices" in container:
         yield from validate_volume_devices(f"{path}.volumeDevices", container, volumes)
-    yield from _validate_choice(f"{path}.imagePullPolicy", container, _PULL_POLICIES)
+    yield from _validate_choice(f"{path}.imagePullPolicy", container, PULL_POLICIES)
     if container.get("resources"):
-        yield from validate_resource(f"{path}.resources", container["resources"])
-    yield from validate_container_security(f"{path}.securityContext", container.get("securityContext"))
+        yield from validate_resource(f"{path}.resources", container["resources"], claims=claim_names(spec))
+    if "resizePolicy" in container:
+        yield from validate_resize_policy(f"{path}.resizePolicy", container, spec.get("restartPolicy") or "")
+    context, host_users = container.get("securityContext"), spec.get("hostUsers") is not False
+    yield from validate_container_security(f"{path}.securityContext", context, host_users=host_users)
 
 
 def _validate_choice(path: str, container: Object, choices: Sequence[str]) -> Iterator[FieldError]:

@@ -10,8 +10,9 @@ from typing import Final
 
 from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.validation.ip import validate_ip
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, required
-from simkit.meta.name_validation import dns_subdomain
+from simkit.meta.name_validation import dns_subdomain, dns_subdomain_with_underscore
 from simkit.meta.objects import Object
 
 _MOST_SERVERS: Final = 3
@@ -48,8 +49,12 @@ def _validate_config(path: str, config: Object) -> Iterator[FieldError]:
         text = f"must not have more than {_LONGEST_SEARCHES} characters (including spaces) in the search list"
         yield invalid_value(f"{path}.searches", texts(searches), text)
     for index, search in enumerate(searches):
-        domain = search.removesuffix(".")
-        yield from (invalid_value(f"{path}.searches[{index}]", domain, text) for text in dns_subdomain(domain))
+        domain, rule = search.removesuffix("."), dns_subdomain
+        if applies("relaxed-dns-searches"):
+            if search == ".":
+                continue
+            rule = dns_subdomain_with_underscore
+        yield from (invalid_value(f"{path}.searches[{index}]", domain, text) for text in rule(domain))
     for index, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
             yield required(f"{path}.options[{index}]", "must not be empty")

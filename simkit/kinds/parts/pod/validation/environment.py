@@ -9,14 +9,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from simkit.kinds.parts.pod.validation.operating_system import every_container
+from simkit.kinds.parts.pod.validation.paths import validate_no_backsteps
 from simkit.kinds.parts.pod.validation.references import (
     ENVIRONMENT_FIELDS,
     validate_field,
     validate_key_reference,
     validate_resource,
 )
-from simkit.meta.fielderror import FieldError, invalid_value, required
-from simkit.meta.name_validation import dns_subdomain
+from simkit.meta.behaviour import applies
+from simkit.meta.fielderror import FieldError, invalid_value, missing, required
+from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Object
 
 _NAME: Final = "[-._a-zA-Z][-._a-zA-Z0-9]*"
@@ -26,11 +29,17 @@ _NAME_RULE: Final = (
     f"regex used for validation is '{_NAME}')"
 )
 _NAME_RE: Final = re.compile(_NAME)
-_SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
+_RELAXED_RULE: Final = (
+    "a valid environment variable name must consist only of printable ASCII characters other than '='"
+)
+_RELAXED_RE: Final = re.compile("[ -<>-~]*")
+_SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 
 
 def name_texts(name: str) -> list[str]:
     """The errors of the name of a variable."""
+    if applies("relaxed-environment-names"):
+        return [] if _RELAXED_RE.fullmatch(name) else [_RELAXED_RULE]
     wrong = [] if _NAME_RE.fullmatch(name) else [_NAME_RULE]
     if name in (".", ".."):
         wrong.append(f"must not be '{name}'")
@@ -59,14 +68,51 @@ def _validate_source(path: str, source: Object, value: str) -> Iterator[FieldErr
     for name in ("configMapKeyRef", "secretKeyRef"):
         if source.get(name) is not None:
             yield from validate_key_reference(f"{path}.{name}", source[name])
+    if source.get("fileKeyRef") is not None:
+        yield from _validate_file_key(f"{path}.fileKeyRef", source["fileKeyRef"])
     count = sum(source.get(name) is not None for name in _SOURCES)
     if not count:
-        listed = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
-        yield invalid_value(path, "", listed)
+        yield invalid_value(path, "", f"must specify one of: {_listed()}")
     elif value:
         yield invalid_value(path, "", "may not be specified when `value` is not empty")
     elif count > 1:
         yield invalid_value(path, "", "may not have more than one field specified at a time")
+
+
+def _listed() -> str:
+    known = _SOURCES if applies("environment-files") else _SOURCES[:-1]
+    return f"{', '.join(f'`{name}`' for name in known[:-1])} or `{known[-1]}`"
+
+
+def _validate_file_key(path: str, reference: Object) -> Iterator[FieldError]:
+    key, volume, file = (reference.get(name) or "" for name in ("key", "volumeName", "path"))
+    if not key:
+        yield required(f"{path}.key")
+    else:
+        yield from (invalid_value(f"{path}.key", key, text) for text in name_texts(key))
+    if not volume:
+        yield required(f"{path}.volumeName")
+    else:
+        yield from (invalid_value(f"{path}.volumeName", volume, text) for text in dns_label(volume))
+    if not file:
+        yield required(f"{path}.path")
+    else:
+        yield from validate_no_backsteps(f"{path}.path", file)
+
+
+def validate_file_volumes(path: str, spec: Object) -> Iterator[FieldError]:
+    """The errors of the volumes that variables are read from: each must be an empty directory."""
+    volumes = {one.get("name"): one for one in reversed(spec.get("volumes") or ())}
+    for place, container in every_container(path, spec):
+        for index, variable in enumerate(container.get("env") or ()):
+            reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
+            if reference is None:
+                continue
+            where, name = f"{place}.env[{index}].valueFrom.fileKeyRef.volumeName", reference.get("volumeName") or ""
+            if name not in volumes:
+                yield missing(where, name)
+            elif volumes[name].get("emptyDir") is None:
+                yield invalid_value(where, name, "referenced volume must be of type emptyDir")
 
 
 def validate_env_from(path: str, container: Object) -> Iterator[FieldError]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import CONTAINER_LISTS
@@ -26,6 +27,8 @@ _OF_POD: Final = (
     "securityContext.runAsUser",
     "securityContext.runAsGroup",
     "securityContext.supplementalGroups",
+    "securityContext.supplementalGroupsPolicy",
+    "securityContext.seLinuxChangePolicy",
 )
 _OF_CONTAINER: Final = (
     "appArmorProfile",
@@ -52,7 +55,7 @@ def validate_operating_system(path: str, spec: Object) -> Iterator[FieldError]:
     """The errors of the operating system of a pod, and of fields that it excludes."""
     system = (spec.get("os") or {}).get("name") or ""
     if not system:
-        yield required(f"{path}.os.name", "cannot be empty")
+        yield required(f"{path}.os.name", "" if applies("required-without-detail") else "cannot be empty")
     elif system not in ("linux", "windows"):
         yield unsupported(f"{path}.os", system, ("linux", "windows"))
     elif system == "linux":

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.parts.validation.ip import validate_port, validate_port_or_name
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Object
 
@@ -50,10 +51,17 @@ def _validate_action(path: str, name: str, action: Object, grace: int | None) ->
     elif name == "grpc":
         yield from validate_port(f"{path}.port", action.get("port") or 0)
     elif name == "sleep":
-        seconds = action.get("seconds") or 0
-        if grace is not None and not 0 < seconds <= grace:
-            text = f"must be greater than 0 and less than terminationGracePeriodSeconds ({grace})"
-            yield invalid_value(path, seconds, text)
+        yield from _validate_sleep(path, action.get("seconds") or 0, grace)
+
+
+def _validate_sleep(path: str, seconds: int, grace: int | None) -> Iterator[FieldError]:
+    may_be_zero = applies("sleep-of-zero-seconds")
+    if grace is None or (0 if may_be_zero else 1) <= seconds <= grace:
+        return
+    least, end = "must be non-negative" if may_be_zero else "must be greater than 0", ""
+    if not may_be_zero and applies("sleep-error-names-gate"):
+        end = ". Enable AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep."
+    yield invalid_value(path, seconds, f"{least} and less than terminationGracePeriodSeconds ({grace}){end}")
 
 
 def _validate_http(path: str, action: Object) -> Iterator[FieldError]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from simkit.kinds.parts.pod.validation.paths import validate_file, validate_mode
 from simkit.kinds.parts.pod.validation.references import FILE_FIELDS, validate_field, validate_resource
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 from simkit.meta.objects import Object
 
@@ -86,7 +87,8 @@ def _validate_part(path: str, at: str, part: Object, taken: set[str]) -> Iterato
     for name, check in present:
         yield from check(path, f"{at}.{name}", part[name], taken)
     if len(present) > 1:
-        yield forbidden_field(at, "may not specify more than 1 volume type per source")
+        of_one = " per source" if applies("projected-source-error-names-source") else ""
+        yield forbidden_field(at, f"may not specify more than 1 volume type{of_one}")
 
 
 def _keyed_part(path: str, at: str, part: Object, taken: set[str]) -> Iterator[FieldError]:

@@ -5,9 +5,10 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from simkit.kinds.parts.pod.validation.resource_claims import validate_claim_references
 from simkit.kinds.parts.validation.resource_quantities import (
     is_native,
     validate_container_resource_name,
@@ -21,23 +22,34 @@ _HUGE: Final = "hugepages-"
 _COMPUTE: Final = frozenset({"cpu", "memory"})
 
 
-def validate_resource(path: str, resources: Object) -> Iterator[FieldError]:
+NameCheck = Callable[[str, str], Iterator[FieldError]]
+
+
+def validate_resource(
+    path: str,
+    resources: Object,
+    *,
+    claims: Sequence[str] = (),
+    name_check: NameCheck = validate_container_resource_name,
+) -> Iterator[FieldError]:
     """The errors of the ``resources`` of a container."""
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     for name, amount in limits.items():
-        yield from _validate_amount(f"{path}.limits[{name}]", name, amount)
+        yield from _validate_amount(f"{path}.limits[{name}]", name, amount, name_check)
     for name, amount in requests.items():
-        yield from validate_container_resource_name(f"{path}.requests[{name}]", name)
+        yield from name_check(f"{path}.requests[{name}]", name)
         yield from validate_resource_quantity(f"{path}.requests[{name}]", name, amount)
         yield from _compared(path, name, amount, limits)
         yield from _validate_page(f"{path}.requests[{name}]", name, amount)
     named = limits.keys() | requests.keys()
     if any(name.startswith(_HUGE) for name in named) and not named & _COMPUTE:
         yield forbidden_field(path, "HugePages require cpu or memory")
+    if resources.get("claims"):
+        yield from validate_claim_references(f"{path}.claims", resources["claims"], claims)
 
 
-def _validate_amount(path: str, name: str, amount: str) -> Iterator[FieldError]:
-    yield from validate_container_resource_name(path, name)
+def _validate_amount(path: str, name: str, amount: str, name_check: NameCheck) -> Iterator[FieldError]:
+    yield from name_check(path, name)
     yield from validate_resource_quantity(path, name, amount)
     yield from _validate_page(path, name, amount)
 

@@ -11,6 +11,7 @@ from typing import Final
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.parts.validation.labels import validate_qualified_name
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     FieldError,
     Shown,
@@ -26,6 +27,7 @@ from simkit.meta.objects import Object
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_OPERATORS: Final = ("Equal", "Exists")
 _POSITIVE: Final = "must be greater than zero"
 _SPREADING: Final = ("DoNotSchedule", "ScheduleAnyway")
 
@@ -38,7 +40,7 @@ def validate_affinity(path: str, affinity: Object) -> Iterator[FieldError]:
     for index, term in enumerate(node.get(PREFERRED) or ()):
         at = f"{path}.nodeAffinity.{PREFERRED}[{index}]"
         yield from _validate_weight(at, term)
-        yield from _validate_node_term(f"{at}.preference", term.get("preference") or {})
+        yield from _validate_node_term(f"{at}.preference", term.get("preference") or {}, needed=False)
     for name in ("podAffinity", "podAntiAffinity"):
         pods = affinity.get(name) or {}
         for index, term in enumerate(pods.get(REQUIRED) or ()):
@@ -61,17 +63,17 @@ def validate_node_selector(path: str, selector: Object) -> Iterator[FieldError]:
     if not selector.get("nodeSelectorTerms"):
         yield required(at, "must have at least one node selector term")
     for index, term in enumerate(selector.get("nodeSelectorTerms") or ()):
-        yield from _validate_node_term(f"{at}[{index}]", term)
+        yield from _validate_node_term(f"{at}[{index}]", term, needed=True)
 
 
-def _validate_node_term(path: str, term: Object) -> Iterator[FieldError]:
+def _validate_node_term(path: str, term: Object, *, needed: bool) -> Iterator[FieldError]:
     for index, one in enumerate(term.get("matchExpressions") or ()):
-        yield from _validate_expression(f"{path}.matchExpressions[{index}]", one)
+        yield from _validate_expression(f"{path}.matchExpressions[{index}]", one, needed=needed)
     for index, one in enumerate(term.get("matchFields") or ()):
         yield from _validate_field(f"{path}.matchFields[{index}]", one)
 
 
-def _validate_expression(path: str, expression: Object) -> Iterator[FieldError]:
+def _validate_expression(path: str, expression: Object, *, needed: bool) -> Iterator[FieldError]:
     operator, values = expression.get("operator") or "", expression.get("values") or ()
     if operator in ("In", "NotIn"):
         if not values:
@@ -86,6 +88,9 @@ def _validate_expression(path: str, expression: Object) -> Iterator[FieldError]:
     else:
         yield invalid_value(f"{path}.operator", operator, "not a valid selector operator")
     yield from validate_qualified_name(f"{path}.key", expression.get("key") or "")
+    if needed and applies("values-of-node-affinity-checked"):
+        for index, value in enumerate(values):
+            yield from (invalid_value(f"{path}.values[{index}]", value, text) for text in label_value(value))
 
 
 def _validate_field(path: str, requirement: Object) -> Iterator[FieldError]:
@@ -108,10 +113,33 @@ def _validate_pod_term(path: str, term: Object) -> Iterator[FieldError]:
     yield from validate_label_selector(term.get("namespaceSelector"), f"{path}.namespaceSelector")
     for name in term.get("namespaces") or ():
         yield from (invalid_value(f"{path}.namespace", name, text) for text in dns_label(name))
+    yield from _validate_label_keys(path, term)
     key = term.get("topologyKey") or ""
     if not key:
         yield required(f"{path}.topologyKey", "can not be empty")
     yield from validate_qualified_name(f"{path}.topologyKey", key)
+
+
+def _validate_label_keys(path: str, term: Object) -> Iterator[FieldError]:
+    """Errors of keys whose values are taken from the pod's own labels into the selector."""
+    selector = term.get("labelSelector")
+    for name in ("matchLabelKeys", "mismatchLabelKeys"):
+        keys = term.get(name) or ()
+        if keys and selector is None:
+            yield forbidden_field(f"{path}.{name}", "must not be specified when labelSelector is not set")
+        for index, key in enumerate(keys if selector is not None else ()):
+            yield from validate_qualified_name(f"{path}.{name}[{index}]", key)
+    places = {key: index for index, key in enumerate(term.get("matchLabelKeys") or ())}
+    selected = set((selector or {}).get("matchLabels") or ())
+    for one in (selector or {}).get("matchExpressions") or ():
+        key = one.get("key") or ""
+        if key in places and key in selected:
+            yield invalid_value(f"{path}[{places[key]}]", key, "exists in both matchLabelKeys and labelSelector")
+        selected.add(key)
+    for index, key in enumerate(term.get("matchLabelKeys") or ()):
+        if key in (term.get("mismatchLabelKeys") or ()):
+            text = "exists in both matchLabelKeys and mismatchLabelKeys"
+            yield invalid_value(f"{path}.matchLabelKeys[{index}]", key, text)
 
 
 def validate_tolerations(path: str, tolerations: Sequence[Object]) -> Iterator[FieldError]:
@@ -138,9 +166,11 @@ def _validate_toleration(path: str, toleration: Object) -> Iterator[FieldError]:
     elif operator == "Exists":
         if value:
             text = "value must be empty when `operator` is 'Exists'"
-            yield invalid_value(f"{path}.operator", _shown(toleration), text)
+            shown = value if applies("toleration-error-shows-value") else _shown(toleration)
+            yield invalid_value(f"{path}.operator", shown, text)
     else:
-        yield unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
+        compares = operator in ("Lt", "Gt") and applies("toleration-error-names-comparisons")
+        yield unsupported(f"{path}.operator", operator, (*_OPERATORS, "Lt", "Gt") if compares else _OPERATORS)
     if effect and effect not in EFFECTS:
         yield unsupported(f"{path}.effect", effect, EFFECTS)
 
@@ -163,7 +193,10 @@ def validate_topology_spread_constraints(path: str, constraints: Sequence[Object
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             if constraint.get(name) not in (None, "Honor", "Ignore"):
                 yield unsupported(f"{at}.{name}", constraint[name], ("Honor", "Ignore"))
-        yield from _validate_key(f"{at}.matchLabelKeys", constraint)
+        if applies("spread-selector-takes-label-keys"):
+            yield from _validate_label_keys(at, constraint)
+        else:
+            yield from _validate_key(f"{at}.matchLabelKeys", constraint)
         yield from validate_label_selector(constraint.get("labelSelector"), f"{at}.labelSelector")
 
 

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.pod.validation.operating_system import every_container
 from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     CLUSTER_POLICY,
     FieldError,
@@ -58,6 +60,31 @@ def validate_pod_security(path: str, spec: Object) -> Iterator[FieldError]:
     yield from validate_seccomp(f"{path}.seccompProfile", context.get("seccompProfile"))
     yield from validate_windows(f"{path}.windowsOptions", context.get("windowsOptions"))
     yield from validate_app_armor(f"{path}.appArmorProfile", context.get("appArmorProfile"))
+    groups = context.get("supplementalGroupsPolicy")
+    if groups is not None and groups not in ("Merge", "Strict"):
+        yield unsupported(f"{path}.supplementalGroupsPolicy", groups, ("Merge", "Strict"))
+    yield from _validate_label_change(f"{path}.seLinuxChangePolicy", context.get("seLinuxChangePolicy"))
+
+
+def _validate_label_change(path: str, policy: str | None) -> Iterator[FieldError]:
+    choices = ("MountOption", "Recursive") if applies("selinux-mount-option") else ("Recursive",)
+    if policy is not None and policy not in choices:
+        yield unsupported(path, policy, choices)
+
+
+def validate_host_users(path: str, spec: Object) -> Iterator[FieldError]:
+    """The errors of a pod with users of its own that shares other things with its node."""
+    if spec.get("hostUsers") is not False:
+        return
+    text = f"when `{'hostUsers' if applies('host-users-error-names-field') else 'pod.Spec.HostUsers'}` is false"
+    shared = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
+    for name, shown in shared:
+        if spec.get(name):
+            yield forbidden_field(f"{path}.{shown}", text)
+    if applies("user-namespaces-without-volume-devices"):
+        for place, container in every_container(path, spec):
+            if container.get("volumeDevices"):
+                yield forbidden_field(f"{place}.volumeDevices", text)
 
 
 def _validate_sysctl(path: str, context: Object, spec: Object) -> Iterator[FieldError]:
@@ -86,7 +113,7 @@ def _dotted(name: str) -> str:
     return name.translate(str.maketrans("./", "/."))
 
 
-def validate_container_security(path: str, context: Object | None) -> Iterator[FieldError]:
+def validate_container_security(path: str, context: Object | None, *, host_users: bool) -> Iterator[FieldError]:
     """The errors of the security context of a container."""
     if context is None:
         return
@@ -98,6 +125,8 @@ def validate_container_security(path: str, context: Object | None) -> Iterator[F
     mount = context.get("procMount")
     if mount is not None and mount not in ("Default", "Unmasked"):
         yield unsupported(f"{path}.procMount", mount, ("Default", "Unmasked"))
+    if mount == "Unmasked" and host_users:
+        yield invalid_value(f"{path}.procMount", mount, "`hostUsers` must be false to use `Unmasked`")
     yield from validate_seccomp(f"{path}.seccompProfile", context.get("seccompProfile"))
     if context.get("allowPrivilegeEscalation") is False:
         lead = "cannot set `allowPrivilegeEscalation` to false and"

@@ -14,34 +14,52 @@ from simkit.kinds.parts.pod.validation.containers import (
     validate_init_containers,
 )
 from simkit.kinds.parts.pod.validation.dns import validate_dns
+from simkit.kinds.parts.pod.validation.environment import validate_file_volumes
 from simkit.kinds.parts.pod.validation.operating_system import validate_host_process, validate_operating_system
+from simkit.kinds.parts.pod.validation.pod_resources import validate_pod_resources
+from simkit.kinds.parts.pod.validation.resource_claims import validate_resource_claims
 from simkit.kinds.parts.pod.validation.resources import validate_overhead
 from simkit.kinds.parts.pod.validation.scheduling import (
     validate_affinity,
     validate_tolerations,
     validate_topology_spread_constraints,
 )
-from simkit.kinds.parts.pod.validation.security_context import validate_pod_security
+from simkit.kinds.parts.pod.validation.security_context import validate_host_users, validate_pod_security
 from simkit.kinds.parts.pod.validation.volumes import validate_volumes
 from simkit.kinds.parts.validation.ip import validate_ip
 from simkit.kinds.parts.validation.labels import validate_labels, validate_qualified_name
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
+from simkit.meta.behaviour import applies
+from simkit.meta.fielderror import (
+    FieldError,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    required,
+    too_long,
+    unsupported,
+)
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Object
 
 _LARGEST: Final = 2**31 - 1
+_LONGEST_HOSTNAME: Final = 64
 RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 
 
 def validate_pod_spec(path: str, spec: Object, pod: Object | None) -> list[FieldError]:
     """All errors of a pod spec; ``pod`` is its object, None for a template."""
-    errors, volumes = validate_volumes(f"{path}.volumes", spec, pod)
+    faults, volumes = validate_volumes(f"{path}.volumes", spec, pod)
+    errors = [*_validate_grace_period(path, spec), *faults]
+    if "resourceClaims" in spec:
+        errors += validate_resource_claims(f"{path}.resourceClaims", spec, pod)
     errors += validate_containers(f"{path}.containers", spec, volumes)
     if "initContainers" in spec:
         errors += validate_init_containers(f"{path}.initContainers", spec, volumes)
     if "ephemeralContainers" in spec:
         errors += validate_ephemeral_containers(f"{path}.ephemeralContainers", spec, volumes)
+    if spec.get("resources") is not None and applies("pod-level-resources"):
+        errors += validate_pod_resources(path, spec)
     if spec.get("hostNetwork"):
         errors += _validate_host_network(f"{path}.containers", spec, strict=pod is not None)
     errors += _validate_policy(path, spec)
@@ -57,9 +75,27 @@ def validate_pod_spec(path: str, spec: Object, pod: Object | None) -> list[Field
             f"{path}.topologySpreadConstraints", spec["topologySpreadConstraints"]
         )
     errors += validate_host_process(path, spec)
+    errors += validate_host_users(path, spec)
+    if spec.get("hostnameOverride") is not None:
+        errors += _validate_hostname_override(f"{path}.hostnameOverride", spec)
     errors += _validate_name(path, spec)
     errors += _validate_late(path, spec)
     return errors
+
+
+def _validate_grace_period(path: str, spec: Object) -> Iterator[FieldError]:
+    if spec.get("terminationGracePeriodSeconds") is None and applies("grace-period-required"):
+        yield required(f"{path}.terminationGracePeriodSeconds")
+
+
+def _validate_hostname_override(path: str, spec: Object) -> Iterator[FieldError]:
+    name = spec["hostnameOverride"]
+    for other in ("setHostnameAsFQDN", "hostNetwork"):
+        if spec.get(other):
+            yield forbidden_field(path, f"may not be specified when {other} is true")
+    if len(name) > _LONGEST_HOSTNAME:
+        yield too_long(path, _LONGEST_HOSTNAME)
+    yield from (invalid_value(path, name, text) for text in dns_subdomain(name))
 
 
 def _validate_host_network(path: str, spec: Object, *, strict: bool) -> Iterator[FieldError]:
@@ -125,6 +161,17 @@ def _validate_late(path: str, spec: Object) -> Iterator[FieldError]:
         yield from validate_overhead(f"{path}.overhead", spec["overhead"])
     if spec.get("os") is not None:
         yield from validate_operating_system(path, spec)
+    if spec.get("schedulingGroup") is not None:
+        yield from _validate_scheduling_group(f"{path}.schedulingGroup.podGroupName", spec["schedulingGroup"])
+    yield from validate_file_volumes(path, spec)
+
+
+def _validate_scheduling_group(path: str, group: Object) -> Iterator[FieldError]:
+    name = group.get("podGroupName")
+    if name is None:
+        yield invalid_value(path, None, "must specify one of: `podGroupName`")
+    else:
+        yield from (invalid_value(path, name, text) for text in dns_subdomain(name))
 
 
 def _validate_alias(path: str, alias: Any) -> Iterator[FieldError]:

@@ -14,6 +14,7 @@ from simkit.kinds.parts.go_printing.syntax import text_map
 from simkit.kinds.parts.pod.qos import qos_class
 from simkit.kinds.parts.pod.validation.containers import validate_image
 from simkit.kinds.parts.pod.validation.scheduling import REQUIRED, validate_tolerations
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 from simkit.meta.objects import Draft, Object, at
 
@@ -47,7 +48,8 @@ def validate_change(pod: Object, old_pod: Object) -> Iterator[FieldError]:
     yield from _removed_gates("spec.schedulingGates", spec.get("schedulingGates") or (), old)
     if spec == old:
         return
-    if (at(old_pod, "status", "qosClass") or qos_class(old)) != qos_class(spec):
+    kept = applies("quality-of-service-is-checked-in-status")
+    if not kept and (at(old_pod, "status", "qosClass") or qos_class(old)) != qos_class(spec):
         yield invalid_value("metadata", at(pod, "status", "qosClass") or "", "Pod QoS is immutable")
     munged = _munged(spec, old)
     if old.get("schedulingGates"):

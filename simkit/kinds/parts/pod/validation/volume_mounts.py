@@ -40,6 +40,18 @@ def validate_volume_mounts(path: str, container: Object, volumes: Mapping[str, O
             yield invalid_value(f"{here}.mountPath", place, "must not already exist as a path in volumeDevices")
         yield from _validate_inner(path, here, mount)
         yield from _validate_propagation(f"{path}.mountPropagation", mount.get("mountPropagation"), container)
+        yield from _validate_recursive(f"{path}.recursiveReadOnly", mount)
+
+
+def _validate_recursive(path: str, mount: Object) -> Iterator[FieldError]:
+    mode = mount.get("recursiveReadOnly")
+    if mode in ("Enabled", "IfPossible"):
+        if not mount.get("readOnly"):
+            yield forbidden_field(path, "may only be specified when readOnly is true")
+        if mount.get("mountPropagation") not in (None, "None"):
+            yield forbidden_field(path, "may only be specified when mountPropagation is None or not specified")
+    elif mode not in (None, "Disabled"):
+        yield unsupported(path, mode, ("Disabled", "Enabled", "IfPossible"))
 
 
 def _validate_inner(path: str, here: str, mount: Object) -> Iterator[FieldError]:

@@ -25,6 +25,7 @@ from simkit.meta.quantity import parse
 
 Check = Callable[[str, Object], Iterator[FieldError]]
 
+PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _LAST_PARTITION: Final = 255
 _LONGEST_DRIVER: Final = 63
 _HOST_PATH_TYPES: Final = (
@@ -231,6 +232,14 @@ def _csi(path: str, source: Object) -> Iterator[FieldError]:
         yield from (invalid_value(f"{path}.name", name, text) for text in dns_subdomain(name))
 
 
+def _image(path: str, source: Object) -> Iterator[FieldError]:
+    policy = source.get("pullPolicy") or ""
+    if not policy:
+        yield required(f"{path}.pullPolicy")
+    elif policy not in PULL_POLICIES:
+        yield unsupported(f"{path}.pullPolicy", policy, PULL_POLICIES)
+
+
 def _nothing(path: str, source: Object) -> Iterator[FieldError]:
     return iter(())
 
@@ -265,5 +274,6 @@ SOURCES: Final[Mapping[str, Check]] = {
     "scaleIO": needs("gateway", "system", "volumeName"),
     "csi": _csi,
     "ephemeral": _nothing,
+    "image": _image,
 }
 """Every volume type with its check; that of ``ephemeral`` depends on more than the source."""

@@ -68,6 +68,8 @@ def _validate_source(path: str, volume: Object, pod: Object | None) -> Iterator[
             yield forbidden_field(f"{path}.{REFUSED_AT.get(name, name)}", "may not specify more than 1 volume type")
             continue
         count += 1
+        if name == "image" and pod is not None and not source.get("reference"):
+            yield required(f"{path}.image.reference")
         yield from SOURCES[name](f"{path}.{CHECKED_AT.get(name, name)}", source)
         if name == "iscsi":
             yield from _validate_portal(f"{path}.name", volume.get("name") or "", source)

@@ -6,7 +6,7 @@ k8s.io/kubernetes/pkg/api/v1/resource/helpers.go, release 1.30.
 
 from __future__ import annotations
 
-from simkit.logic.quota.amounts import Amounts, amounts_of, greatest, plus
+from simkit.meta.amounts import Amounts, amounts_of, greatest, plus
 from simkit.meta.objects import Object, at
 
 
