@@ -159,7 +159,7 @@ def test_pod_level_resources_decide_the_class_of_service(clusters: dict[str, sim
 def test_metadata_that_is_not_set(clusters: dict[str, simkit.Cluster]) -> None:
     """Templates had a creation time of null until 1.33."""
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
-    job["spec"] = {"template": {"spec": {**pod()["spec"], "restartPolicy": "Never"}}}  # type: ignore[assignment]
+    job["spec"] = {"template": {"spec": {**pod()["spec"], "restartPolicy": "Never"}}}
     path = "/apis/batch/v1/namespaces/default/jobs?dryRun=All"
     for release, there in (("1.33", True), ("1.36", False)):
         found = clusters[release].perform(Request.of("POST", path, job)).object

@@ -162,7 +162,7 @@ def _revived(
 
 
 def _validate_address(name: str, given: Sequence[Object], before: Sequence[Object]) -> Iterator[FieldError]:
-    kept = [one.get("ip") for one in before]
+    kept = [one.get("ip") or "" for one in before]
     for index, one in enumerate(given):
         yield from validate_ip(f"status.{name}[{index}]", one.get("ip") or "", kept)
 
