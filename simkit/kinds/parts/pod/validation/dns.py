@@ -5,7 +5,7 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.syntax import texts
@@ -35,10 +35,6 @@ def validate_dns(path: str, spec: Object) -> Iterator[FieldError]:
         yield from _validate_config(path, config)
 
 
-def _strict(domain: str) -> Sequence[str]:
-    return dns_subdomain(domain)
-
-
 def _validate_config(path: str, config: Object) -> Iterator[FieldError]:
     servers, searches = config.get("nameservers") or (), config.get("searches") or ()
     if len(servers) > _MOST_SERVERS:
@@ -53,7 +49,8 @@ def _validate_config(path: str, config: Object) -> Iterator[FieldError]:
         text = f"must not have more than {_LONGEST_SEARCHES} characters (including spaces) in the search list"
         yield invalid_value(f"{path}.searches", texts(searches), text)
     for index, search in enumerate(searches):
-        domain, rule = search.removesuffix("."), _strict
+        domain = search.removesuffix(".")
+        rule: Callable[[str], Sequence[str]] = dns_subdomain
         if applies("relaxed-dns-searches"):
             if search == ".":
                 continue
