@@ -71,6 +71,7 @@ from simkit.analysis.membership import (
 from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
+from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Evidence, Result
 from simkit.analysis.upgrade.release_changes import release_changes
 from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
@@ -96,6 +97,7 @@ __all__ = [
     "Proof",
     "Proofs",
     "Proposal",
+    "ReadableFrame",
     "Remedy",
     "RemovalReport",
     "Result",

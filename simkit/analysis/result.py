@@ -8,6 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from simkit.analysis.readable_frame import ReadableFrame
+
 
 class Result(ABC):
     """An answer: a table of it, a short one, and a mapping for JSON.
@@ -23,7 +25,7 @@ class Result(ABC):
 
     def summary(self) -> pd.DataFrame:
         """The answer in a few rows: what, count."""
-        return pd.DataFrame({"what": [type(self).__name__], "count": [len(self.to_frame())]})
+        return ReadableFrame({"what": [type(self).__name__], "count": [len(self.to_frame())]})
 
     def to_dict(self) -> dict[str, Any]:
         """The answer for JSON: ``result`` (its type), ``summary`` and ``rows``, the tables as lists of mappings."""

@@ -17,6 +17,7 @@ from simkit.cli.reports import Case
 from simkit.cli.tables import Row
 from simkit.cli.terminal import is_terminal, write_escaped
 from simkit.meta.escaping import csv_cell, json_for_terminal, markdown_block
+from simkit.meta.readable_table import is_missing
 
 FORMATS: Final = ("table", "wide", "json", "jsonl", "csv", "markdown", "html")
 COMPLETE: Final = ("wide", "json", "jsonl", "csv")
@@ -109,7 +110,7 @@ def _json_line(value: Any) -> str:
 
 def _json_value(value: Any) -> Any:
     """The JSON form of other values: times as text, collections as lists, our own values as text."""
-    if tables.is_missing(value):
+    if is_missing(value):
         return None
     if isinstance(value, set | frozenset):
         return sorted(value)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any, Final
+from typing import Final
 
 import ipywidgets as widgets
 import pandas as pd
 
+from simkit.meta.readable_table import head, html_cell
+
 PAGE: Final = 50
 """Rows per page; the browser gets no more at a time."""
-_CELL: Final = 120
-"""Characters of a cell that are shown."""
 _MARKS: Final = {"new": "sk-more", "gained": "sk-more", "gone": "sk-less", "lost": "sk-less"}
 """Values of the column ``change`` that colour a row."""
 _STYLE: Final = """<style>
 .sk-rows table { border-collapse: collapse; font-size: 12px; line-height: 1.4; }
 .sk-rows th { text-align: left; padding: 4px 10px; border-bottom: 2px solid currentColor; white-space: nowrap; }
-.sk-rows td { text-align: left; padding: 3px 10px; border-bottom: 1px solid #8884; vertical-align: top; }
+.sk-rows td { text-align: left; padding: 3px 10px; border-bottom: 1px solid #8884; vertical-align: top;
+  max-width: 60em; overflow-wrap: anywhere; }
+.sk-rows td.number { text-align: right; }
 .sk-rows tr.sk-more td { background: #009e7326; }
 .sk-rows tr.sk-less td { background: #d55e0026; text-decoration: line-through; }
 .sk-rows tr.sk-less td:first-child { text-decoration: none; }
@@ -85,19 +87,14 @@ class Pages(widgets.VBox):  # type: ignore[misc]
 
 
 def _table(rows: pd.DataFrame) -> str:
-    head = "".join(f"<th>{escape(str(name).replace('_', ' '))}</th>" for name in rows.columns)
+    top = "".join(f"<th>{escape(head(name))}</th>" for name in rows.columns)
     marks = [_MARKS.get(str(value), "") for value in rows["change"]] if "change" in rows else [""] * len(rows)
     body = "".join(
-        f"<tr{_classed(mark)}>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>"
+        f"<tr{_classed(mark)}>{''.join(map(html_cell, row))}</tr>"
         for mark, row in zip(marks, rows.itertuples(index=False, name=None))
     )
-    return f"{_STYLE}<div class='sk-rows'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    return f"{_STYLE}<div class='sk-rows'><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
 def _classed(mark: str) -> str:
     return f' class="{mark}"' if mark else ""
-
-
-def _cell(value: Any) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
-    return escape(text if len(text) <= _CELL else f"{text[: _CELL - 4]} ...")

@@ -14,6 +14,7 @@ from simkit.analysis.rbac.index import MASTERS_GROUP, index_of
 from simkit.analysis.rbac.objects import kind_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.readable_frame import ReadableFrame
 from simkit.logic.rbac.binding import Grant
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
@@ -90,7 +91,7 @@ class GrantTable:
                 self._picked[key] = picked
         numbers, rules, names = picked
         columns: dict[str, Any] = {name: values.take(numbers) for name, values in self._fixed.items()}
-        return pd.DataFrame({**columns, "rule": rules.copy(), "names": names.copy()})
+        return ReadableFrame({**columns, "rule": rules.copy(), "names": names.copy()})
 
     def _pick(self, allowing: Mapping[RuleSet, RuleMatch], scope: str | None, *, own_names: bool) -> AnswerRows:
         """The rows of grants in a namespace (empty: cluster-wide ones; None: all) with one of these rules."""

@@ -18,6 +18,7 @@ from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.index import MASTERS_GROUP, NO_MEMBERS, index_of, known_subjects, principals_of
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, parse_subject, text_of
+from simkit.analysis.readable_frame import ReadableFrame
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.snapshot.protocol import Snapshot
@@ -222,7 +223,7 @@ class _Rows:
             "resource": pd.Categorical.from_codes(places, pd.Index(list(self._bits.resources))),
         }
         columns |= {verb: cells[:, number] for number, verb in enumerate(self._bits.verbs)}
-        return pd.DataFrame({**columns, "bindings": pd.Series(self._bindings, dtype=object)})
+        return ReadableFrame({**columns, "bindings": pd.Series(self._bindings, dtype=object)})
 
 
 def resource_matrix(
@@ -279,7 +280,7 @@ def resource_matrix(
         [can(snapshot, subject, verb, word, namespace=namespace, members=members).allowed for verb in columns]
         for word in words
     ]
-    return pd.DataFrame(fields, index=pd.Index(words, name="resource"), columns=list(columns), dtype=bool)
+    return ReadableFrame(fields, index=pd.Index(words, name="resource"), columns=list(columns), dtype=bool)
 
 
 def subject_matrix(
@@ -333,7 +334,7 @@ def subject_matrix(
     question = partial(can, snapshot, resource=resource, name=name, namespace=namespace, members=members)
     fields = [[question(one, verb).allowed for verb in columns] for one in asked]
     index = pd.Index([text_of(one) for one in asked], name="subject")
-    found = pd.DataFrame(fields, index=index, columns=list(columns), dtype=bool)
+    found = ReadableFrame(fields, index=index, columns=list(columns), dtype=bool)
     return found[found.any(axis=1)] if subjects is None else found
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from simkit.analysis.admission.simulated_writes import OPERATIONS, PolicySet, select_policies, simulated_writes
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Result
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.logic.policy.decide import BoundPolicy, decide
@@ -163,8 +164,9 @@ class PolicyEffect(Result):
         return f"<PolicyEffect: {self.sentence()}>"
 
     def _repr_html_(self) -> str:
-        html: str = self.by_team().style.format({"share": "{:.0%}"}).hide(axis="index").to_html()
-        return f"<p>{self.sentence()}</p>{html}"
+        teams = self.by_team()
+        shown = ReadableFrame(teams.assign(share=[f"{share:.0%}" for share in teams["share"]]))
+        return f"<p>{self.sentence()}</p>{shown._repr_html_()}"
 
 
 def policy_effect(

@@ -15,6 +15,7 @@ from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.readable_frame import ReadableFrame
 from simkit.logic.rbac.binding import Subject
 from simkit.snapshot.protocol import Snapshot
 
@@ -74,7 +75,7 @@ def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Mem
     names = [one.id for one in risky_permission_table().permissions]
     places = sorted(counts, key=lambda place: (place != EVERYWHERE, place))
     fields = [[counts[place][name] for name in names] for place in places]
-    return pd.DataFrame(fields, index=pd.Index(places, name="namespace", dtype=object), columns=names, dtype=int)
+    return ReadableFrame(fields, index=pd.Index(places, name="namespace", dtype=object), columns=names, dtype=int)
 
 
 def reach(snapshot: Snapshot, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame:

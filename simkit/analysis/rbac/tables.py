@@ -10,6 +10,7 @@ import pandas as pd
 
 from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS, all_bindings, all_roles, kind_of
 from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
+from simkit.analysis.readable_frame import ReadableFrame
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta.domain import label
@@ -48,7 +49,7 @@ BOOTSTRAP_VALUE: Final = "rbac-defaults"
 
 def table(rows: Iterable[tuple[Any, ...]], columns: tuple[str, ...]) -> pd.DataFrame:
     """A DataFrame with the given columns even if it has no rows; severities are an ordered category."""
-    made = pd.DataFrame(list(rows), columns=list(columns))
+    made = ReadableFrame(list(rows), columns=list(columns))
     if "severity" in columns:
         made["severity"] = pd.Categorical(made["severity"], categories=list(SEVERITY_WORDS), ordered=True)
     return made
@@ -83,7 +84,7 @@ def subject_parts(rows: pd.DataFrame, *, column: str = "subject") -> pd.DataFram
     """
     named = [parse_subject(text) if text else Subject("", "") for text in rows[column]]
     parts = [(one.kind, one.namespace, one.name) for one in named]
-    return pd.DataFrame(parts, index=rows.index, columns=list(PART_COLUMNS), dtype=object)
+    return ReadableFrame(parts, index=rows.index, columns=list(PART_COLUMNS), dtype=object)
 
 
 def subjects(snapshot: Snapshot) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from simkit.analysis.escalation.prove.session import NotExecutable, Performed, R
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, groups_in
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.analysis.result import Evidence, Result
 from simkit.snapshot.protocol import Sandbox
@@ -113,8 +114,7 @@ class Proofs(Result, Sequence[Proof]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        made: str = self.to_frame().to_html(index=False)
-        return f"<p><b>{self}</b></p>{made}"
+        return f"<p><b>{self}</b></p>{ReadableFrame(self.to_frame())._repr_html_()}"
 
 
 def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Proof:

@@ -1,0 +1,59 @@
+"""The DataFrame of all answers: pandas' own, but for how it shows itself to people."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from simkit.meta.readable_table import aligned, fitted, head, html_table, shown_of
+
+
+class ReadableFrame(pd.DataFrame):
+    """A DataFrame that is printed for people: words for heads, no tuples, no ``True``, and no cell cut off.
+
+    Only the display differs: columns, types and methods are those of pandas, and what is filtered, sorted or joined
+    shows itself in the same way. At most ``pd.options.display.max_rows`` rows are shown. ``pd.DataFrame(rows)`` has the
+    display of pandas.
+
+    Examples
+    --------
+    >>> ReadableFrame({"subject": ["user:ann"], "api_groups": [("", "apps")], "effective": [True]})
+    subject   api groups  effective
+    user:ann  "", apps    yes
+    """
+
+    @property
+    def _constructor(self) -> Callable[..., ReadableFrame]:
+        return ReadableFrame
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"No rows of: {', '.join(map(head, self.columns))}"
+        heads, rows, told = self._shown()
+        if sys.stdout.isatty():
+            text = fitted(heads, rows, width=shutil.get_terminal_size().columns, color=False)
+        else:
+            text = aligned(heads, rows)
+        return f"{text}{told}".rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        if not len(self):
+            return f"<p>{escape(repr(self))}</p>"
+        heads, rows, told = self._shown()
+        return html_table(heads, rows, told=told)
+
+    def _shown(self) -> tuple[list[str], list[Any], str]:
+        """Heads, rows and what is said of those that are not shown. Mere numbers of rows are not shown."""
+        numbered = pd.api.types.is_integer_dtype(self.index.dtype) and self.index.name is None
+        levels = [] if numbered else [head(name or "") for name in self.index.names]
+        rows, told = shown_of(self._lines(numbered), len(self), pd.get_option("display.max_rows"))
+        return [*levels, *map(head, self.columns)], rows, told
+
+    def _lines(self, numbered: bool) -> Iterator[tuple[Any, ...]]:
+        for place, row in zip(self.index, self.itertuples(index=False, name=None)):
+            yield row if numbered else (*(place if isinstance(place, tuple) else (place,)), *row)

@@ -1,0 +1,162 @@
+"""Tables as people read them, in one way on a terminal, in files and in notebooks.
+
+Heads are words and not names of columns, cells are not Python: ``yes`` and not ``True``, ``get, list`` and not
+``('get', 'list')``, nothing and not ``None``. Prose stands at the left, numbers at the right, and nothing is cut off.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from itertools import chain
+from typing import Any, Final
+
+from simkit.meta.escaping import one_line
+
+WIDEST: Final = 120
+"""Letters to which a column is padded: one name of a megabyte shall not make every line that long."""
+LONGEST: Final = 10_000
+"""Letters of a cell that a page shows."""
+_MISSING: Final = ("NoneType", "NAType", "NaTType")
+_STYLE: Final = (
+    "<style>table.simkit{border-collapse:collapse}"
+    "table.simkit th,table.simkit td{text-align:left;vertical-align:top;padding:.25em .8em;white-space:pre-wrap;"
+    "overflow-wrap:anywhere;border-bottom:1px solid #8884}"
+    "table.simkit th{white-space:nowrap}table.simkit td{min-width:3em;max-width:60em}"
+    "table.simkit td.number,table.simkit th.number{text-align:right}</style>"
+)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell holds nothing: None, what pandas has for it, or no number."""
+    return type(value).__name__ in _MISSING or (isinstance(value, float) and value != value)
+
+
+def head(name: object) -> str:
+    """The head of a column: its name in words.
+
+    Examples
+    --------
+    >>> head("api_version")
+    'api version'
+    """
+    words = " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+    return words.replace("_", " ")
+
+
+def cell(value: Any) -> str:
+    """A value as people read it: words for yes and no, lists without brackets, nothing for nothing.
+
+    An empty text in a list is shown, since it may be a name: that of the API group of pods and secrets.
+
+    Examples
+    --------
+    >>> [cell(one) for one in (True, ("get", "list"), ("", "apps"), None, {"team": "red"}, 0.333333, 2.0)]
+    ['yes', 'get, list', '"", apps', '', 'team=red', '0.333', '2']
+    """
+    if is_missing(value):
+        return ""
+    if type(value).__name__ in ("bool", "bool_"):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() else f"{value:.3g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{cell(key)}={cell(held)}" for key, held in value.items())
+    if isinstance(value, tuple | list):
+        return ", ".join(cell(one) or '""' for one in value)
+    return ", ".join(sorted(map(cell, value))) if isinstance(value, set | frozenset) else str(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is read by its digits, and stands at the right."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def aligned(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table of one line a row, for files and pipes."""
+    lines = [list(heads), *([one_line(cell(value)) for value in row] for row in rows)]
+    return "".join(f"{line.rstrip()}\n" for line in padded(lines, "", "  ", ""))
+
+
+def padded(lines: Sequence[Sequence[str]], first: str, between: str, last: str) -> Iterator[str]:
+    """The lines with their columns below each other. What is wider than ``WIDEST`` makes its own line alone longer."""
+    widths = [max((wide for text in texts if (wide := _width(text)) <= WIDEST), default=0) for texts in zip(*lines)]
+    for texts in lines:
+        cells = (text + " " * (width - _width(text)) for text, width in zip(texts, widths))
+        yield f"{first}{between.join(cells)}{last}"
+
+
+def _width(text: str) -> int:
+    """The places that a text takes: letters of East Asia take two, marks above other letters none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def fitted(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    width: int,
+    color: bool = True,
+    styles: Mapping[str, str] | None = None,
+) -> str:
+    """A table as wide as a terminal: cells go over several lines where they have to; nothing is cut off.
+
+    Parameters
+    ----------
+    styles
+        How single words stand out, as rich names it: ``critical``: ``bold red``.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    listed = [list(row) for row in rows]
+    for number, name in enumerate(heads):
+        right = bool(listed) and all(is_number(row[number]) for row in listed)
+        made.add_column(name, overflow="fold", justify="right" if right else "left")
+    for row in listed:
+        texts = (one_line(cell(value)) for value in row)
+        made.add_row(*(Text(text, (styles or {}).get(text, "")) for text in texts))
+    stream = io.StringIO()
+    Console(file=stream, width=width, force_terminal=True, no_color=not color, highlight=False).print(made)
+    return "\n".join(line.rstrip() for line in stream.getvalue().split("\n"))
+
+
+def html_table(heads: Sequence[str], rows: Iterable[Sequence[Any]], *, told: str = "") -> str:
+    """A table in HTML, with its own style. ``told``: a line below it, such as how many rows are not shown."""
+    body = "\n".join(f"<tr>{''.join(map(html_cell, row))}</tr>" for row in rows)
+    top = "".join(f"<th>{escape(name)}</th>" for name in heads)
+    below = f"\n<p>{escape(told)}</p>" if told else ""
+    return (
+        f'{_STYLE}<table class="simkit">\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>{below}\n'
+    )
+
+
+def html_cell(value: Any) -> str:
+    """A cell in HTML. Of a text that no page could hold both ends are shown, and how much is left out.
+
+    Examples
+    --------
+    >>> html_cell("a<b"), html_cell(3)
+    ('<td>a&lt;b</td>', '<td class="number">3</td>')
+    """
+    text = cell(value)
+    if len(text) > LONGEST:
+        half = LONGEST // 2
+        text = f"{text[:half]} … ({len(text) - LONGEST:,} letters) … {text[-half:]}"
+    text = escape(text)
+    return f'<td class="number">{text}</td>' if is_number(value) else f"<td>{text}</td>"
+
+
+def shown_of(rows: Sequence[Any] | Iterable[Any], total: int, limit: int | None) -> tuple[list[Any], str]:
+    """The first rows up to a limit, and a sentence about those that are left out, empty where none is."""
+    if limit is None or total <= limit:
+        return list(rows), ""
+    first = [row for row, _ in zip(chain(rows), range(limit))]
+    return first, f"{total:,} rows; these are the first {limit:,}"
