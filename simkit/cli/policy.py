@@ -71,12 +71,13 @@ def _check(args: argparse.Namespace) -> int:
             "element": each.element,
             "evidence": each.evidence,
             "complies_from": str(each.earliest) if each.earliest else "",
+            "provided": each.provided,
         }
         for each in shown
     ]
     file = args.file or "kubernetes"
     write_rows(
-        ("rule", "weight", "element", "evidence", "complies_from"),
+        ("rule", "weight", "element", "evidence", "complies_from", "provided"),
         rows,
         args.output,
         empty="nothing breaks the policy",

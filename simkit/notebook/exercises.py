@@ -118,11 +118,12 @@ class Exercise:
         trial.settle()
         notes = [_tried(attempt, trial) for attempt in self.attempts]
         if self.exact:
-            notes.append(self._beyond(trial))
+            lacking = any(attempt.allowed and not note.right for attempt, note in zip(self.attempts, notes))
+            notes.append(self._beyond(trial, "something else" if lacking else "more"))
         return Verdict(tuple(notes))
 
-    def _beyond(self, trial: Cluster) -> Note:
-        """The note whether the subjects gained no more than they must."""
+    def _beyond(self, trial: Cluster, what: str) -> Note:
+        """The note whether the subjects gained no more than they must. ``what``: how it is called if they did."""
         wanted = {_permission(attempt, trial) for attempt in self.attempts if attempt.allowed}
         named = {parse_subject(attempt.subject) for attempt in self.attempts}
         extra = []
@@ -130,15 +131,28 @@ class Exercise:
             change, who, scope, verb, group, resource, only, url = map(str, row[:8])
             subject = parse_subject(who)
             if change == "gained" and subject in named and (subject, scope, verb, group, resource, only) not in wanted:
-                what = url or str(GroupResource(group, resource))
-                words = [verb, what, *([only] if only else []), "everywhere" if scope == "*" else f"in {scope}"]
+                words = [
+                    verb,
+                    url or _resource_text(GroupResource(group, resource), trial),
+                    *([only] if only else []),
+                    "everywhere" if scope == "*" else f"in {scope}",
+                ]
                 extra.append(f"{who} also gained: {' '.join(words)}")
         if not extra:
             return Note(True, "nobody gained more than was asked for")
-        return Note(False, "more was given than was asked for", tuple(extra))
+        return Note(False, f"{what} was given than was asked for", tuple(extra))
 
     def _repr_html_(self) -> str:
         return f"<p><b>Task.</b> {escape(self.task)}</p>"
+
+
+def _resource_text(resource: GroupResource, trial: Cluster) -> str:
+    """The resource in words, with its group where no such resource is served, so that it is not taken for another."""
+    name, _, _ = resource.resource.partition("/")
+    served = {each.group_resource for each in trial.engine.catalogue.resources()}
+    if "*" in (resource.group, name) or GroupResource(resource.group, name) in served:
+        return str(resource)
+    return f"{resource.resource} of the API group {resource.group!r}, which has no such resource,"
 
 
 def _carry_out(answer: Answer, trial: Cluster) -> None:

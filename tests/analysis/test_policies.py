@@ -109,6 +109,33 @@ def test_coverage_lists_what_each_binding_sees(cluster: Cluster) -> None:
         policy_coverage(Cluster(seed=1).snapshot())
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "object.metadata.name.size() < 99",
+        "has(object.metadata.labels) && 'team' in object.metadata.labels",
+        "object.metadata.?labels[?'team'].orValue('none') != variables.twice",
+        "variables.once == object.metadata.namespace || variables.twice == ''",
+        "object.metadata.labels.all(name, name != 'x')",
+        "[1, 2, 3].map(each, each + 1).sum() == 9 && request.userInfo.groups.exists(each, each == 'a')",
+        "object.metadata.name.startsWith(variables.once) ? true : oldObject == null || true",
+        "string(object.metadata.uid).size() > 3 || int('3') > 2",
+    ],
+)
+def test_what_is_measured_is_within_the_bounds(cluster: Cluster, expression: str) -> None:
+    """``most`` counts variables, and fields of values of unknown type, as the evaluation does; a lower bound of cel-go is none."""
+    variables = [
+        {"name": "once", "expression": "object.metadata.namespace"},
+        {"name": "twice", "expression": "variables.once + variables.once"},
+    ]
+    cluster.create(policy(expression, rule=RULE, variables=variables))
+    cluster.create(binding())
+    costs = expression_costs(cluster.snapshot()).set_index("path")
+    assert (costs["runs"] == 5).all()
+    for path, most, measured in costs[["most", "measured"]].itertuples(name=None):
+        assert most != most or most is None or measured <= most, path
+
+
 def test_every_expression_has_its_cost() -> None:
     """Policies are estimated and measured, webhooks and rules of custom resources estimated."""
     schema = {

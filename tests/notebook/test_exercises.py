@@ -75,6 +75,14 @@ def test_a_right_answer(cluster: simkit.Cluster, exercise: Exercise) -> None:
             [role("pods", rule("list", "pods,pods/log"), namespace="shop"), ANSWER[1]],
             ["more was given than was asked for", "also gained: list pods/log in shop"],
         ),
+        (
+            [role("pods", rule("list", "pods", groups="apps"), namespace="shop"), ANSWER[1]],
+            [
+                "is about the API group 'apps' and not ''",
+                "something else was given than was asked for",
+                "also gained: list pods of the API group 'apps', which has no such resource, in shop",
+            ],
+        ),
     ],
 )
 def test_wrong_answers_are_explained(exercise: Exercise, answer: object, told: list[str]) -> None:

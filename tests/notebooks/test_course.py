@@ -29,7 +29,10 @@ WRONG = {
         ),
         (
             'answer = {"apiGroups": [""], "resources": ["deployments"], "verbs": ["get", "patch"]}',
-            ["is about the API group '' and not 'apps'", "also gained: get deployments in shop"],
+            [
+                "is about the API group '' and not 'apps'",
+                "also gained: get deployments of the API group '', which has no such resource, in shop",
+            ],
         ),
         ('answer = {"system:serviceaccounts", "system:serviceaccounts:shop"}', ["compare with the groups of robot"]),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from simkit.kinds.apiextensions.definition import Definition
 from simkit.kinds.apiextensions.validation.expressions import Costs
 from simkit.kinds.apiextensions.validation.schema import Strictness, Visit, validate_level
 from simkit.kinds.parts.admission.expressions import match_condition
+from simkit.language.cel.environment import Program
 from simkit.language.cel.errors import CompileError
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.logic.policy.decide import BoundPolicy
@@ -50,9 +51,9 @@ def expression_costs(snapshot: Snapshot) -> pd.DataFrame:
     -------
     DataFrame
         One row per expression: kind, object and path (where it stands), expression; least and most (the estimate in
-        the language's units; None for most where nothing bounds it); measured and runs (the greatest cost over so
-        many objects of the snapshot, for policies that are in force); error (why it does not compile).
-        Most expensive first.
+        the language's units, with the variables that it uses; None for most where nothing bounds it); measured and
+        runs (the greatest cost over so many objects of the snapshot, for policies that are in force); error (why it
+        does not compile). Most expensive first.
 
     Raises
     ------
@@ -83,14 +84,36 @@ def _policies(snapshot: Snapshot) -> Iterator[Row]:
         policy = Policy(obj)
         for path, expression in policy.expressions():
             cost, runs = measured.of(policy.name, path) if measured is not None else (None, 0)
-            yield _row("ValidatingAdmissionPolicy", policy.name, path, expression, cost, runs)
+            yield _row("ValidatingAdmissionPolicy", policy.name, path, expression, policy.variables, cost, runs)
 
 
-def _row(kind: str, name: str, path: str, expression: Expression, measured: int | None = None, runs: int = 0) -> Row:
+def _row(
+    kind: str,
+    name: str,
+    path: str,
+    expression: Expression,
+    variables: Mapping[str, Expression] | None = None,
+    measured: int | None = None,
+    runs: int = 0,
+) -> Row:
     if expression.program is None:
         return kind, name, path, expression.source, None, None, measured, runs, expression.error
-    least, most = expression.program.estimate()
+    least, most = _estimate(expression.program, variables or {})
     return kind, name, path, expression.source, least, most if most < _BOUNDLESS else None, measured, runs, ""
+
+
+def _estimate(program: Program, variables: Mapping[str, Expression]) -> tuple[int, int]:
+    """The least and greatest cost of an expression with the variables that it needs, each worked out at most once."""
+    least, most = program.estimate(dynamic=True)
+    needed, open_names = set[str](), set(program.fields_of("variables"))
+    while open_names:
+        name = open_names.pop()
+        needed.add(name)
+        used = variables[name].program if name in variables else None
+        if used is not None:
+            most += used.estimate(dynamic=True)[1]
+            open_names |= used.fields_of("variables") - needed
+    return least, most
 
 
 class _Measured:

@@ -153,9 +153,9 @@ class PoliciesMethods(Asked):
         -------
         DataFrame
             One row per expression: kind, object and path (where it stands), expression; least and most (the estimate in
-            the language's units; None for most where nothing bounds it); measured and runs (the greatest cost over so
-            many objects of the snapshot, for policies that are in force); error (why it does not compile).
-            Most expensive first.
+            the language's units, with the variables that it uses; None for most where nothing bounds it); measured and
+            runs (the greatest cost over so many objects of the snapshot, for policies that are in force); error (why it
+            does not compile). Most expensive first.
 
         Raises
         ------

@@ -31,10 +31,13 @@ from simkit.language.cel.values import CelType
 
 
 class Estimator:
-    """Estimates one expression. ``root`` bounds the sizes of values that are reached from variables."""
+    """Estimates one expression. ``root`` bounds the sizes of what is reached from variables.
 
-    def __init__(self, root: DeclType | None) -> None:
-        self.root = root
+    ``dynamic``: fields of values of unknown type cost what reading them costs, where cel-go takes them for free.
+    """
+
+    def __init__(self, root: DeclType | None, *, dynamic: bool = False) -> None:
+        self.root, self.dynamic = root, dynamic
         self._paths: dict[int, tuple[str, ...]] = {}
         self._sizes: dict[int, Range] = {}
         self._loops: list[tuple[str, Node, str]] = []
@@ -116,7 +119,7 @@ class Estimator:
         total = self.cost(node.operand)
         if node.test:
             return total
-        if node.operand.type.kind in ("map", "object", "param"):
+        if self.dynamic or node.operand.type.kind in ("map", "object", "param"):
             total = total.plus(ONE)
         self._paths[id(node)] = (*self._paths.get(id(node.operand), ()), node.field)
         return total

@@ -23,6 +23,10 @@ class Finding:
     earliest: Release | None = None
     """The earliest compliant release; None if there is none, or if time does not matter."""
 
+    provided: str = ""
+    """What else has to be so for it to comply from then on; empty where nothing has."""
+
     def __str__(self) -> str:
         when = f"; complies from {self.earliest}" if self.earliest else ""
+        when += f", provided that {self.provided}" if when and self.provided else ""
         return f"{self.rule}: {self.element}: {self.evidence}{when}"

@@ -175,14 +175,16 @@ def _moves(group: Group, what: str, moves: Mapping[str, str], calendar: Calendar
         if missing:
             name = f"{what} version of {group.name or 'the core group'}"
             text = f"moves from {old} to {new} in {release}, but {'; '.join(missing)}"
-            yield Finding("4b", name, text, earliest=_overlap(group, old, new, calendar))
+            found = _overlap(group, old, new, calendar)
+            if found is not None:
+                yield Finding("4b", name, text, earliest=found)
+            else:
+                kept = f"{old} is still served then"
+                yield Finding("4b", name, text, earliest=_second(group, new, calendar), provided=kept)
 
 
 def _overlap(group: Group, old: str, new: str, calendar: Calendar) -> Release | None:
-    """The first release that serves both versions and whose predecessor does.
-
-    Where there is none, it would be the one after the introduction of the new version, had the old one been kept.
-    """
+    """The first release whose predecessor serves both versions, as it does itself; None where there is none."""
     for place in range(1, len(calendar.releases)):
         both = all(
             any(serves(version, each, calendar) for version in group.versions if version.name == name)
@@ -191,5 +193,10 @@ def _overlap(group: Group, old: str, new: str, calendar: Calendar) -> Release | 
         )
         if both:
             return calendar.at(place)
+    return None
+
+
+def _second(group: Group, new: str, calendar: Calendar) -> Release | None:
+    """The release after the introduction of a version: the first that complies if the old version is kept."""
     starts = [calendar.position(each.introduced) for each in group.versions if each.name == new and each.introduced]
     return calendar.at(min(starts) + 1) if starts else None

@@ -112,6 +112,11 @@ class Policy:
         """Every expression with the path of its field."""
         return self._parts.listed()
 
+    @property
+    def variables(self) -> Mapping[str, Expression]:
+        """The variables that its expressions may use, by name."""
+        return self._parts.variables
+
     def validate(self, versioned: VersionedAttributes, param: Object | None) -> ValidateResult:
         """The result of the policy for a write in some version, with one of its parameters."""
         parts = self._parts

@@ -138,6 +138,7 @@ def test_a_move_without_overlap_says_when_it_could_have_been() -> None:
     document = f"groups: [{{name: g, versions: [{versions}], storage: {{r0: v1beta1, r4: v1}}}}]"
     (finding,) = check(read_history(RELEASES + document + "\n"))
     assert (finding.rule, finding.earliest and finding.earliest.name) == ("4b", "r5")
+    assert finding.provided == "v1beta1 is still served then"
 
 
 def test_removals_without_a_word_say_when_they_could_be() -> None:
