@@ -79,7 +79,13 @@ PAGES: Final[Mapping[str, tuple[str, tuple[Question, ...]]]] = {
             Question("escalation.find.blast_radius", "blast_radius"),
             Question("escalation.find.path_comparison", "compare_paths", LATER),
             Question("escalation.prove.risky_permissions", "risky_permissions", PROVEN),
+        ),
+    ),
+    "changes": (
+        "Changes that close escalation paths.",
+        (
             Question("escalation.cut.minimum_cut", "cut", PROVEN),
+            Question("plan.choice", "plan", PROVEN),
         ),
     ),
     "usage": (

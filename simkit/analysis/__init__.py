@@ -68,6 +68,7 @@ from simkit.analysis.membership import (
     members_of_tokens,
     merge_members,
 )
+from simkit.analysis.plan import Plan, PlanStep, PlanVerified, plan
 from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
@@ -92,6 +93,9 @@ __all__ = [
     "Outcome",
     "Outcomes",
     "Path",
+    "Plan",
+    "PlanStep",
+    "PlanVerified",
     "PolicyEffect",
     "PolicyProof",
     "Proof",
@@ -141,6 +145,7 @@ __all__ = [
     "parse_subject",
     "permission_goal",
     "permissions",
+    "plan",
     "policy_coverage",
     "policy_effect",
     "prove",

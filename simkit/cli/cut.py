@@ -8,13 +8,17 @@ from typing import Any
 
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows, write_value
+from simkit.cli.plans import run_plan
 from simkit.cli.source import add_audit_log, add_members, add_source, cluster_of, opened, read_audit_log, read_members
 from simkit.meta.errors import SimkitError
 from simkit.meta.escaping import one_line
 
 EXAMPLES = """\
 examples:
-  simkit cut cluster.yaml
+  simkit cut cluster.yaml --best 5                       # the five changes that close the most paths, in order
+  simkit cut cluster.yaml --best 5 --audit-log audit.jsonl --verify -o json
+  simkit cut cluster.yaml --best 20 --free --audit-log audit.jsonl
+  simkit cut cluster.yaml                                # the cheapest set that closes all paths to cluster-admin
   simkit cut cluster.yaml --audit-log audit.jsonl --verify --write cut.yaml
   simkit cut cluster.yaml --goal 'get secrets in payments' --from group:contractors
   simkit cut cluster.yaml --keep sa:argocd/argocd-application-controller --commands
@@ -32,7 +36,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Proposes what to take out of bindings and roles so that nobody gets to a goal who should not.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("--goal", default="cluster-admin", help="what nobody shall reach (cluster-admin)")
+    parser.add_argument(
+        "--goal", action="append", help="what nobody shall reach (cluster-admin; with --best: all secrets, a node too)"
+    )
+    parser.add_argument("--best", type=int, metavar="N", help="a plan of the N changes that close the most paths")
+    parser.add_argument("--free", action="store_true", help="with --best: only changes that cost nothing in use")
     parser.add_argument("--from", dest="sources", action="append", metavar="WHO", help="whose paths (everybody's)")
     add_audit_log(parser, "access in use, which is not taken away")
     parser.add_argument("--keep", action="append", default=[], metavar="WHO", help="whose access is not touched")
@@ -50,10 +58,14 @@ def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     from simkit.analysis.escalation import cut
 
+    if args.best is None and (args.free or len(args.goal or ()) > 1):
+        raise SimkitError("--free and several goals go with --best N")
     dump = opened(args)
+    if args.best is not None:
+        return run_plan(dump, args)
     made = cut(
         dump.snapshot(),
-        args.goal,
+        (args.goal or ("cluster-admin",))[0],
         sources=args.sources,
         audit_log=read_audit_log(args),
         keep=args.keep,

@@ -1,6 +1,7 @@
 """The questions that a cluster can be asked: one method for each free function of ``simkit.analysis``."""
 
 from simkit.cluster.analysis_methods.access import AccessMethods
+from simkit.cluster.analysis_methods.changes import ChangesMethods
 from simkit.cluster.analysis_methods.escalation import EscalationMethods
 from simkit.cluster.analysis_methods.findings import FindingsMethods
 from simkit.cluster.analysis_methods.matrices import MatricesMethods
@@ -17,6 +18,7 @@ class AnalysisMethods(
     TablesMethods,
     FindingsMethods,
     EscalationMethods,
+    ChangesMethods,
     UsageMethods,
     PoliciesMethods,
 ):

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from simkit.analysis.audit_log.events import AuditLog
-    from simkit.analysis.escalation.cut.result import Cut
     from simkit.analysis.escalation.find.blast_radius import BlastRadius
     from simkit.analysis.escalation.find.goal import Goal
     from simkit.analysis.escalation.find.queries import Escalations, Ways
@@ -309,70 +307,3 @@ class EscalationMethods(Asked):
         from simkit.analysis.escalation.prove.risky_permissions import risky_permissions
 
         return risky_permissions(self.snapshot(), subject, sandbox=self, members=members)
-
-    def cut(
-        self,
-        goal: Goal | str = "cluster-admin",
-        *,
-        sources: Iterable[Subject | str] | None = None,
-        audit_log: AuditLog | None = None,
-        keep: Iterable[Subject | str] = (),
-        direct: bool = False,
-        members: Members | None = None,
-    ) -> Cut:
-        """The cheapest set of changes after which no untrusted subject reaches a goal.
-
-        Parameters
-        ----------
-        goal
-            See ``parse_goal``.
-        sources
-            Whose paths are to be closed; None for everybody but the control plane and those who have the goal already.
-        audit_log
-            An audit log: access that it shows in use is not taken away. Where a path can only be closed by a binding in
-            use, its subject is left with just what it uses.
-        keep
-            Subjects whose access is not touched.
-        direct
-            Whether those who have the goal without a step are to lose it too.
-        members
-            Groups that the cluster does not keep, as for ``who_can``.
-
-        Returns
-        -------
-        Cut
-            Subjects taken out of bindings and permissions taken out of rules, weighed by the access that others lose with
-            them. Bindings and roles that the server makes itself are not touched.
-
-        Raises
-        ------
-        SimkitError
-            For a text that is no subject or no goal, and for an audit log that is not there.
-        IncompleteSnapshot
-            Where roles or bindings were not captured.
-
-        Notes
-        -----
-        A minimum cut with weights: paths are found, a cheapest set that meets all of them is chosen, and paths are looked
-        for again, until none is left. Each step of a path may be closed at any of its needs, and a need that several
-        grants meet is closed when all of them are.
-
-        Examples
-        --------
-        >>> import simkit
-        >>> cluster = simkit.Cluster(seed=1)
-        >>> len(cluster.cut("cluster-admin"))
-        0
-        """
-        from simkit.analysis.escalation.cut.minimum_cut import cut
-
-        return cut(
-            self.snapshot(),
-            goal,
-            sources=sources,
-            audit_log=audit_log,
-            keep=keep,
-            direct=direct,
-            members=members,
-            sandbox=self,
-        )

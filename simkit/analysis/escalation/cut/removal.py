@@ -122,7 +122,7 @@ class UsedAccess:
         self.barred: set[Removal] = set()
         """The removals that must not be made."""
         self._gathering = RoleAggregation(snapshot)
-        self._grants: set[tuple[frozenset[Granting], Action]] = set()
+        self._grants: dict[tuple[frozenset[Granting], Action], dict[Identity, None]] = defaultdict(dict)
         self._actions: dict[RemoveSubject, dict[Subject, Counter[Action]]] = defaultdict(lambda: defaultdict(Counter))
         for identity, action in used:
             found = granting(snapshot, identity, action)
@@ -130,7 +130,7 @@ class UsedAccess:
                 (RemoveSubject(one.binding, normalize_subject(one.subject)), one.role) for one, _ in found
             )
             if grants:
-                self._grants.add((grants, action))
+                self._grants[grants, action][identity] = None
             for unbind, _ in grants:
                 self._actions[unbind][normalize_subject(Subject(USER, identity.user))][action] += 1
 
@@ -152,6 +152,13 @@ class UsedAccess:
         """The rules of all users of a binding to a subject."""
         by_user = self.rules(unbind).values()
         return [rule for by_namespace in by_user for rules in by_namespace.values() for rule in rules]
+
+    def lost(self, chosen: Iterable[Removal]) -> Iterator[Use]:
+        """What was used and is not allowed any more after removals."""
+        taken = set(chosen)
+        for (grants, action), identities in self._grants.items():
+            if all(self._stopping(grant, action, taken) for grant in grants):
+                yield from ((identity, action) for identity in identities)
 
     def bar(self, chosen: Iterable[Removal]) -> bool:
         """Bar a removal for each used permission that the given ones take away; True if one was barred."""
@@ -194,6 +201,7 @@ class PossibleRemovals:
         self._gathering = RoleAggregation(snapshot)
         self._roles = {binding.key: binding.role for binding in self._index.bindings()}
         self._known: dict[tuple[GrantSource, Requirement], tuple[Removal, ...]] = {}
+        self._known_parts: dict[tuple[Key, Requirement], list[tuple[Key, int, tuple[Permission, ...]]]] = {}
         self._costs: dict[Removal, float] = {}
 
     def of(self, source: GrantSource, requirement: Requirement) -> tuple[Removal, ...]:
@@ -213,17 +221,24 @@ class PossibleRemovals:
             rest = self.in_use.kept(unbind)
             if rest and (subject.kind == GROUP or not any(_granted(rule, requirement) for rule in rest)):
                 yield ReduceToUsage(unbind.binding, unbind.subject)
-        granting_parts = [
-            (part, number, granted)
-            for part in self._gathering.parts(source.role)
-            for number, rule in enumerate(self._index.rules(part) or ())
-            for granted in (_granted(rule, requirement),)
-            if granted
-        ]
+        granting_parts = self._parts(source.role, requirement)
         if len(granting_parts) == 1:  # else one change is not enough
             narrow = RemovePermissions(*granting_parts[0])
             if self._may_narrow(narrow):
                 yield narrow
+
+    def _parts(self, role: Key, requirement: Requirement) -> list[tuple[Key, int, tuple[Permission, ...]]]:
+        """The rules by which a role, or the roles that it is filled from, meet a need."""
+        known = self._known_parts.get((role, requirement))
+        if known is None:
+            known = self._known_parts[role, requirement] = [
+                (part, number, granted)
+                for part in self._gathering.parts(role)
+                for number, rule in enumerate(self._index.rules(part) or ())
+                for granted in (_granted(rule, requirement),)
+                if granted
+            ]
+        return known
 
     def narrowing(self, role: Key, number: int, requirements: Iterable[Requirement]) -> RemovePermissions | None:
         """What to take out of one rule of a role so that it meets none of some needs; None where that cannot be."""
@@ -246,6 +261,17 @@ class PossibleRemovals:
         """All subjects that have the role, or one that includes it."""
         every = (binding for one in self._gathering.wholes(role) for binding in self._index.bindings_of(one))
         return [normalize_subject(one) for binding in every for one in binding.subjects]
+
+    def every(self, needs: Iterable[Needed]) -> Iterator[Removal]:
+        """What alone stops all sources of some need."""
+        for requirement, some in needs:
+            if some:
+                first, *others = (set(self.of(source, requirement)) for source in some)
+                yield from first.intersection(*others)
+
+    def of_edge(self, edge: Edge) -> Iterator[Removal]:
+        """What alone stops a step."""
+        yield from self.every(self._needs(edge))
 
     def subjects(self, removal: Removal) -> tuple[Subject, ...]:
         """Whose access a removal takes."""

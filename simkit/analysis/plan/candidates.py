@@ -1,0 +1,114 @@
+"""Changes that a plan may propose: what each does to objects, what it costs, and what it may break."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Final
+
+from simkit.analysis.causes.remedy import Remedy
+from simkit.analysis.escalation.cut.pod_security import EnforceLevel, enforcing, refused_pods, risk_of_level
+from simkit.analysis.escalation.cut.removal import (
+    PossibleRemovals,
+    ReduceToUsage,
+    RemovePermissions,
+    changes_of,
+)
+from simkit.analysis.findings.nature import PRODUCT, SERVER, Natures
+from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.findings.workloads import accounts_in_use
+from simkit.analysis.least_privilege.recorded_access import Action
+from simkit.analysis.plan.open_paths import Candidate
+from simkit.analysis.rbac.index import index_of
+from simkit.analysis.rbac.objects import NAMESPACES
+from simkit.logic.rbac.binding import Subject
+from simkit.meta.identity import Identity
+from simkit.meta.names import Key
+from simkit.snapshot.protocol import Snapshot
+
+Use = tuple[Identity, Action]
+NONE: Final = 0
+"""Nothing that is known needs what is taken: no pod runs as the subject, or a log shows no use."""
+PERHAPS: Final = 1
+"""Somebody may need it: nothing tells."""
+SURELY: Final = 2
+"""Something that is used breaks: an installed product lives by it, or a log shows its use."""
+
+
+class Candidates:
+    """The changes that can be made in one snapshot."""
+
+    def __init__(self, snapshot: Snapshot, keep: frozenset[Subject], used: Mapping[Use, int], *, log: bool) -> None:
+        self.snapshot, self.used, self._log = snapshot, used, log
+        self.ways = PossibleRemovals(snapshot, keep, used)
+
+    @cached_property
+    def _survey(self) -> Survey:
+        return Survey(self.snapshot)
+
+    @cached_property
+    def _natures(self) -> Natures:
+        return Natures(self.snapshot, self._survey)
+
+    @cached_property
+    def _running(self) -> frozenset[Subject]:
+        return accounts_in_use(self._survey)
+
+    def cost(self, one: Candidate) -> float:
+        """How much access it takes, as ``PossibleRemovals.cost``; for a level the pods that it would refuse."""
+        if isinstance(one, EnforceLevel):
+            return 1.0 + len(refused_pods(self.snapshot, one.namespace, one.level))
+        return self.ways.cost(one)
+
+    def harm(self, one: Candidate) -> int:
+        """Whether something that is used breaks: ``NONE``, ``PERHAPS`` or ``SURELY``."""
+        if isinstance(one, EnforceLevel):
+            return SURELY if refused_pods(self.snapshot, one.namespace, one.level) else NONE
+        if isinstance(one, ReduceToUsage):
+            return NONE
+        if self._log:
+            if next(self.ways.in_use.lost([one]), None) is not None:
+                return SURELY
+            return PERHAPS if self._natures.of(object_of(one)).name == PRODUCT else NONE
+        if self._natures.of(object_of(one)).name in (PRODUCT, SERVER):
+            return SURELY
+        return PERHAPS if self._running.intersection(self.ways.subjects(one)) else NONE
+
+    def breaks(self, one: Candidate) -> tuple[str, ...]:
+        """What is used and would not work any more: requests of the log, pods that could not be made again."""
+        if isinstance(one, EnforceLevel):
+            pods = refused_pods(self.snapshot, one.namespace, one.level)
+            return tuple(f"pod {one.namespace}/{name} could not be made again" for name in pods)
+        if isinstance(one, ReduceToUsage):
+            return ()
+        lost = self.ways.in_use.lost([one])
+        found = (f"{identity.user or identity.groups[0]} {action}" for identity, action in lost)
+        return tuple(sorted(found))
+
+    def remedy(self, one: Candidate) -> Remedy:
+        """The change with its commands, its effect, its risk and the way back."""
+        text = f"{str(one)[0].upper()}{str(one)[1:]}."
+        if isinstance(one, EnforceLevel):
+            risk = risk_of_level(one.namespace, refused_pods(self.snapshot, one.namespace, one.level))
+            change = enforcing(self.snapshot, one.namespace, one.level)
+            return Remedy(text, risk, (change,), (), self.snapshot)
+        changes = changes_of([one], self.snapshot, index_of(self.snapshot), self.ways.in_use)
+        subjects = self.ways.subjects(one)
+        return Remedy(text, self._risk(one, subjects), changes, subjects, self.snapshot)
+
+    def _risk(self, one: Candidate, subjects: Iterable[Subject]) -> str:
+        nature = self._natures.of(object_of(one))
+        if nature.name == PRODUCT:
+            return f"{nature.product} lives by it, and may stop"
+        if self._log:
+            lost = len(self.breaks(one))
+            return f"the log shows {lost} requests in use that are refused by it" if lost else "the log shows no use"
+        running = [subject for subject in subjects if subject in self._running]
+        return f"pods run as {listed(running)}, and may need it" if running else ""
+
+
+def object_of(one: Candidate) -> Key:
+    """The object that a change is made to."""
+    if isinstance(one, EnforceLevel):
+        return Key(NAMESPACES, "", one.namespace)
+    return one.role if isinstance(one, RemovePermissions) else one.binding

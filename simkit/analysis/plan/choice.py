@@ -1,0 +1,164 @@
+"""The question for a plan: the best few changes, all that are needed, or those that cost nothing which is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.escalation.cut.minimum_cut import cut
+from simkit.analysis.escalation.find.goal import Goal, parse_goal
+from simkit.analysis.least_privilege.usage import usage
+from simkit.analysis.plan.candidates import SURELY
+from simkit.analysis.plan.greedy import next_change
+from simkit.analysis.plan.open_paths import Candidate
+from simkit.analysis.plan.result import HARMS, Plan, PlanStep
+from simkit.analysis.plan.rounds import Question, Round
+from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.subject import Members, parse_subject
+from simkit.logic.rbac.binding import Subject
+from simkit.meta.errors import SimkitError
+from simkit.snapshot.protocol import Sandbox, Snapshot
+
+BEST: Final = 5
+
+
+def plan(
+    snapshot: Snapshot,
+    *,
+    goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
+    best: int | None = 5,
+    free: bool = False,
+    sources: Iterable[Subject | str] | None = None,
+    audit_log: AuditLog | None = None,
+    keep: Iterable[Subject | str] = (),
+    members: Members | None = None,
+    sandbox: Sandbox | None = None,
+) -> Plan:
+    """The changes that close the most escalation paths, in the order in which to make them.
+
+    Changes are subjects taken out of bindings, permissions taken out of rules, subjects reduced to what they use, and
+    levels of pod security. Those that break nothing which is used come first.
+
+    Parameters
+    ----------
+    goal
+        What the paths are for: see ``parse_goal``.
+    best
+        How many changes at most; None: all that are needed until no path is left that changes can close.
+    free
+        Whether only changes count that cost nothing which is used: by the audit log; without one, nothing that pods
+        run as or an installed product lives by.
+    sources
+        Whose paths are to be closed; None for everybody's.
+    audit_log
+        An audit log: what it shows in use.
+    keep
+        Subjects whose access is not touched.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
+    sandbox
+        Where the plan shall be verified: ``cluster.plan`` gives the cluster itself.
+
+    Returns
+    -------
+    Plan
+        ``.to_frame()`` has one row per change, in order: step, change, kind, object, namespace, closes (paths),
+        remaining (paths), subjects and findings (that remain), cumulative_share (of all paths), breaks (texts: what is
+        used and lost), harm, loses (permissions, by what-if), cost, risk, command. ``.knee`` is the step after which
+        more changes bring little; ``.verify()`` makes them on a fork.
+
+    Raises
+    ------
+    SimkitError
+        For a text that is no subject or no goal, for ``best`` below 1, and for an audit log that is not there.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Notes
+    -----
+    Greedy, with lazy evaluation: each step takes the change after which the fewest paths are left in the cluster as it
+    would be. With ``best=None`` the steps are those of the cheapest cuts, and the order is greedy.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> len(cluster.plan())
+    0
+    """
+    if best is not None and best < 1:
+        raise SimkitError(f"best is {best}; write 1 or more, or None for all changes")
+    members = members or NO_MEMBERS
+    goals = tuple(parse_goal(one) for one in ([goal] if isinstance(goal, Goal | str) else goal))
+    used = dict(usage(snapshot, audit_log).allowed) if audit_log is not None else {}
+    kept = frozenset(map(parse_subject, keep))
+    listed = None if sources is None else tuple(sources)
+    first = Round(snapshot, Question(goals, listed, kept, used, audit_log is not None, members))
+    chosen = _needed(first, audit_log) if best is None else None
+    steps, last = _steps(first, best, free, chosen)
+    return Plan(
+        *(tuple(one.name for one in goals), tuple(steps), len(first.paths), len(first.subjects), len(first.findings)),
+        last.paths,
+        with_log=audit_log is not None,
+        used=tuple(used),
+        members=members,
+        snapshot=snapshot,
+        sandbox=sandbox,
+        sources=listed,
+    )
+
+
+def _steps(first: Round, best: int | None, free: bool, chosen: set[Candidate] | None) -> tuple[list[PlanStep], Round]:
+    now, steps = first, list[PlanStep]()
+    while now.paths and (best is None or len(steps) < best):
+        found = next_change(now, free=free) if chosen is None else _next_of(now, chosen, free)
+        if found is None:
+            break
+        one, then = found
+        steps.append(_step(len(steps) + 1, now, one, then))
+        now = then
+    return steps, now
+
+
+def _step(number: int, now: Round, one: Candidate, then: Round) -> PlanStep:
+    open_still = {(path.start, path.goal.name) for path in then.paths}
+    closed = tuple(path for path in now.paths if (path.start, path.goal.name) not in open_still)
+    return PlanStep(
+        *(number, one, now.remedy(one), len(now.paths) - len(then.paths), closed, len(then.paths)),
+        *(len(then.subjects), len(then.findings), now.candidates.breaks(one)),
+        HARMS[now.candidates.harm(one)],
+        now.candidates.cost(one),
+    )
+
+
+def _needed(first: Round, audit_log: AuditLog | None) -> set[Candidate]:
+    """The changes of the cheapest cut of each goal."""
+    asked = first.question
+    cuts = (
+        cut(
+            first.snapshot,
+            goal,
+            sources=asked.sources,
+            audit_log=audit_log,
+            keep=asked.keep,
+            members=asked.members,
+        )
+        for goal in asked.goals
+    )
+    return {one for made in cuts for one in made.removals}
+
+
+def _next_of(now: Round, chosen: set[Candidate], free: bool) -> tuple[Candidate, Round] | None:
+    """Of changes that are all needed the one that closes the most, those that break something last."""
+    options = sorted(_harmless(now, chosen, free), key=str) or sorted(() if free else chosen, key=str)
+    if not options:
+        return None
+    one = max(options, key=lambda option: now.modelled([option]))
+    chosen.discard(one)
+    return one, now.after(one)
+
+
+def _harmless(now: Round, chosen: Iterable[Candidate], free: bool) -> Iterator[Candidate]:
+    limit = 1 if free else SURELY
+    return (one for one in chosen if now.candidates.harm(one) < limit)

@@ -1,0 +1,123 @@
+"""Who still gets to a goal when some steps are taken out of the escalation graph."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import count
+from typing import NamedTuple
+
+from simkit.analysis.escalation.cut.pod_security import OPEN_NAMESPACE, EnforceLevel
+from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, Removal
+from simkit.analysis.escalation.find.edge import Edge
+from simkit.analysis.escalation.find.goal import Goal
+from simkit.analysis.escalation.find.graph import EscalationGraph
+from simkit.analysis.escalation.find.held_permissions import GrantSource
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.states import AttackState
+
+Granted = tuple[tuple[GrantSource, ...], ...]
+Candidate = Removal | EnforceLevel
+"""One change: what is taken out of a binding or a role, or a level of pod security."""
+
+
+class Way(NamedTuple):
+    """A step as the search sees it: from which place, and its number."""
+
+    source: int
+    number: int
+
+
+class OpenPaths:
+    """The steps of a graph, the changes that stop each, and who gets where without some of them.
+
+    What is counted is a lower bound of what stays open: a changed cluster may have steps that this graph leaves out
+    because others were as good.
+    """
+
+    def __init__(self, graph: EscalationGraph, ways: PossibleRemovals, goals: Sequence[Goal]) -> None:
+        self._ways = ways
+        self._known: dict[tuple[str, int, Granted], tuple[Removal, ...]] = {}
+        found = graph.reachable(graph.sources())
+        self._places = {state: number for number, state in enumerate(found)}
+        self._backward: list[list[Way]] = [[] for _ in found]
+        self.stopped_by: dict[Candidate, set[int]] = defaultdict(set)
+        numbers = count()
+        for state, edges in found.items():
+            for edge in edges:
+                number = next(numbers)
+                self._backward[self._places[edge.target]].append(Way(self._places[state], number))
+                for one in self._stopping(edge):
+                    self.stopped_by[one].add(number)
+        self._ends = [_Ends(graph, ways, goal, self._places) for goal in goals]
+        for ends in self._ends:
+            for one in ends.stopped_by:
+                self.stopped_by.setdefault(one, set())
+
+    def _stopping(self, edge: Edge) -> Iterator[Candidate]:
+        if not edge.primitive:
+            return
+        if edge.granted_by:
+            need = (edge.primitive, edge.number, edge.granted_by)
+            known = self._known.get(need)
+            if known is None:
+                known = self._known[need] = tuple(self._ways.of_edge(edge))
+            yield from known
+        if edge.variant.condition == OPEN_NAMESPACE:
+            level = EnforceLevel(edge.value("namespace"))
+            if level.stops(edge):
+                yield level
+
+    def candidates_of(self, paths: Iterable[Path]) -> Counter[Candidate]:
+        """The changes that stop one of the paths, with how many of them each stops: no change closes more."""
+        counts: Counter[Candidate] = Counter()
+        by_goal = {ends.goal.name: ends for ends in self._ends}
+        for path in paths:
+            found = {one for edge in path.edges for one in self._stopping(edge)}
+            found.update(by_goal[path.goal.name].stopping(path.end))
+            counts.update(found)
+        return counts
+
+    def count(self, chosen: Collection[Candidate], starts: Sequence[Collection[AttackState]]) -> int:
+        """How many of the starts of each goal still get there after changes."""
+        barred = set[int]().union(*(self.stopped_by.get(one, ()) for one in chosen))
+        left = 0
+        for ends, some in zip(self._ends, starts):
+            reached = self._reaching(ends.left(chosen), barred)
+            left += sum(1 for state in some if self._places.get(state) in reached)
+        return left
+
+    def _reaching(self, ends: Iterable[int], barred: Collection[int]) -> set[int]:
+        """All places from which one of the ends can be reached without some steps."""
+        waiting = list(ends)
+        seen = set(waiting)
+        while waiting:
+            for source, number in self._backward[waiting.pop()]:
+                if source not in seen and number not in barred:
+                    seen.add(source)
+                    waiting.append(source)
+        return seen
+
+
+class _Ends:
+    """The places that have a goal, and for goals that are a permission the changes by which they lose it."""
+
+    def __init__(
+        self, graph: EscalationGraph, ways: PossibleRemovals, goal: Goal, places: dict[AttackState, int]
+    ) -> None:
+        self.goal, self._ways, self._holders = goal, ways, GoalHolders(goal, graph)
+        self._states = [state for state in places if self._holders.test(state)]
+        self._places = places
+        self.stopped_by: dict[Candidate, set[AttackState]] = defaultdict(set)
+        for state in self._states:
+            for one in self.stopping(state):
+                self.stopped_by[one].add(state)
+
+    def stopping(self, state: AttackState) -> Iterator[Candidate]:
+        """What takes the goal from somebody who has it."""
+        return self._ways.every(self._holders.requirements(state))
+
+    def left(self, chosen: Iterable[Candidate]) -> list[int]:
+        """The places that still have it after changes."""
+        gone = set[AttackState]().union(*(self.stopped_by.get(one, ()) for one in chosen))
+        return [self._places[state] for state in self._states if state not in gone]

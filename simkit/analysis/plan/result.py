@@ -1,0 +1,169 @@
+"""A plan: changes in the order in which to make them, with what each closes, costs and leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from simkit.analysis.causes.remedy import Remedy
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.least_privilege.change import Change
+from simkit.analysis.plan.candidates import Use, object_of
+from simkit.analysis.plan.open_paths import Candidate
+from simkit.analysis.rbac.subject import Members
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.rendering import counted, html_lines, text_lines
+from simkit.analysis.result import Result
+from simkit.logic.rbac.binding import Subject
+from simkit.meta.errors import SimkitError
+from simkit.snapshot.protocol import Sandbox, Snapshot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from simkit.analysis.plan.verification import PlanVerified
+
+COLUMNS: Final = (
+    *("step", "change", "kind", "object", "namespace", "closes", "remaining", "subjects", "findings"),
+    *("cumulative_share", "breaks", "harm", "loses", "cost", "risk", "command"),
+)
+HARMS: Final = ("none known", "perhaps", "surely")
+
+
+@dataclass(frozen=True)
+class PlanStep:
+    """One change of a plan, and what is left after it. ``harm`` says whether something used breaks (``HARMS``)."""
+
+    number: int
+    change: Candidate
+    remedy: Remedy = field(repr=False)
+    closes: int
+    closed: tuple[Path, ...] = field(repr=False)
+    remaining: int
+    subjects: int
+    findings: int
+    breaks: tuple[str, ...]
+    harm: str
+    cost: float
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The objects to write or delete, once the steps before were made."""
+        return self.remedy.changes
+
+
+@dataclass(frozen=True)
+class Plan(Result, Sequence[PlanStep]):
+    """Changes in the order in which to make them. ``paths``, ``subjects`` and ``findings`` are those before the first.
+
+    ``left`` are the paths that are open after the last step.
+    """
+
+    goals: tuple[str, ...]
+    steps: tuple[PlanStep, ...]
+    paths: int
+    subjects: int
+    findings: int
+    left: tuple[Path, ...] = field(repr=False)
+    with_log: bool = False
+    used: tuple[Use, ...] = field(repr=False, default=())
+    members: Members = field(repr=False, compare=False, default_factory=dict)
+    sources: tuple[Subject | str, ...] | None = field(repr=False, compare=False, default=None)
+    snapshot: Snapshot | None = field(repr=False, compare=False, default=None)
+    sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self.steps[number]
+
+    def __iter__(self) -> Iterator[PlanStep]:
+        return iter(self.steps)
+
+    def share(self, step: PlanStep) -> float:
+        """The share of all paths that are closed after a step."""
+        return (self.paths - step.remaining) / self.paths if self.paths else 1.0
+
+    @cached_property
+    def knee(self) -> int:
+        """The number of the step after which more changes bring little: where the curve is furthest from its chord."""
+        heights = [0.0, *(self.share(step) for step in self.steps)]
+        last = len(heights) - 1
+        if last < 1:
+            return 0
+        gains = [height - heights[-1] * place / last for place, height in enumerate(heights)]
+        return max(range(len(gains)), key=lambda place: (gains[place], -place)) or last
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per change, in order: step, change, kind, object, namespace, closes (paths), remaining (paths),
+        subjects and findings (that remain), cumulative_share (of all paths), breaks (texts: what is used and lost),
+        harm, loses (permissions, by what-if), cost, risk, command.
+        """
+        return table(map(self._row, self.steps), COLUMNS)
+
+    def _row(self, step: PlanStep) -> tuple[Any, ...]:
+        key = object_of(step.change)
+        return (
+            *(step.number, str(step.change), step.change.kind, key.name, key.namespace, step.closes, step.remaining),
+            *(step.subjects, step.findings, round(self.share(step), 4), step.breaks, step.harm),
+            *(len(step.remedy.effect), step.cost, step.remedy.risk, "; ".join(step.remedy.commands())),
+        )
+
+    def summary(self) -> pd.DataFrame:
+        """What there was before the first change, at the knee and after the last: what, count (of changes), paths,
+        subjects, findings.
+        """
+        rows: list[tuple[Any, ...]] = [("before", 0, self.paths, self.subjects, self.findings)]
+        for what, number in (("at the knee", self.knee), ("after all", len(self.steps))):
+            if number:
+                step = self.steps[number - 1]
+                rows.append((what, number, step.remaining, step.subjects, step.findings))
+        return table(rows, ("what", "count", "paths", "subjects", "findings"))
+
+    def commands(self) -> list[str]:
+        """The kubectl commands of all steps, in order."""
+        return [command for step in self.steps for command in step.remedy.commands()]
+
+    def way_back(self) -> list[str]:
+        """The kubectl commands that take all steps back, the last step first."""
+        return [command for step in reversed(self.steps) for command in step.remedy.way_back()]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """What remains after each change, as a curve, in a figure of its own unless axes are given."""
+        from simkit.analysis.plots.plan import plan_curve
+
+        before = (self.paths, self.subjects, self.findings)
+        return plan_curve(self.to_frame(), before=before, knee=self.knee, ax=ax)
+
+    def verify(self, sandbox: Sandbox | None = None) -> PlanVerified:
+        """Make the changes on a fork, one by one, and look after each at what is left and what in use is lost."""
+        from simkit.analysis.plan.verification import verify
+
+        where = sandbox or self.sandbox
+        if where is None:
+            raise SimkitError("a plan is verified on a cluster: plan.verify(simkit.load(...))")
+        return verify(self, where)
+
+    def lines(self) -> Iterator[str]:
+        yield (
+            f"{counted(len(self), 'change')}: {self.paths:,} paths to {', '.join(self.goals)} become {len(self.left):,}"
+        )
+        for step in self.steps:
+            knee = " (the knee)" if step.number == self.knee and len(self) > 2 else ""
+            yield (
+                f"{step.number}. {step.change}: closes {step.closes:,}, {step.remaining:,} remain, "
+                f"{self.share(step):.0%} are closed; harm: {step.harm}{knee}"
+            )
+
+    def __str__(self) -> str:
+        return text_lines(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())

@@ -1,0 +1,111 @@
+"""A plan made on a fork, change by change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from simkit.analysis.escalation.find.queries import escalations
+from simkit.analysis.escalation.prove.proof import Proof
+from simkit.analysis.findings.audit import audit
+from simkit.analysis.least_privilege.replay import apply, may
+from simkit.analysis.plan.candidates import Use
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.rendering import html_lines, text_lines
+from simkit.analysis.result import Evidence
+from simkit.snapshot.protocol import Sandbox
+
+if TYPE_CHECKING:
+    from simkit.analysis.plan.result import Plan, PlanStep
+
+REPROVED: Final = 3
+"""So many of the paths that a step closes are executed again after it."""
+COLUMNS: Final = ("step", "change", "remaining", "findings", "still_proven", "lost", "holds")
+
+
+@dataclass(frozen=True)
+class StepVerified:
+    """What one change did on the fork, beside what the plan said.
+
+    ``remaining`` and ``findings`` were counted there, ``lost`` is what the log shows in use and is refused now.
+    """
+
+    step: PlanStep
+    remaining: int
+    findings: int
+    refused: tuple[Proof, ...]
+    still_proven: tuple[Proof, ...]
+    lost: tuple[Use, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether no more paths are open than the plan said, none that it closed goes through, and nothing more is
+        lost than it said.
+        """
+        closes = self.remaining <= self.step.remaining and not self.still_proven
+        return closes and len(self.lost) <= len(self.step.breaks)
+
+    def row(self) -> tuple[Any, ...]:
+        """The row of the step in the table."""
+        counts = (self.remaining, self.findings, len(self.still_proven), len(self.lost))
+        return (self.step.number, str(self.step.change), *counts, self.holds)
+
+
+@dataclass(frozen=True)
+class PlanVerified(Evidence):
+    """What a plan does. True in a condition if each step closes what it promises and takes no more than it says."""
+
+    steps: tuple[StepVerified, ...]
+
+    def __bool__(self) -> bool:
+        return all(one.holds for one in self.steps)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per step: step, change, remaining (paths, counted on the fork), findings, still_proven, lost,
+        holds.
+        """
+        return table([one.row() for one in self.steps], COLUMNS)
+
+    def lines(self) -> Iterator[str]:
+        yield "the plan holds" if self else "the plan does not hold"
+        for one in self.steps:
+            refused = f"{len(one.refused)} closed paths were executed again and refused"
+            yield f"{one.step.number}. {one.remaining:,} paths, {one.findings:,} findings; {refused}" + (
+                "" if one.holds else f"; promised were {one.step.remaining:,} paths"
+            )
+
+    def __str__(self) -> str:
+        return text_lines(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
+
+
+def verify(plan: Plan, sandbox: Sandbox) -> PlanVerified:
+    """Make the changes of a plan on a fork, as an administrator; after each count paths and findings, execute some of
+    the closed paths again, and ask for all that a log shows in use.
+    """
+    fork = sandbox.fork()
+    in_use = [use for use in plan.used if may(sandbox, *use)]
+    made = []
+    for step in plan.steps:
+        apply(fork, step.changes)
+        snapshot = fork.snapshot()
+        left = escalations(snapshot, plan.sources, goal=plan.goals, members=plan.members)
+        proofs = [path.prove(fork, members=plan.members) for path in step.closed[:REPROVED]]
+        lost = tuple(use for use in in_use if not may(fork, *use))
+        in_use = [use for use in in_use if use not in lost]
+        made.append(
+            StepVerified(
+                *(step, len(left), len(audit(snapshot, members=plan.members))),
+                tuple(one for one in proofs if not one.proven),
+                tuple(one for one in proofs if one.proven),
+                lost,
+            )
+        )
+    return PlanVerified(tuple(made))

@@ -1,0 +1,43 @@
+"""A plan as a curve: what remains after each change."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from simkit.analysis.plots.style import BLUE, GREEN, INK, VERMILION, figure, shortened, title
+
+
+def plan_curve(steps: pd.DataFrame, *, before: tuple[int, int, int], knee: int = 0, ax: Axes | None = None) -> Axes:
+    """How many paths, subjects and findings remain after each change of a plan.
+
+    Parameters
+    ----------
+    steps
+        A table of ``plan``: the columns ``change``, ``remaining``, ``subjects`` and ``findings`` are read.
+    before
+        How many paths, subjects and findings there are before the first change.
+    knee
+        The step to mark as the one after which more changes bring little; 0 for none.
+    ax
+        Axes to draw into; None: a figure of its own.
+    """
+    _, axes = figure(10, 2.6 + 0.16 * len(steps), ax)
+    places = list(range(len(steps) + 1))
+    curves = (("remaining", "paths", VERMILION, "o"), ("subjects", "subjects with a path", BLUE, "s"))
+    for (column, label, colour, marker), first in zip((*curves, ("findings", "findings", GREEN, "^")), before):
+        axes.step(places, [first, *steps[column]], where="post", color=colour, linewidth=1.2, alpha=0.6)
+        axes.plot(places, [first, *steps[column]], marker, color=colour, markersize=4, label=label)
+    if knee:
+        axes.axvline(knee, color=INK, linewidth=1, linestyle=":")
+        axes.text(knee, max(before), " knee", fontsize=8, color=INK, va="top")
+    axes.set_ylim(bottom=0)
+    names = [f"{place}. {shortened(str(change), 60)}" for place, change in zip(places[1:], steps["change"])]
+    axes.set_xticks(places, ["before", *names])
+    axes.tick_params(axis="x", labelrotation=20)
+    for text in axes.get_xticklabels():
+        text.set_horizontalalignment("right")
+    axes.set_ylabel("left", fontsize=9)
+    title(axes, f"What remains after each of {len(steps):,} changes")
+    axes.legend(fontsize=8, frameon=False, loc="upper right")
+    return axes

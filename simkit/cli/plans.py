@@ -1,0 +1,82 @@
+"""``simkit cut --best N``: the plan of a few changes, as rows and as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from simkit.cli.notes import note
+from simkit.cli.output import write_rows, write_value
+from simkit.cli.source import cluster_of, read_members
+from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import one_line
+
+if TYPE_CHECKING:
+    from simkit.analysis import Plan, PlanStep, PlanVerified
+    from simkit.snapshot.dump import Dump
+
+SHOWN = ("step", "closes", "remaining", "cumulative_share", "harm", "change", "risk")
+GOALS = ("cluster-admin", "all secrets", "a node")
+
+
+def run_plan(dump: Dump, args: argparse.Namespace) -> int:
+    """Propose a plan, write it, verify it where that is wanted, and return the exit code."""
+    from simkit.analysis import plan
+
+    made = plan(
+        dump.snapshot(),
+        goal=args.goal or GOALS,
+        best=args.best,
+        free=args.free,
+        sources=args.sources,
+        audit_log=args.audit_log,
+        keep=args.keep,
+        members=read_members(args),
+    )
+    verified = made.verify(cluster_of(dump)) if args.verify else None
+    _write(made, verified, args)
+    if args.write:
+        args.write.write_text("---\n".join(step.remedy.yaml() for step in made), encoding="utf-8")
+    if verified is not None:
+        print(verified, file=sys.stderr)
+        if not verified:
+            raise SimkitError("the plan does not hold on a fork")
+    return 1 if made.paths else 0
+
+
+def _write(made: Plan, verified: PlanVerified | None, args: argparse.Namespace) -> None:
+    from simkit.analysis.rendering import counted
+
+    frame = made.to_frame()
+    rows = frame.to_dict("records")
+    if args.output == "json":
+        told = {
+            "goals": made.goals,
+            "before": {"paths": made.paths, "subjects": made.subjects, "findings": made.findings},
+            "with_audit_log": made.with_log,
+            "knee": made.knee,
+            "changes": [{**row, **_details(step)} for row, step in zip(rows, made)],
+            "left": len(made.left),
+            "verified": None if verified is None else verified.to_dict()["rows"],
+        }
+        write_value(told, args.output)
+    elif args.commands:
+        print("\n".join(made.commands()))
+    else:
+        empty = "no change closes a path" if made.paths else "there is nothing to cut"
+        write_rows(tuple(frame.columns), rows, args.output, shown=SHOWN, empty=empty)
+        if args.output == "table":
+            before = f"{counted(made.paths, 'path')} of {counted(made.subjects, 'subject')} to {', '.join(made.goals)}"
+            note(one_line(f"of {before}; {counted(made.findings, 'finding')}; the knee is at step {made.knee}"))
+
+
+def _details(step: PlanStep) -> Mapping[str, Any]:
+    """What only JSON has room for."""
+    return {
+        "commands": step.remedy.commands(),
+        "way_back": step.remedy.way_back(),
+        "diff": step.remedy.diff(),
+        "closed": [f"{path.subject} -> {path.goal}" for path in step.closed],
+    }
