@@ -1,4 +1,7 @@
-"""Flags of ``simkit serve`` for authentication and authorization."""
+"""Flags of ``simkit serve`` for authentication and authorization.
+
+Upstream: pkg/kubeapiserver/options/authentication.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The authorizers of the options."""
+"""The authorizers of the options.
+
+Upstream: pkg/kubeapiserver/options/authorization.go, release 1.30.
+"""
 
 from __future__ import annotations
 

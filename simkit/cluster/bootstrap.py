@@ -1,4 +1,7 @@
-"""The objects of a new server: its namespaces and the default roles and bindings."""
+"""The objects of a new server: its namespaces and the default roles and bindings.
+
+Upstream: pkg/registry/rbac/rest/storage_rbac.go and pkg/apis/scheduling/v1/helpers.go, release 1.30.
+"""
 
 from __future__ import annotations
 

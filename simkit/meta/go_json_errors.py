@@ -1,4 +1,7 @@
-"""Syntax errors of Go's JSON decoder for invalid text."""
+"""Syntax errors of Go's JSON decoder for invalid text.
+
+Upstream: sigs.k8s.io/json/internal/golang/encoding/json/scanner.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Admission plugins of each release, their order, and those that are on by default."""
+"""Admission plugins of each release, their order, and those that are on by default.
+
+Upstream: pkg/kubeapiserver/options/plugins.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Discovery documents: groups, versions and resources, in the plain and the aggregated form."""
+"""Discovery documents: groups, versions and resources, in the plain and the aggregated form.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/discovery/aggregated/handler.go and
+k8s.io/apiserver/pkg/endpoints/discovery/legacy.go, release 1.30.
+"""
 
 from __future__ import annotations
 

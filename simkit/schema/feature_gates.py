@@ -1,4 +1,7 @@
-"""Feature gates of each release: stage, default, and the effect of ``--feature-gates``."""
+"""Feature gates of each release: stage, default, and the effect of ``--feature-gates``.
+
+Upstream: k8s.io/component-base/featuregate/feature_gate.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Priorities of groups and versions, which order discovery."""
+"""Priorities of groups and versions, which order discovery.
+
+Upstream: cmd/kube-apiserver/app/aggregator.go (``apiVersionPriorities``), release 1.30.
+"""
 
 from __future__ import annotations
 

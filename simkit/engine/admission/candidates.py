@@ -1,4 +1,7 @@
-"""The policies or webhooks that could match a kind of write, looked up once."""
+"""The policies or webhooks that could match a kind of write, looked up once.
+
+Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook/generic/webhook.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The default class of a kind: the newest that is annotated as default, the first by name among equals."""
+"""The default class of a kind: the newest that is annotated as default, the first by name among equals.
+
+Upstream: plugin/pkg/admission/network/defaultingressclass/admission.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """PodSecurity evaluates pods and their templates against the levels of their namespace.
 
-Upstream: plugin/pkg/admission/security/podsecurity, release 1.30.
+Upstream: plugin/pkg/admission/security/podsecurity and k8s.io/pod-security-admission/admission/admission.go, release
+1.30.
 """
 
 from __future__ import annotations

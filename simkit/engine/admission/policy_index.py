@@ -1,4 +1,7 @@
-"""An index of compiled policies with their bindings, kept up to date by the change log."""
+"""An index of compiled policies with their bindings, kept up to date by the change log.
+
+Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_source.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The attributes of a review in the form that policies and webhooks match."""
+"""The attributes of a review in the form that policies and webhooks match.
+
+Upstream: k8s.io/apiserver/pkg/admission/attributes.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Calls admission webhooks over HTTPS, or a Python function that stands in for one."""
+"""Calls admission webhooks over HTTPS, or a Python function that stands in for one.
+
+Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook/validating/dispatcher.go and
+k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Proxying of requests to another server over verified HTTPS, with the user in the headers of a front proxy."""
+"""Proxying of requests to another server over verified HTTPS, with the user in the headers of a front proxy.
+
+Upstream: k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go and
+k8s.io/kube-aggregator/pkg/controllers/status/available_controller.go, release 1.30.
+"""
 
 from __future__ import annotations
 

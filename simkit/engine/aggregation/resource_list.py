@@ -1,4 +1,7 @@
-"""Validation of another server's discovery: it must be a list of resources."""
+"""Validation of another server's discovery: it must be a list of resources.
+
+Upstream: k8s.io/kube-aggregator/pkg/apiserver/handler_discovery.go, release 1.30.
+"""
 
 from __future__ import annotations
 

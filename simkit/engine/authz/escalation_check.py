@@ -1,6 +1,7 @@
 """The RBAC escalation check on every write of a role or binding.
 
-Upstream: pkg/registry/rbac/escalation_check.go, release 1.30.
+Upstream: pkg/registry/rbac/escalation_check.go, pkg/registry/rbac/validation/rule.go and
+pkg/registry/rbac/clusterrole/policybased/storage.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Upstream: k8s.io/kube-aggregator/pkg/controllers/status and pkg/controlplane/controller/crdregistration, release
 1.30.
+
+Upstream: k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper/helpers.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Signs approved certificate signing requests of the built-in signers.
 
-Upstream: pkg/controller/certificates/signer, release 1.30.
+Upstream: pkg/controller/certificates/signer and pkg/apis/certificates/helpers.go, release 1.30.
 """
 
 from __future__ import annotations

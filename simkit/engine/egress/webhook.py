@@ -3,6 +3,7 @@
 References
 ----------
 k8s.io/apiserver/pkg/util/webhook, release 1.30.
+k8s.io/apimachinery/pkg/api/errors/errors.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""APIServices: the server behind each group version, and the order of groups and versions in discovery."""
+"""APIServices: the server behind each group version, and the order of groups and versions in discovery.
+
+Upstream: k8s.io/kube-aggregator/pkg/apiserver/handler_apis.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The options of a request: its query parameters and, for deletes, its body, validated as in kube-apiserver."""
+"""The options of a request: its query parameters and, for deletes, its body, validated as in kube-apiserver.
+
+Upstream: k8s.io/apimachinery/pkg/apis/meta/internalversion/validation/validation.go and
+k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go, release 1.30.
+"""
 
 from __future__ import annotations
 

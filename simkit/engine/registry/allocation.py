@@ -3,6 +3,8 @@
 What is given out is kept as a whole number with a bit for each address, so that a fork shares it and the first write on
 a fork costs what every write costs. It is read from the store when it is first needed, and then follows the store:
 whatever removes a Service, its addresses are free again. What a write under way has taken is reserved until it ends.
+
+Upstream: pkg/registry/core/service/storage/alloc.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Numbers of a range, allocated one at a time."""
+"""Numbers of a range, allocated one at a time.
+
+Upstream: pkg/registry/core/service/allocator/bitmap.go and pkg/registry/core/service/portallocator/allocator.go,
+release 1.30.
+"""
 
 from __future__ import annotations
 

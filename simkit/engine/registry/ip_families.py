@@ -1,4 +1,7 @@
-"""The IP families of a Service, from its spec and the ranges of the cluster."""
+"""The IP families of a Service, from its spec and the ranges of the cluster.
+
+Upstream: pkg/registry/core/service/storage/alloc.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The fields of ``metadata`` that the server owns, and the validation of the client's."""
+"""The fields of ``metadata`` that the server owns, and the validation of the client's.
+
+Upstream: k8s.io/apimachinery/pkg/api/validation/objectmeta.go, k8s.io/apiserver/pkg/registry/rest/create.go and
+k8s.io/apiserver/pkg/registry/rest/update.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Chunked lists: the content of a continue token, and the revision that a list reads."""
+"""Chunked lists: the content of a continue token, and the revision that a list reads.
+
+Upstream: k8s.io/apiserver/pkg/storage/continue.go, release 1.30.
+"""
 
 from __future__ import annotations
 

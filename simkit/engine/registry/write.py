@@ -1,4 +1,7 @@
-"""Writes and deletions, as the verbs hand them to the registry."""
+"""Writes and deletions, as the verbs hand them to the registry.
+
+Upstream: k8s.io/apiserver/pkg/registry/rest/update.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The buffer of recent changes of one resource, shared by all its watchers."""
+"""The buffer of recent changes of one resource, shared by all its watchers.
+
+Upstream: k8s.io/apiserver/pkg/storage/cacher/watch_cache.go, release 1.30.
+"""
 
 from __future__ import annotations
 

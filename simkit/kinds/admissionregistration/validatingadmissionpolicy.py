@@ -1,6 +1,7 @@
 """Strategy of ValidatingAdmissionPolicy: defaulting, validation of its CEL expressions, printer columns.
 
-Follows ``pkg/registry/admissionregistration/validatingadmissionpolicy/strategy.go``, release 1.30.
+Follows ``pkg/registry/admissionregistration/validatingadmissionpolicy/strategy.go`` and
+``pkg/apis/admissionregistration/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Strategy of ValidatingAdmissionPolicyBinding: defaulting, validation, printer columns.
 
-Follows ``pkg/registry/admissionregistration/validatingadmissionpolicybinding/strategy.go``, release 1.30.
+Follows ``pkg/registry/admissionregistration/validatingadmissionpolicybinding/strategy.go`` and
+``pkg/apis/admissionregistration/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

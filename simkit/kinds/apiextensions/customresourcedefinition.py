@@ -1,6 +1,7 @@
 """Strategy of CustomResourceDefinition: defaulting, preparation, validation, deletion.
 
-Follows ``k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go``, release 1.30.
+Follows ``k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go`` and
+``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

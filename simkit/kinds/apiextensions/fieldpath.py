@@ -1,4 +1,7 @@
-"""Resolution of the ``fieldPath`` of a CEL rule, such as ``.spec.a`` or ``['b-c']``, against the schema."""
+"""Resolution of the ``fieldPath`` of a CEL rule, such as ``.spec.a`` or ``['b-c']``, against the schema.
+
+Upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Strategy of APIService. An APIService without a service is local and always available.
 
-Follows ``k8s.io/kube-aggregator/pkg/registry/apiservice/strategy.go``, release 1.30.
+Follows ``k8s.io/kube-aggregator/pkg/registry/apiservice/strategy.go`` and
+``k8s.io/kube-aggregator/pkg/apis/apiregistration/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

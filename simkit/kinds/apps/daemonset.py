@@ -1,6 +1,6 @@
 """Strategy of DaemonSet: defaulting, preparation, validation, printer columns.
 
-Follows ``pkg/registry/apps/daemonset/strategy.go``, release 1.30.
+Follows ``pkg/registry/apps/daemonset/strategy.go`` and ``pkg/apis/apps/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

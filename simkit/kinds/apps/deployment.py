@@ -1,6 +1,6 @@
 """Strategy of Deployment: defaulting, preparation, validation, printer columns.
 
-Follows ``pkg/registry/apps/deployment/strategy.go``, release 1.30.
+Follows ``pkg/registry/apps/deployment/strategy.go`` and ``pkg/apis/apps/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

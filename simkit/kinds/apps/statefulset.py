@@ -1,6 +1,6 @@
 """Strategy of StatefulSet: defaulting, preparation, validation, warnings, printer columns.
 
-Follows ``pkg/registry/apps/statefulset/strategy.go``, release 1.30.
+Follows ``pkg/registry/apps/statefulset/strategy.go`` and ``pkg/apis/apps/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

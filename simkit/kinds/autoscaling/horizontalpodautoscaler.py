@@ -1,6 +1,7 @@
 """Strategy of HorizontalPodAutoscaler: defaulting, validation, printer columns.
 
-Follows ``pkg/registry/autoscaling/horizontalpodautoscaler/strategy.go``, release 1.30.
+Follows ``pkg/registry/autoscaling/horizontalpodautoscaler/strategy.go`` and
+``pkg/apis/autoscaling/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

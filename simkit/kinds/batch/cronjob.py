@@ -1,6 +1,6 @@
 """Strategy of CronJob: defaulting, validation of schedules and time zones, printer columns.
 
-Follows ``pkg/registry/batch/cronjob/strategy.go``, release 1.30.
+Follows ``pkg/registry/batch/cronjob/strategy.go`` and ``pkg/apis/batch/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

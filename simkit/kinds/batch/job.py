@@ -1,6 +1,6 @@
 """Strategy of Job: generated selectors, defaulting, validation, printer columns.
 
-Follows ``pkg/registry/batch/job/strategy.go``, release 1.30.
+Follows ``pkg/registry/batch/job/strategy.go`` and ``pkg/apis/batch/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Strategy of CertificateSigningRequest with its approval and status subresources.
 
-Follows ``pkg/registry/certificates/certificates/strategy.go``, release 1.30.
+Follows ``pkg/registry/certificates/certificates/strategy.go`` and ``pkg/apis/certificates/validation/validation.go``,
+release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Strategy of ClusterTrustBundle: validation and printer columns.
 
-Follows ``pkg/registry/certificates/clustertrustbundle/strategy.go``, release 1.30.
+Follows ``pkg/registry/certificates/clustertrustbundle/strategy.go`` and
+``pkg/apis/certificates/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

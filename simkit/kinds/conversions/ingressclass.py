@@ -1,4 +1,7 @@
-"""Conversions of IngressClass: v1 sets a default scope of parameters, v1beta1 does not."""
+"""Conversions of IngressClass: v1 sets a default scope of parameters, v1beta1 does not.
+
+Upstream: pkg/apis/networking/v1/defaults.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Conversions of PriorityLevelConfiguration: shares got another name, and only v1 distinguishes zero from missing
-shares."""
+shares.
+
+Upstream: pkg/apis/flowcontrol/v1beta3/conversion.go, release 1.30.
+"""
 
 from __future__ import annotations
 

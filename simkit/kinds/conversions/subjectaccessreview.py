@@ -1,6 +1,6 @@
 """Conversions of access reviews: the list of groups is ``group`` in v1beta1. Others only change version.
 
-Follows ``pkg/apis/authorization/v1beta1/conversion.go``, release 1.30.
+Follows ``pkg/apis/authorization/v1beta1/zz_generated.conversion.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Conversions of deployments, daemon sets, stateful sets and replica sets: older versions have more defaults.
 
-Follows ``pkg/apis/apps/v1beta1/conversion.go``, release 1.30.
+Follows ``pkg/apis/apps/v1beta1/conversion.go``, ``pkg/apis/apps/v1beta2/conversion.go`` and
+``pkg/apis/apps/v1beta1/defaults.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Strategy of ConfigMap: validation of keys, size and immutability; printer columns.
 
-Follows ``pkg/registry/core/configmap/strategy.go``, release 1.30.
+Follows ``pkg/registry/core/configmap/strategy.go`` and ``pkg/apis/core/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Strategy of LimitRange: defaulting, validation, printer columns.
 
-Follows ``pkg/registry/core/limitrange/strategy.go``, release 1.30.
+Follows ``pkg/registry/core/limitrange/strategy.go`` and ``pkg/apis/core/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Strategy of Namespace: name label, phase, finalizers of its spec, status and finalize subresources.
 
-Follows ``pkg/registry/core/namespace/strategy.go``, release 1.30.
+Follows ``pkg/registry/core/namespace/strategy.go`` and ``pkg/apis/core/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

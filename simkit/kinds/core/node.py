@@ -1,6 +1,6 @@
 """Strategy of Node: defaulting, validation, warnings, printer columns. A status given on create is kept.
 
-Follows ``pkg/registry/core/node/strategy.go``, release 1.30.
+Follows ``pkg/registry/core/node/strategy.go`` and ``pkg/apis/core/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Strategy of PersistentVolume: defaulting, phase transition time, validation, printer columns.
 
-Follows ``pkg/registry/core/persistentvolume/strategy.go``, release 1.30.
+Follows ``pkg/registry/core/persistentvolume/strategy.go`` and ``pkg/apis/core/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Strategy of PersistentVolumeClaim: defaulting of data sources, validation, printer columns.
 
-Follows ``pkg/registry/core/persistentvolumeclaim/strategy.go``, release 1.30.
+Follows ``pkg/registry/core/persistentvolumeclaim/strategy.go`` and ``pkg/apis/core/validation/validation.go``, release
+1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Strategy of Pod: defaulting, first status, validation, status and ephemeralcontainers subresources, grace period.
 
-Follows ``pkg/registry/core/pod/strategy.go``, release 1.30.
+Follows ``pkg/registry/core/pod/strategy.go`` and ``pkg/apis/core/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

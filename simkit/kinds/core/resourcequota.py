@@ -1,6 +1,6 @@
 """Strategy of ResourceQuota: validation of limits and scopes, printer columns.
 
-Follows ``pkg/registry/core/resourcequota/strategy.go``, release 1.30.
+Follows ``pkg/registry/core/resourcequota/strategy.go`` and ``pkg/apis/core/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

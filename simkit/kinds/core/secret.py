@@ -1,6 +1,6 @@
 """Strategy of Secret: validation of types and keys. ``stringData`` is merged into ``data`` and never returned.
 
-Follows ``pkg/registry/core/secret/strategy.go``, release 1.30.
+Follows ``pkg/registry/core/secret/strategy.go`` and ``pkg/apis/core/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

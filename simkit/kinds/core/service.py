@@ -1,6 +1,6 @@
 """Strategy of Service: preparation, warnings, printer columns. The registry's allocators assign addresses and ports.
 
-Follows ``pkg/registry/core/service/strategy.go``, release 1.30.
+Follows ``pkg/registry/core/service/strategy.go`` and ``pkg/api/service/warnings.go``, release 1.30.
 """
 
 from __future__ import annotations

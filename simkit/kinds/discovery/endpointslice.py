@@ -1,6 +1,7 @@
 """Strategy of EndpointSlice: defaulting, preparation, validation, printer columns.
 
-Follows ``pkg/registry/discovery/endpointslice/strategy.go``, release 1.30.
+Follows ``pkg/registry/discovery/endpointslice/strategy.go`` and ``pkg/apis/discovery/validation/validation.go``,
+release 1.30.
 """
 
 from __future__ import annotations

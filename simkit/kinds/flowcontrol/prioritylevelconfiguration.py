@@ -1,6 +1,7 @@
 """Strategy of PriorityLevelConfiguration: defaulting, validation, printer columns.
 
-Follows ``pkg/registry/flowcontrol/prioritylevelconfiguration/strategy.go``, release 1.30.
+Follows ``pkg/registry/flowcontrol/prioritylevelconfiguration/strategy.go`` and
+``pkg/apis/flowcontrol/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Strategy of Ingress: validation of rules and backends, warnings, printer columns.
 
-Follows ``pkg/registry/networking/ingress/strategy.go``, release 1.30.
+Follows ``pkg/registry/networking/ingress/strategy.go`` and ``pkg/apis/networking/validation/validation.go``, release
+1.30.
 """
 
 from __future__ import annotations

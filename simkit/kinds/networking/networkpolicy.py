@@ -1,6 +1,7 @@
 """Strategy of NetworkPolicy: defaulting, validation, printer columns.
 
-Follows ``pkg/registry/networking/networkpolicy/strategy.go``, release 1.30.
+Follows ``pkg/registry/networking/networkpolicy/strategy.go`` and ``pkg/apis/networking/validation/validation.go``,
+release 1.30.
 """
 
 from __future__ import annotations

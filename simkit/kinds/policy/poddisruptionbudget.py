@@ -1,6 +1,7 @@
 """Strategy of PodDisruptionBudget: validation and printer columns.
 
-Follows ``pkg/registry/policy/poddisruptionbudget/strategy.go``, release 1.30.
+Follows ``pkg/registry/policy/poddisruptionbudget/strategy.go`` and ``pkg/apis/policy/validation/validation.go``,
+release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Strategy of ClusterRole: validation of rules and of the aggregation rule.
 
-Follows ``pkg/registry/rbac/clusterrole/strategy.go``, release 1.30.
+Follows ``pkg/registry/rbac/clusterrole/strategy.go`` and ``pkg/apis/rbac/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Strategy of PriorityClass: validation of immutable values and reserved names, printer columns.
 
-Follows ``pkg/registry/scheduling/priorityclass/strategy.go``, release 1.30.
+Follows ``pkg/registry/scheduling/priorityclass/strategy.go`` and ``pkg/apis/scheduling/validation/validation.go``,
+release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Strategy of CSIDriver: defaulting, validation, printer columns.
 
-Follows ``pkg/registry/storage/csidriver/strategy.go``, release 1.30.
+Follows ``pkg/registry/storage/csidriver/strategy.go`` and ``pkg/apis/storage/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Strategy of StorageClass: defaulting, validation, warnings, printer columns.
 
-Follows ``pkg/registry/storage/storageclass/strategy.go``, release 1.30.
+Follows ``pkg/registry/storage/storageclass/strategy.go`` and ``pkg/apis/storage/validation/validation.go``, release
+1.30.
 """
 
 from __future__ import annotations

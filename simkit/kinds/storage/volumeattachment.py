@@ -1,6 +1,7 @@
 """Strategy of VolumeAttachment: validation, status subresource, printer columns.
 
-Follows ``pkg/registry/storage/volumeattachment/strategy.go``, release 1.30.
+Follows ``pkg/registry/storage/volumeattachment/strategy.go`` and ``pkg/apis/storage/validation/validation.go``, release
+1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Strategy of VolumeAttributesClass: validation and printer columns.
 
-Follows ``pkg/registry/storage/volumeattributesclass/strategy.go``, release 1.30.
+Follows ``pkg/registry/storage/volumeattributesclass/strategy.go`` and ``pkg/apis/storage/validation/validation.go``,
+release 1.30.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 The rules are cel-go's, with their quirks: a value that no path of fields leads to has any size, and a path
 of one step stands for the whole object.
 
-cel-go 0.17, checker/cost.go, and the size estimator of k8s.io/apiserver/pkg/apiserver/schema/cel, release 1.30.
+cel-go 0.17, checker/cost.go, and the size estimator of k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel,
+release 1.30.
 """
 
 from __future__ import annotations

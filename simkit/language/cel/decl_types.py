@@ -1,6 +1,7 @@
 """Types that schemas declare: their fields, the conversion from JSON to values, and the greatest sizes of values.
 
-DeclType in k8s.io/apiserver/pkg/cel/types.go, SchemaDeclType and UnstructuredToVal in pkg/cel/common, release 1.30.
+DeclType in k8s.io/apiserver/pkg/cel/types.go, SchemaDeclType and UnstructuredToVal in
+k8s.io/apiserver/pkg/cel/common, release 1.30.
 """
 
 from __future__ import annotations

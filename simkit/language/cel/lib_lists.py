@@ -1,6 +1,8 @@
 """List functions: order, sums, extremes, positions; and sets, which are lists without order.
 
 k8s.io/apiserver/pkg/cel/library/lists.go, release 1.30; cel-go ext/sets.go, and ext/lists.go for release 1.34.
+
+Upstream: github.com/google/cel-go/ext/lists.go, version 0.17.
 """
 
 from __future__ import annotations

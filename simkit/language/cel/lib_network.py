@@ -1,6 +1,8 @@
 """IP addresses and address ranges.
 
 k8s.io/apiserver/pkg/cel/library/ip.go and cidr.go, release 1.30.
+
+Upstream: k8s.io/apiserver/pkg/cel/library/cidr.go, release 1.30.
 """
 
 from __future__ import annotations

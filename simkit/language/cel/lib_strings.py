@@ -1,6 +1,8 @@
 """String functions of the strings extension: positions count code points.
 
 cel-go 0.17, ext/strings.go.
+
+Upstream: github.com/google/cel-go/ext/strings.go, version 0.17.
 """
 
 from __future__ import annotations

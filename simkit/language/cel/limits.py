@@ -1,6 +1,8 @@
 """Limits of costs, and the messages when one is exceeded.
 
 k8s.io/apiserver/pkg/apis/cel/config.go, release 1.30.
+
+Upstream: k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, release 1.30.
 """
 
 from __future__ import annotations

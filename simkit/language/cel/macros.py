@@ -2,6 +2,8 @@
 
 cel-spec, doc/langdef.md, "Macros"; cel-go 0.17, parser/macro.go; two-variable comprehensions: cel-go
 ext/comprehensions.go, release 1.32.
+
+Upstream: github.com/google/cel-go/parser/macro.go, version 0.17.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Compiled expressions go straight to Python's own operations where the checked types allow it, and come here otherwise.
 
 cel-go 0.17, common/types.
+
+Upstream: github.com/google/cel-go/common/types/int.go, version 0.17.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ It leaves out a token where the next one fits, supplies one that is missing wher
 otherwise gives up the construct it is in.
 
 cel-go 0.17, parser/gen/CEL.g4 and the error recovery of ANTLR 4.
+
+Upstream: github.com/google/cel-go/parser/parser.go, version 0.17.
 """
 
 from __future__ import annotations

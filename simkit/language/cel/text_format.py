@@ -1,6 +1,8 @@
 """``'%s is %d'.format([...])``: formatted strings.
 
 cel-go 0.17, ext/formatting.go.
+
+Upstream: github.com/google/cel-go/ext/strings.go, version 0.17.
 """
 
 from __future__ import annotations

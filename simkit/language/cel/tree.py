@@ -1,4 +1,7 @@
-"""The syntax tree of an expression with macros expanded; every node has its position in the source."""
+"""The syntax tree of an expression with macros expanded; every node has its position in the source.
+
+Upstream: github.com/google/cel-go/common/ast/ast.go, version 0.17.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 structured-merge-diff v4.4, Updater.Apply in merge/update.go; k8s.io/apimachinery/pkg/util/managedfields, release
 1.30; KEP-555.
+
+Upstream: sigs.k8s.io/structured-merge-diff/v4/merge/update.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The merge of an applied configuration into a live value, by the rules of the schema.
 
 structured-merge-diff v4.4, typed/merge.go.
+
+Upstream: sigs.k8s.io/structured-merge-diff/v4/typed/merge.go, release 1.30.
 """
 
 from __future__ import annotations

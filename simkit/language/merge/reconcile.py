@@ -3,6 +3,8 @@
 The other way round nothing can be told: who owned a part that has become granular owns its path, and nothing in it.
 
 structured-merge-diff v4.4, typed/reconcile_schema.go.
+
+Upstream: sigs.k8s.io/structured-merge-diff/v4/typed/reconcile_schema.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The errors of patches and applies, as the Status that a client receives."""
+"""The errors of patches and applies, as the Status that a client receives.
+
+Upstream: k8s.io/apimachinery/pkg/api/errors/errors.go and k8s.io/apiserver/pkg/endpoints/handlers/patch.go, release
+1.30.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ Where the schema says nothing, ANY deduces the form from the value: mappings are
 
 structured-merge-diff v4.4, schema/elements.go; the markers x-kubernetes-list-type and x-kubernetes-map-type of
 KEP-555.
+
+Upstream: sigs.k8s.io/structured-merge-diff/v4/typed/helpers.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Directives: ``$patch`` (replace, delete) in an object or list element, ``$retain
 ``$deleteFromPrimitiveList/<field>`` and ``$setElementOrder/<field>`` beside a list.
 
 k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, release 1.30.
+
+Upstream: k8s.io/apimachinery/pkg/util/mergepatch/errors.go, release 1.30.
 """
 
 from __future__ import annotations

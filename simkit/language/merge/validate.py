@@ -1,6 +1,8 @@
 """Validation of an applied configuration against its schema: types, known fields, no duplicate elements.
 
 structured-merge-diff v4.4, typed/validate.go.
+
+Upstream: sigs.k8s.io/structured-merge-diff/v4/typed/validate.go, release 1.30.
 """
 
 from __future__ import annotations

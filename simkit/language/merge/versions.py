@@ -1,6 +1,8 @@
 """Two states of an object, compared in every version in which its managers named their fields.
 
 structured-merge-diff v4.4, merge/update.go, where the Converter brings objects into an owner's version.
+
+Upstream: sigs.k8s.io/structured-merge-diff/v4/merge/update.go, release 1.30.
 """
 
 from __future__ import annotations

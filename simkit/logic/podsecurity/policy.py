@@ -1,6 +1,8 @@
 """The pod security policy of a namespace from its labels: a level and a version for enforce, audit and warn.
 
 k8s.io/pod-security-admission/api/helpers.go, release 1.30.
+
+Upstream: k8s.io/pod-security-admission/admission/admission.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The attributes of a write for policies and webhooks, and the protocol for reading the cluster.
 
-k8s.io/apiserver/pkg/admission/attributes.go and pkg/admission/plugin/webhook/request, release 1.30.
+k8s.io/apiserver/pkg/admission/attributes.go and k8s.io/apiserver/pkg/admission/plugin/webhook/request,
+release 1.30.
 """
 
 from __future__ import annotations

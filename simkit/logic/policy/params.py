@@ -1,6 +1,8 @@
 """The parameters with which a binding has a policy evaluated.
 
 CollectParams in k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go, release 1.30.
+
+Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_source.go, release 1.30.
 """
 
 from __future__ import annotations

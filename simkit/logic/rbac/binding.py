@@ -1,6 +1,8 @@
 """Bindings of subjects to roles, and the texts by which the RBAC authorizer names them.
 
 plugin/pkg/auth/authorizer/rbac/rbac.go, release 1.30.
+
+Upstream: pkg/registry/rbac/validation/rule.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The volume for a claim.
 
 pkg/controller/volume/persistentvolume, index.go and pv_controller.go, release 1.30.
+
+Upstream: pkg/volume/plugins.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""OpenAPI documents: one for each group version, their index, and the version 2 document."""
+"""OpenAPI documents: one for each group version, their index, and the version 2 document.
+
+Upstream: k8s.io/kube-openapi/pkg/handler3/handler.go, release 1.30.
+"""
 
 from __future__ import annotations
 

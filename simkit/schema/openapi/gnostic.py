@@ -1,6 +1,8 @@
 """Protobuf messages of Gnostic's ``openapi.v2`` package, as far as the documents need them.
 
 Names and numbers are those of Gnostic's ``openapi.v2`` package, as far as the server's documents need them.
+
+Upstream: github.com/google/gnostic-models/openapiv2/OpenAPIv2.proto, as in release 1.30.
 """
 
 from __future__ import annotations

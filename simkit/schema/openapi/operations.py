@@ -1,4 +1,7 @@
-"""OpenAPI paths and operations of a resource."""
+"""OpenAPI paths and operations of a resource.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/installer.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OpenAPI paths of non-resource endpoints: discovery, version, token issuer."""
+"""OpenAPI paths of non-resource endpoints: discovery, version, token issuer.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/discovery/group.go, release 1.30.
+"""
 
 from __future__ import annotations
 

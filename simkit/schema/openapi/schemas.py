@@ -1,4 +1,8 @@
-"""OpenAPI schemas of type definitions, made from the rows of the tables."""
+"""OpenAPI schemas of type definitions, made from the rows of the tables.
+
+Upstream: k8s.io/kube-openapi/pkg/builder3/openapi.go and
+k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/builder.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The status of one container, brought up to the present.
 
-Upstream: pkg/kubelet/kubelet_pods.go and pkg/kubelet/kuberuntime/kuberuntime_manager.go, release 1.30.
+Upstream: pkg/kubelet/kubelet_pods.go, pkg/kubelet/kuberuntime/kuberuntime_manager.go and
+pkg/kubelet/images/image_manager.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """All simulated kubelets of a cluster as one controller: heartbeats of nodes, and the status of their pods.
 
-Upstream: pkg/kubelet and pkg/kubelet/nodelease of release 1.30.
+Upstream: pkg/kubelet and k8s.io/component-helpers/apimachinery/lease, release 1.30.
 """
 
 from __future__ import annotations

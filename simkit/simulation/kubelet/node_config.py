@@ -1,6 +1,6 @@
 """Simulated nodes as configuration says them, and as the Node objects that their kubelets register.
 
-Upstream: pkg/kubelet/kubelet_node_status.go, release 1.30.
+Upstream: pkg/kubelet/kubelet_node_status.go and pkg/kubelet/nodestatus/setters.go, release 1.30.
 """
 
 from __future__ import annotations

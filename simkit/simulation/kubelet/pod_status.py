@@ -2,6 +2,8 @@
 
 Upstream: pkg/kubelet/kubelet_pods.go (``getPhase``, ``generateAPIPodStatus``) and pkg/kubelet/status/generate.go,
 release 1.30.
+
+Upstream: pkg/kubelet/active_deadline.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Pods that would have to go so that a more important one finds room.
 
-Upstream: pkg/scheduler/framework/preemption and plugins/defaultpreemption, release 1.30.
+Upstream: pkg/scheduler/framework/preemption and plugins/defaultpreemption and
+pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go, release 1.30.
 """
 
 from __future__ import annotations

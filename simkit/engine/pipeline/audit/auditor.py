@@ -1,4 +1,7 @@
-"""The audit events of requests."""
+"""The audit events of requests.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/filters/audit.go, release 1.30.
+"""
 
 from __future__ import annotations
 

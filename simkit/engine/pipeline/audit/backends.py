@@ -1,4 +1,8 @@
-"""Audit backends: memory, a file or a webhook; blocking or in batches."""
+"""Audit backends: memory, a file or a webhook; blocking or in batches.
+
+Upstream: k8s.io/apiserver/plugin/pkg/audit/buffered/buffered.go and
+k8s.io/apiserver/plugin/pkg/audit/truncate/truncate.go, release 1.30.
+"""
 
 from __future__ import annotations
 

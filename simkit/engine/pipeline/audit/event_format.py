@@ -1,4 +1,7 @@
-"""Audit events as bytes: JSON lines, the legacy format, and truncated events."""
+"""Audit events as bytes: JSON lines, the legacy format, and truncated events.
+
+Upstream: k8s.io/apiserver/pkg/audit/format.go, release 1.30.
+"""
 
 from __future__ import annotations
 

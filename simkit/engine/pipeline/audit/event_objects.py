@@ -1,4 +1,7 @@
-"""The objects of a request and its response in audit events."""
+"""The objects of a request and its response in audit events.
+
+Upstream: k8s.io/apiserver/pkg/audit/request.go, release 1.30.
+"""
 
 from __future__ import annotations
 

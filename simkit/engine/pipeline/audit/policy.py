@@ -1,4 +1,8 @@
-"""The audit policy: rules that decide the level of each request."""
+"""The audit policy: rules that decide the level of each request.
+
+Upstream: k8s.io/apiserver/pkg/audit/policy/checker.go and k8s.io/apiserver/pkg/apis/audit/validation/validation.go,
+release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 Serving follows the store, wherever a definition was written. What the server itself has to do about definitions (decide
 about names, say that one is served, remove the objects of one that is deleted) is done after the request that made it
 necessary, before it is answered.
+
+Upstream: k8s.io/apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go and
+k8s.io/apiextensions-apiserver/pkg/controller/establish/establishing_controller.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Impersonation: the identity of a request is replaced if the caller may do so."""
+"""Impersonation: the identity of a request is replaced if the caller may do so.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/filters/impersonation.go, release 1.30.
+"""
 
 from __future__ import annotations
 

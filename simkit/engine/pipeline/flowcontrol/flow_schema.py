@@ -1,4 +1,7 @@
-"""Flow schemas: rules that match requests by subject and resource, and the flow within the schema."""
+"""Flow schemas: rules that match requests by subject and resource, and the flow within the schema.
+
+Upstream: k8s.io/apiserver/pkg/util/flowcontrol/rule.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The metric families of priority and fairness."""
+"""The metric families of priority and fairness.
+
+Upstream: k8s.io/apiserver/pkg/util/flowcontrol/metrics/metrics.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A priority level: its seats, and the requests that wait for them."""
+"""A priority level: its seats, and the requests that wait for them.
+
+Upstream: k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/queueset/queueset.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Stability levels of the server's own metrics, and the fate of deprecated ones."""
+"""Stability levels of the server's own metrics, and the fate of deprecated ones.
+
+Upstream: k8s.io/component-base/metrics/options.go, release 1.30.
+"""
 
 from __future__ import annotations
 

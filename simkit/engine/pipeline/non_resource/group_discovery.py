@@ -1,4 +1,7 @@
-"""Discovery of groups: of this server and of aggregated ones, in one order."""
+"""Discovery of groups: of this server and of aggregated ones, in one order.
+
+Upstream: k8s.io/kube-aggregator/pkg/apiserver/handler_apis.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Health endpoints: healthz, livez and readyz, with their checks by name."""
+"""Health endpoints: healthz, livez and readyz, with their checks by name.
+
+Upstream: k8s.io/apiserver/pkg/server/healthz.go and k8s.io/apiserver/pkg/server/healthz/healthz.go, release 1.30.
+"""
 
 from __future__ import annotations
 

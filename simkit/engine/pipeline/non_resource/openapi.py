@@ -1,4 +1,7 @@
-"""The OpenAPI documents, with ETags and answers of 304."""
+"""The OpenAPI documents, with ETags and answers of 304.
+
+Upstream: k8s.io/kube-openapi/pkg/handler3/handler.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Decoding of request bodies, with kube-apiserver's errors for invalid ones."""
+"""Decoding of request bodies, with kube-apiserver's errors for invalid ones.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/rest.go, k8s.io/apiserver/pkg/endpoints/handlers/create.go and
+k8s.io/apimachinery/pkg/runtime/error.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Bodies of custom objects, which must have kind and apiVersion themselves."""
+"""Bodies of custom objects, which must have kind and apiVersion themselves.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/create.go, k8s.io/apiserver/pkg/endpoints/handlers/update.go and
+k8s.io/apimachinery/pkg/runtime/error.go, release 1.30.
+"""
 
 from __future__ import annotations
 

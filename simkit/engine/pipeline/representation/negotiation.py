@@ -1,4 +1,8 @@
-"""Content negotiation: the representation for an Accept header."""
+"""Content negotiation: the representation for an Accept header.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go and
+k8s.io/apiserver/pkg/endpoints/handlers/negotiation/errors.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The protobuf form of objects in requests and answers, and the errors for kinds without one."""
+"""The protobuf form of objects in requests and answers, and the errors for kinds without one.
+
+Upstream: k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Responses: objects, lists and documents as bytes in the negotiated representation."""
+"""Responses: objects, lists and documents as bytes in the negotiated representation.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/response.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Binding of a pod to a node, once for each pod."""
+"""Binding of a pod to a node, once for each pod.
+
+Upstream: pkg/registry/core/pod/storage/storage.go, release 1.30.
+"""
 
 from __future__ import annotations
 

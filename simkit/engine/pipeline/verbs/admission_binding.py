@@ -1,4 +1,8 @@
-"""Admission and managed fields as callables for the registry's write."""
+"""Admission and managed fields as callables for the registry's write.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/create.go and k8s.io/apiserver/pkg/endpoints/handlers/update.go,
+release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Server-side apply: the body is one manager's applied configuration."""
+"""Server-side apply: the body is one manager's applied configuration.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/patch.go, release 1.30.
+"""
 
 from __future__ import annotations
 

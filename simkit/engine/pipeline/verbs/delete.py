@@ -1,4 +1,7 @@
-"""delete and deletecollection."""
+"""delete and deletecollection.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/delete.go, release 1.30.
+"""
 
 from __future__ import annotations
 

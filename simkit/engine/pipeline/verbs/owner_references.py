@@ -1,4 +1,7 @@
-"""Duplicate owner references: each is kept once, and the client is warned."""
+"""Duplicate owner references: each is kept once, and the client is warned.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/rest.go, release 1.30.
+"""
 
 from __future__ import annotations
 

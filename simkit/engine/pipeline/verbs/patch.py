@@ -1,4 +1,7 @@
-"""patch: the change is applied to the live object, with retries on conflicts."""
+"""patch: the change is applied to the live object, with retries on conflicts.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/patch.go, release 1.30.
+"""
 
 from __future__ import annotations
 

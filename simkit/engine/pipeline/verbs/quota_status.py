@@ -1,4 +1,7 @@
-"""Writes of a resource quota's status by the server itself when admission charges it."""
+"""Writes of a resource quota's status by the server itself when admission charges it.
+
+Upstream: k8s.io/apiserver/pkg/admission/plugin/resourcequota/resource_access.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""get and list: one entry, or several of one revision."""
+"""get and list: one entry, or several of one revision.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/get.go and k8s.io/apiserver/pkg/storage/etcd3/store.go, release 1.30.
+"""
 
 from __future__ import annotations
 

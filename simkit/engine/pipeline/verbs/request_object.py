@@ -1,4 +1,7 @@
-"""The object in a request body: decoded, compared with the path, and defaulted."""
+"""The object in a request body: decoded, compared with the path, and defaulted.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/rest.go and k8s.io/apiserver/pkg/registry/rest/meta.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 A stream keeps nothing but its place in the shared log; what it sends is joined from bytes that are kept with the
 entries, so that a thousand watchers of one change share its encoding.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/watch.go and k8s.io/apiserver/pkg/storage/cacher/cacher.go, release
+1.30.
 """
 
 from __future__ import annotations

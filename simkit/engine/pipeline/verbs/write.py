@@ -1,4 +1,8 @@
-"""create and update: the body is the wanted object."""
+"""create and update: the body is the wanted object.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/create.go and k8s.io/apiserver/pkg/endpoints/handlers/update.go,
+release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 References
 ----------
 ``pkg/registry/authorization`` and ``pkg/registry/authentication/selfsubjectreview``, release 1.30.
+pkg/apis/authorization/validation/validation.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The parts that all reviews share: reading the body of a review, and answering with its status."""
+"""The parts that all reviews share: reading the body of a review, and answering with its status.
+
+Upstream: pkg/registry/authorization/subjectaccessreview/rest.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Validation that a schema is structural: every value has a type outside of alternatives, which only restrict it.
 
-Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go``, release 1.30.
+Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go`` and
+``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/convert.go``, release 1.30.
 """
 
 from __future__ import annotations

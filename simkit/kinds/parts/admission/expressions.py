@@ -1,6 +1,7 @@
 """Compilation and validation of the CEL expressions of admission policies and webhooks.
 
-Follows ``pkg/apis/admissionregistration/validation/validation.go``, release 1.30.
+Follows ``pkg/apis/admissionregistration/validation/validation.go`` and
+``k8s.io/apiserver/pkg/admission/plugin/cel/compile.go``, release 1.30.
 """
 
 from __future__ import annotations

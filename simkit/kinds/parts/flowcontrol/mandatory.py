@@ -1,6 +1,6 @@
 """Specs of the mandatory flow schemas and priority levels, which cannot be changed.
 
-Follows ``pkg/apis/flowcontrol/bootstrap/default.go``, release 1.30.
+Follows ``k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap/default.go``, release 1.30.
 """
 
 from __future__ import annotations

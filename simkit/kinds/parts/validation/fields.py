@@ -1,6 +1,7 @@
 """Validation of single fields: bounded numbers, immutable fields, names.
 
-Follows ``k8s.io/apimachinery/pkg/api/validation/generic.go``, release 1.30.
+Follows ``k8s.io/apimachinery/pkg/api/validation/generic.go`` and
+``k8s.io/apimachinery/pkg/util/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Validation of IP addresses, CIDR ranges and ports.
 
-Follows ``k8s.io/apimachinery/pkg/util/validation/validation.go``, release 1.30.
+Follows ``k8s.io/apimachinery/pkg/util/validation/validation.go``, ``pkg/apis/core/validation/validation.go`` and
+``pkg/api/service/warnings.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Validation of signer names: a domain, a slash, a name.
 
-Follows ``pkg/apis/certificates/validation/validation.go``, release 1.30.
+Follows ``pkg/apis/certificates/validation/validation.go`` and ``pkg/apis/core/validation/names.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Validation of the spec of a PersistentVolumeClaim and of claim templates.
 
-Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+Follows ``pkg/apis/core/validation/validation.go`` and ``pkg/api/persistentvolumeclaim/util.go``, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Strategies of the first versions of workloads: orphaned dependents, mutable selectors."""
+"""Strategies of the first versions of workloads: orphaned dependents, mutable selectors.
+
+Upstream: pkg/registry/apps/deployment/strategy.go, release 1.30.
+"""
 
 from __future__ import annotations
 
