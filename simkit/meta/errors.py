@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, quoted
 from simkit.meta.names import GroupKind, GroupResource
 
@@ -101,6 +102,11 @@ def forbidden(resource: GroupResource, name: str, why: str, *, causes: Sequence[
 
 def not_found(resource: GroupResource, name: str) -> StatusError:
     return StatusError(404, "NotFound", f"{resource} {quoted(name)} not found", details=_details(resource, name))
+
+
+def scheme_name(made_in: str) -> str:
+    """The name of a scheme, in quotes, as messages about unknown kinds have it: where it was made."""
+    return quoted(made_in if applies("scheme-by-its-caller") else "pkg/runtime/scheme.go:100")
 
 
 def no_route() -> StatusError:

@@ -143,7 +143,18 @@ def missing(field: str, value: Any, detail: str = "") -> FieldError:
 
 
 def too_long(field: str, limit: int) -> FieldError:
-    return FieldError("FieldValueTooLong", field, None, f"must have at most {limit} bytes")
+    told = _too_long(limit) if applies("too-long-in-one-form") else f"must have at most {limit} bytes"
+    return FieldError("FieldValueTooLong", field, None, told)
+
+
+def too_long_text(field: str, limit: int) -> FieldError:
+    """A text of a custom resource that is too long, which older releases told in other words."""
+    told = _too_long(limit) if applies("too-long-in-one-form") else f"may not be longer than {limit}"
+    return FieldError("FieldValueTooLong", field, None, told)
+
+
+def _too_long(limit: int) -> str:
+    return f"may not be more than {limit} {'byte' if limit == 1 and applies('one-byte') else 'bytes'}"
 
 
 def too_many(field: str, actual: int, limit: int) -> FieldError:
@@ -156,3 +167,14 @@ def wrong_type(field: str, value: Any, detail: str) -> FieldError:
 
 def internal_error(field: str, detail: str) -> FieldError:
     return FieldError("InternalError", field, None, detail)
+
+
+def field_detail(text: str) -> str:
+    """A detail that begins with the name of its field, as it is up to 1.33; later ones leave the name out.
+
+    Examples
+    --------
+    >>> field_detail("message must not contain line breaks")
+    'message must not contain line breaks'
+    """
+    return text.partition(" ")[2] if applies("details-without-field-names") else text

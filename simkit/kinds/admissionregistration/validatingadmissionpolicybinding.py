@@ -17,6 +17,7 @@ from simkit.kinds.parts.printers.label_selector import selector_structure
 from simkit.kinds.parts.validation.fields import validate_required_name, validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import (
     FieldError,
@@ -48,7 +49,8 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
     if spec.get("paramRef") is not None:
         yield from _validate_param("spec.paramRef", spec["paramRef"])
     if spec.get("matchResources") is not None:
-        yield from validate_match("spec.matchResouces", spec["matchResources"])  # spelled so by kube-apiserver
+        path = "spec.matchResources" if applies("match-resources-spelled") else "spec.matchResouces"
+        yield from validate_match(path, spec["matchResources"])
     yield from _validate_action("spec.validationActions", spec.get("validationActions") or ())
 
 

@@ -100,7 +100,7 @@ class Internal:
         """All versions as Go prints them."""
         kind = "[]apiextensions.CustomResourceDefinitionVersion"
         if self.spec.get("versions") is None:
-            return Shown(f"{kind}(nil)")
+            return Shown(f"{kind}(nil)", None)
         return Shown(f"{kind}{{{', '.join(each.printed() for each in self.versions)}}}")
 
 

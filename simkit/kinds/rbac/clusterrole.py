@@ -32,7 +32,7 @@ def _validate_aggregation(role: Object) -> Iterator[FieldError]:
         faults = validate_label_selector(selector, f"{path}[{index}]")
         yield from faults
         if faults:
-            yield invalid_value(f"{path}[{index}]", "null", "invalid label selector.")
+            yield invalid_value(f"{path}[{index}]", None, "invalid label selector.")
 
 
 STRATEGY = replace(ACCESS_KIND, prepare=normalize_rules, validate=_validate)

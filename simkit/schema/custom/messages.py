@@ -17,6 +17,7 @@ from simkit.meta.fielderror import (
     invalid_value,
     required,
     show,
+    too_long_text,
     too_many,
     unsupported,
     wrong_type,
@@ -120,7 +121,7 @@ def not_listed(path: str, value: Any, choices: Sequence[Any]) -> FieldError:
 
 
 def too_long_for(path: str, limit: int) -> FieldError:
-    return FieldError("FieldValueTooLong", place(path), None, f"may not be longer than {limit}")
+    return too_long_text(place(path), limit)
 
 
 def too_many_in(path: str, size: int, limit: int) -> FieldError:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.kinds.apiextensions.definition import CustomVersion
-from simkit.meta.errors import StatusError, no_path, not_found
+from simkit.meta.behaviour import applies
+from simkit.meta.errors import StatusError, forbidden, no_path, not_found
+from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.resources import Resource
 
@@ -34,5 +36,7 @@ def refuse_new(custom: CustomVersion, info: RequestInfo) -> None:
     if info.verb != "create" or not custom.definition.is_terminating:
         return
     message = "create not allowed while custom resource definition is terminating"
+    if applies("terminating-definition-forbids"):
+        raise forbidden(GroupResource(info.group, info.resource), info.name, message)
     details = {"group": info.group, "kind": info.resource}
     raise StatusError(405, "MethodNotAllowed", message, details=details)

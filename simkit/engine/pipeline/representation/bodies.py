@@ -14,7 +14,7 @@ import orjson
 from simkit.engine.pipeline.representation.negotiation import JSON, MEDIA, YAML
 from simkit.language.yaml.decode import BrokenText, Repeat, decode_body
 from simkit.meta import go_json
-from simkit.meta.errors import StatusError, bad_request, unsupported_media_type
+from simkit.meta.errors import StatusError, bad_request, scheme_name, unsupported_media_type
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersion
@@ -127,5 +127,6 @@ def check_kind(value: Any, body: bytes, group_version: GroupVersion, kind: str, 
         package = internal_package(group_version.group)
         why = f"converting ({given.version}.{named}) to ({package}.{kind}): unknown conversion"
     else:
-        why = f'no kind {quoted(named)} is registered for version {quoted(given)} in scheme "pkg/runtime/scheme.go:100"'
+        scheme = scheme_name("pkg/api/legacyscheme/scheme.go:30")
+        why = f"no kind {quoted(named)} is registered for version {quoted(given)} in scheme {scheme}"
     raise bad_request(f"{named} in version {quoted(given.version)} cannot be handled as a {kind}: {why}")

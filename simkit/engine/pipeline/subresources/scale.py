@@ -28,6 +28,7 @@ from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.language.merge.apply import apply
 from simkit.language.merge.scale import SCALE_VERSION, Paths, parent_records, scale_records
 from simkit.language.merge.update import track_update
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.errors import conflict, invalid, not_found
 from simkit.meta.message import Response
@@ -128,7 +129,8 @@ def _read(engine: Engine, context: RequestContext, scope: RequestScope, view: Sc
     info = context.info
     entry = engine.store.get(scope.registry_scope.key(info.namespace, info.name))
     if entry is None:
-        raise not_found(view.missing or scope.resource.group_resource, info.name)
+        missing = None if applies("scale-not-found-by-parent") else view.missing
+        raise not_found(missing or scope.resource.group_resource, info.name)
     return _answer(engine, context, scope, view, entry)
 
 

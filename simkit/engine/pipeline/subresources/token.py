@@ -22,6 +22,7 @@ from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.create_attributes import create_attributes
 from simkit.kinds.strategies import strategy_of
 from simkit.language.merge.update import track_update
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.errors import bad_request, conflict, internal, invalid, not_found
@@ -63,12 +64,23 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     errors = strategy_of(gvk.group_kind).validate(draft, None)
     if errors:
         raise invalid(gvk.group_kind, "", errors)
+    _check_uid(context, gvk, draft, account)
     engine.admission.validate(replace(review, object=draft))
     status = _issued(engine, context, account, draft["spec"])
     now = timestamp(engine.clock.now())
-    head = {"name": name, "namespace": context.info.namespace, "creationTimestamp": now, "managedFields": owned}
+    shown = {"uid": metadata(account)["uid"]} if applies("token-request-shows-uid") else {}
+    place = {"name": name, "namespace": context.info.namespace}
+    head = {**place, **shown, "creationTimestamp": now, "managedFields": owned}
     made = Fields(engine.catalogue.schema(gvk))({**draft, "metadata": head, "status": status})
     return responses.document_response(made, context.wanted, status=201)
+
+
+def _check_uid(context: RequestContext, gvk: GroupVersionKind, draft: Object, account: Object) -> None:
+    """A token of an account that was made anew in the meantime is refused. Raises 409."""
+    given, actual = metadata(draft).get("uid") or "", metadata(account)["uid"]
+    if given and given != actual and applies("token-request-uid"):
+        why = f"the UID in the token request ({given}) does not match the UID of the service account ({actual})"
+        raise conflict(gvk.group_kind, context.info.name, why)
 
 
 def _owned(engine: Engine, draft: Draft, gvk: GroupVersionKind, options: WriteOptions) -> list[Any]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from simkit.engine.authz.forbidden import forbidden_error
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_context import RequestContext
@@ -23,6 +24,7 @@ from simkit.language.merge.managedfields import Record
 from simkit.language.merge.update import track_update
 from simkit.language.merge.versions import Converter
 from simkit.meta.attributes import Verdict
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP
 from simkit.meta.errors import bad_request, forbidden
@@ -102,9 +104,11 @@ class AdmissionBinding:
     def permit_create(self) -> None:
         """Check that the user may create, for an update that creates. Raises 403."""
         info = self.context.info
-        ask = info.asks(self.context.actor())
-        decision = self.engine.authorizer.authorize(replace(ask, verb="create"))
+        ask = replace(info.asks(self.context.actor()), verb="create")
+        decision = self.engine.authorizer.authorize(ask)
         if decision.verdict is not Verdict.ALLOW:
+            if applies("write-parts-told-in-full"):
+                raise forbidden_error(ask, decision.reason)
             raise forbidden(self.scope.resource.group_resource, info.name, decision.reason)
 
 

@@ -19,8 +19,9 @@ from simkit.engine.pipeline.verbs.read import Page
 from simkit.engine.pipeline.verbs.selection import selection
 from simkit.engine.registry.write import Deletion, Outcome
 from simkit.engine.seams import Entry
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import META_GROUP
-from simkit.meta.errors import StatusError, unexplained
+from simkit.meta.errors import StatusError, bad_request, scheme_name, unexplained
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupVersion, GroupVersionKind, Key
@@ -52,28 +53,32 @@ def _read(context: RequestContext) -> Any:
         try:
             return protobuf.decode(request.body, _OPTIONS)
         except StatusError as error:
-            raise unexplained(error.message) from None
+            raise _unreadable(error.message) from None
     try:
         return bodies.parse(request.body, media, [])
     except bodies.MalformedBody as error:
-        raise unexplained(f"couldn't get version/kind; json parse error: {error}") from None
+        raise _unreadable(f"couldn't get version/kind; json parse error: {error}") from None
 
 
 def _checked(engine: Engine, value: Any) -> dict[str, Any]:
     fault = bodies.header_fault(value)
     if fault:
-        raise unexplained(fault)
+        raise _unreadable(fault)
     value = value or {}
     kind, version = value.get("kind") or "DeleteOptions", GroupVersion.parse(value.get("apiVersion") or _META_VERSION)
     if kind != "DeleteOptions":
-        raise unexplained(
-            f'no kind {quoted(kind)} is registered for version {quoted(version)} in scheme "pkg/runtime/scheme.go:100"'
-        )
+        scheme = scheme_name("pkg/apis/meta/internalversion/scheme/register.go:27")
+        raise _unreadable(f"no kind {quoted(kind)} is registered for version {quoted(version)} in scheme {scheme}")
     schema = engine.catalogue.definition("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions")
     try:
         return decode(value, schema).object
     except DecodeError as error:
-        raise unexplained(str(error)) from None
+        raise _unreadable(str(error)) from None
+
+
+def _unreadable(message: str) -> StatusError:
+    """The error of options that cannot be read; one without reason up to 1.34."""
+    return bad_request(message) if applies("delete-options-bad-request") else unexplained(message)
 
 
 def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:

@@ -76,7 +76,7 @@ def _attribute_errors(spec: Mapping[str, Any]) -> list[FieldError]:
         return [invalid_value("spec.nonResourceAttributes", _shown(of_path), detail)]
     if of_resource is None and of_path is None:
         detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        return [invalid_value("spec.resourceAttributes", "null", detail)]
+        return [invalid_value("spec.resourceAttributes", None, detail)]
     return []
 
 

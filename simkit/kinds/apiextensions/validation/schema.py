@@ -13,7 +13,15 @@ from typing import Any, Final
 from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
 from simkit.kinds.apiextensions.validation.expressions import Costs, RuleScope, validate_rule
 from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import (
+    FieldError,
+    Shown,
+    field_detail,
+    forbidden_field,
+    invalid_value,
+    required,
+    unsupported,
+)
 from simkit.schema.structural import Schema
 
 Properties = Mapping[str, Any]
@@ -236,7 +244,7 @@ def validate_set(schema: Properties, path: str) -> Iterator[FieldError]:
     if kind == "array" and own is not None and own != "atomic":
         yield invalid_value(f"{path}.items.x-kubernetes-list-type", own, detail)
     if kind == "object" and items.get("x-kubernetes-map-type") != "atomic":
-        yield invalid_value(f"{path}.items.x-kubernetes-map-type", "null" if own is None else own, detail)
+        yield invalid_value(f"{path}.items.x-kubernetes-map-type", own, detail)
 
 
 def _validate_key(schema: Properties, path: str, list_type: str | None) -> Iterator[FieldError]:
@@ -305,9 +313,9 @@ def _rule_texts(rule: Properties, path: str, node: Schema | None) -> Iterator[Fi
     if not text.strip():
         yield required(f"{path}.rule", "rule is not specified")
     elif message and not message.strip():
-        yield invalid_value(f"{path}.message", message, "message must be non-empty if specified")
+        yield invalid_value(f"{path}.message", message, field_detail("message must be non-empty if specified"))
     elif _BREAKS.search(message.strip()):
-        yield invalid_value(f"{path}.message", message, "message must not contain line breaks")
+        yield invalid_value(f"{path}.message", message, field_detail("message must not contain line breaks"))
     elif _BREAKS.search(text.strip()) and not message.strip():
         yield required(f"{path}.message", "message must be specified if rule contains line breaks")
     if expression and not expression.strip():
@@ -316,11 +324,11 @@ def _rule_texts(rule: Properties, path: str, node: Schema | None) -> Iterator[Fi
     if reason is not None and reason not in _REASONS:
         yield unsupported(f"{path}.reason", reason, _REASONS)
     if where and not where.strip():
-        yield invalid_value(f"{path}.fieldPath", where, "fieldPath must be non-empty if specified")
+        yield invalid_value(f"{path}.fieldPath", where, field_detail("fieldPath must be non-empty if specified"))
     if _BREAKS.search(where):
-        yield invalid_value(f"{path}.fieldPath", where, "fieldPath must not contain line breaks")
+        yield invalid_value(f"{path}.fieldPath", where, field_detail("fieldPath must not contain line breaks"))
     if where and node is not None and not _leads_somewhere(where, node):
-        yield invalid_value(f"{path}.fieldPath", where, "fieldPath must be a valid path")
+        yield invalid_value(f"{path}.fieldPath", where, field_detail("fieldPath must be a valid path"))
 
 
 def _leads_somewhere(path: str, node: Schema) -> bool:

@@ -28,6 +28,7 @@ from simkit.kinds.apiextensions.validation.schema import (
     validate_set,
 )
 from simkit.kinds.apiextensions.validation.structural import unreadable, validate_structure
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_subdomain
 from simkit.meta.objects import Object
@@ -63,7 +64,10 @@ def validate_spec(spec: Object, strictness: Strictness) -> Iterator[FieldError]:
     if strictness.schemas and (internal.shared.get("schema") or {}).get("openAPIV3Schema") is None:
         for index, version in enumerate(internal.versions):
             if (version.schema or {}).get("openAPIV3Schema") is None:
-                yield required(f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required")
+                yield required(
+                    f"spec.versions[{index}].schema.openAPIV3Schema",
+                    "" if applies("details-without-field-names") else "schemas are required",
+                )
     elif not strictness.schemas and not spec.get("preserveUnknownFields"):
         for index, row in enumerate(spec.get("versions") or ()):
             if row.get("served") and (row.get("schema") or {}).get("openAPIV3Schema") is None:

@@ -15,8 +15,16 @@ from simkit.language.cel.build import RESERVED
 from simkit.language.cel.environment import Environment, Program, stored_version, written_version
 from simkit.language.cel.errors import CompileError, ResultTypeError
 from simkit.language.cel.types import BOOL, DYN, INT, NULL, STRING, TIMESTAMP, Type, list_of, map_of, object_of, parsed
-from simkit.meta.behaviour import served_minor
-from simkit.meta.fielderror import FieldError, duplicate, internal_error, invalid_value, required, too_many
+from simkit.meta.behaviour import applies, served_minor
+from simkit.meta.fielderror import (
+    FieldError,
+    duplicate,
+    field_detail,
+    internal_error,
+    invalid_value,
+    required,
+    too_many,
+)
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Object
 
@@ -161,7 +169,8 @@ def explained(error: CompileError) -> str:
     """The message of a compilation error, in kube-apiserver's words."""
     if isinstance(error, ResultTypeError):
         names = ["null_type" if name == "null" else name for name in error.wanted.split(" or ")]
-        return f"must evaluate to {names[0]}" if len(names) == 1 else f"must evaluate to one of [{' '.join(names)}]"
+        told = f"must evaluate to {names[0]}" if len(names) == 1 else f"must evaluate to one of [{' '.join(names)}]"
+        return f"{told} but got {error.found}" if applies("result-type-told") else told
     if error.stage == "instantiation":
         return f"program instantiation failed: {error}"
     return f"compilation failed: {error}"
@@ -279,7 +288,7 @@ class PolicyReader:
         if not name.strip():
             faults.append(required(f"{here}.name", "name is not specified"))
         elif not is_identifier(name):
-            faults.append(invalid_value(f"{here}.name", name, "name is not a valid CEL identifier"))
+            faults.append(invalid_value(f"{here}.name", name, _bad_name()))
         if not source.strip():
             return [*faults, required(f"{here}.expression", "expression is not specified")]
         try:
@@ -353,7 +362,12 @@ def validate_validation(reader: PolicyReader, validation: Mapping[str, Any], pat
     elif computed:
         faults += reader.validate_message(computed, f"{path}.messageExpression")
     if message and not message.strip():
-        faults.append(invalid_value(f"{path}.message", message, "message must be non-empty if specified"))
+        faults.append(invalid_value(f"{path}.message", message, field_detail("message must be non-empty if specified")))
     elif _LINE_BREAK.search(message.strip()):
-        faults.append(invalid_value(f"{path}.message", message, "message must not contain line breaks"))
+        faults.append(invalid_value(f"{path}.message", message, field_detail("message must not contain line breaks")))
     return faults
+
+
+def _bad_name() -> str:
+    named = applies("details-without-field-names")
+    return "must be a valid CEL identifier" if named else "name is not a valid CEL identifier"
