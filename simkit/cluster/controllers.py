@@ -79,6 +79,8 @@ def _jobs(means: ControllerContext) -> Reconciler:
 
 
 KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
+    "clusterrole-aggregation-controller": (True, lambda _: ClusterRoleAggregationController()),
+    "validatingadmissionpolicy-status-controller": (True, lambda means: PolicyStatusController(means.catalogue)),
     "serviceaccount-token-controller": (True, _account_tokens),
     "legacy-serviceaccount-token-cleaner-controller": (True, lambda means: LegacyTokenCleaner(means.clock)),
     "serviceaccount-controller": (True, lambda _: ServiceAccountsController()),
@@ -122,9 +124,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
 """Controllers with a queue of keys: whether they are on by default, and their constructors."""
 
 _WHOLE: Final[Mapping[str, Callable[[ControllerContext], Controller]]] = {
-    "clusterrole-aggregation-controller": lambda _: ClusterRoleAggregationController(),
-    "validatingadmissionpolicy-status-controller": lambda means: PolicyStatusController(means.catalogue),
-    "garbage-collector-controller": lambda means: GarbageCollector(means.catalogue, means.clock.now, means.captured),
+    "garbage-collector-controller": lambda means: GarbageCollector(means.catalogue, means.clock, means.captured),
 }
 """Controllers without a queue."""
 

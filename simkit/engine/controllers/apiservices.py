@@ -1,20 +1,17 @@
 """Keeps the APIService objects: their condition Available, and those of custom resources.
 
-Upstream: k8s.io/kube-aggregator/pkg/controllers/status and pkg/controlplane/controller/crdregistration, release
-1.30.
-
-Upstream: k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper/helpers.go, release 1.30.
+Upstream: k8s.io/kube-aggregator/pkg/controllers/status, pkg/controlplane/controller/crdregistration and
+k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper/helpers.go, release 1.30.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.one_by_one import one_by_one
+from simkit.engine.controllers.work_queue import WorkQueue
 from simkit.engine.pipeline.api_services import SERVICES, APIService, api_service
 from simkit.engine.seams import Change
 from simkit.kinds.apiregistration.apiservice import AUTOMANAGED
@@ -62,35 +59,41 @@ class AvailableConditionController:
         self, probe: Probe, located: Callable[[APIService], bool], allowed: Callable[[], bool], clock: Clock
     ) -> None:
         self._probe, self._located, self._allowed, self._clock = probe, located, allowed, clock
-        self.next_time: float | None = None
+        self._queue = WorkQueue[str](self.name, clock)
+
+    @property
+    def next_time(self) -> float | None:
+        return self._queue.next_time
 
     def concerns(self, change: Change) -> bool:
-        """Registrations, and the services that they may name."""
+        """True for APIServices, and for services and endpoints, which they may name."""
         return change.entry.key.resource in (SERVICES, _CLUSTER_SERVICES, _ENDPOINTS)
 
     def reset_backoff(self) -> None:
-        """Ask all backing servers again."""
-        if self.next_time is not None:
-            self.next_time = self._clock.now()
+        """Probe all backing servers again."""
+        self._queue.all_now()
 
     def resume_from(self, other: Any) -> None:
-        """Ask the backing servers again when the other one would."""
-        self.next_time = other.next_time
+        """Probe the backing servers when the other one would."""
+        self._queue.copy_from(other._queue)
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         """Write the conditions that are not as they should be."""
-        found = list(snapshot.scan(SERVICES))
-        remote = any(at(obj, "spec", "service") for obj in found)
-        self.next_time = self._clock.now() + _AGAIN if remote and self._allowed() else None
-        one_by_one(found, partial(self._write, client, snapshot))
+        found = {name_of(obj): obj for obj in snapshot.scan(SERVICES)}
+        for name in self._queue.due() - found.keys():
+            self._queue.forget(name)
+        self._queue.process(found, lambda name: self._write(client, snapshot, found[name]))
 
-    def _write(self, client: Client, snapshot: Snapshot, obj: Object) -> None:
+    def _write(self, client: Client, snapshot: Snapshot, obj: Object) -> float | None:
+        """Write the condition of one APIService; returns the time of the next probe of its server."""
         found = api_service(obj)
-        if found.service is None or self._allowed():
-            wanted = self._status(obj, self._condition(found, snapshot))
-            if wanted != (obj.get("status") or {}):
-                path = f"{_PATH}/{quote(name_of(obj))}/status"
-                client.perform(Request.of("PUT", path, {**obj, "status": wanted}))
+        if found.service is not None and not self._allowed():
+            return None
+        wanted = self._status(obj, self._condition(found, snapshot))
+        if wanted != (obj.get("status") or {}):
+            path = f"{_PATH}/{quote(name_of(obj))}/status"
+            client.perform(Request.of("PUT", path, {**obj, "status": wanted}))
+        return None if found.service is None else self._clock.now() + _AGAIN
 
     def _status(self, obj: Object, finding: Finding) -> dict[str, Any]:
         status, reason, message = finding

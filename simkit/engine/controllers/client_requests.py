@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.reconciler import RequeueError
+from simkit.engine.controllers.work_queue import RequeueError
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object, metadata, name_of, namespace_of

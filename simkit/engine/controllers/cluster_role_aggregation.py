@@ -5,20 +5,20 @@ Upstream: pkg/controller/clusterroleaggregation, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.one_by_one import one_by_one
+from simkit.engine.controllers.lister import Lister
 from simkit.engine.seams import Change
 from simkit.logic.rbac.aggregate import gathered, is_aggregated
 from simkit.logic.rbac.binding import CLUSTER_ROLES
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.message import Request
+from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of
-from simkit.snapshot.protocol import Snapshot
 
 NAME: Final = "clusterrole-aggregation-controller"
 
@@ -31,28 +31,30 @@ class ClusterRoleAggregationController:
     """
 
     name = account = NAME
-    next_time: float | None = None
+    watches: frozenset[GroupResource] = frozenset()
 
     def concerns(self, change: Change) -> bool:
-        """Any cluster role may be part of another one."""
+        """True for cluster roles, since any may be part of another one."""
         return change.entry.key.resource == CLUSTER_ROLES
 
-    def reset_backoff(self) -> None:
-        """It keeps none: every run looks at all roles."""
-
     def resume_from(self, other: Any) -> None:
-        """Nothing is remembered that a fork would have to know."""
+        """No effect: a fork needs no state."""
 
-    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
-        """Apply what differs. Roles that gather from gathering ones come to rest after some rounds."""
-        roles = list(snapshot.scan(CLUSTER_ROLES))
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
+        """All aggregated roles."""
+        return self.all_keys(lister)
 
-        def apply(role: Object) -> None:
-            rules = gathered(role, roles)
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return [Key(CLUSTER_ROLES, "", name_of(role)) for role in lister.scan(CLUSTER_ROLES) if is_aggregated(role)]
+
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        """Apply rules that differ. Roles that aggregate aggregated ones settle after some rounds."""
+        role = lister.get(key)
+        if role is not None:
+            rules = gathered(role, list(lister.scan(CLUSTER_ROLES)))
             if rules_of({"rules": rules}) != rules_of(role):
                 client.perform(_apply(name_of(role), rules))
-
-        one_by_one(filter(is_aggregated, roles), apply)
+        return None
 
 
 def _apply(name: str, rules: list[dict[str, object]]) -> Request:

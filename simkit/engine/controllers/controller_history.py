@@ -12,8 +12,8 @@ from simkit.engine.controllers.client_requests import create, expect, remove, re
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.controller_refs import ClaimRules, claim, selector_of
 from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resources import PODS, REVISIONS
+from simkit.engine.controllers.work_queue import RequeueError
 from simkit.logic.workloads import revisions as history
 from simkit.logic.workloads.pods import owner_reference
 from simkit.meta.objects import Object, at, metadata, name_of

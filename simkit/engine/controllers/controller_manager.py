@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, Protocol
 
+from simkit.engine.controllers.work_queue import WorkQueue
 from simkit.engine.seams import Change, ChangeLog, Compacted
 from simkit.meta.clock import Clock, SystemClock
 from simkit.meta.domain import SYSTEM_NAMESPACE
@@ -29,8 +30,6 @@ _ROUNDS: Final = 1000
 """The number of rounds after which controllers are said to fight."""
 _MOST_WRITES: Final = 50_000
 """The most writes of controllers before they settle: a user may request billions of pods."""
-_FIRST_RETRY: Final = 0.5
-_LONGEST_RETRY: Final = 60.0
 _GATHERING: Final = 0.02
 """Seconds for which the background thread lets changes gather before it looks at them."""
 USER_AGENT: Final = "kube-controller-manager"
@@ -120,10 +119,8 @@ class ControllerManager:
         self._clients = {controller.name: _Account(perform, controller.account) for controller in controllers}
         self._seen = store.revision if rested else Revision(0)
         self._first = not rested
-        self._failures: dict[str, int] = {}
-        """The number of consecutive failures of each controller; it is run for everything next time."""
-        self._retries: dict[str, float] = {}
-        """The times of their retries."""
+        self._retries = WorkQueue[str]("controllers", self._clock)
+        """Controllers that failed as a whole; they are run for everything next time."""
         self._wake, self._stopped = threading.Event(), threading.Event()
         self._running = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -134,14 +131,15 @@ class ControllerManager:
         with self._running:
             self._controllers = (*self._controllers, *controllers)
             self._clients |= {each.name: _Account(perform, each.account) for each in controllers}
-            self._retries |= {each.name: 0.0 for each in controllers}
+            for each in controllers:
+                self._retries.add_at(each.name, 0.0)
         self._wake.set()
 
     def resume_from(self, other: ControllerManager) -> None:
         """Go on where the runner of a store is that this one's is a fork of."""
         with other._running:
             self._seen, self._first = other._seen, other._first
-            self._failures, self._retries = dict(other._failures), dict(other._retries)
+            self._retries.copy_from(other._retries)
             known = {controller.name: controller for controller in other._controllers}
             for controller in self._controllers:
                 if controller.name in known:
@@ -155,7 +153,7 @@ class ControllerManager:
         """
         for controller in self._controllers:
             controller.reset_backoff()
-        self._retries = dict.fromkeys(self._retries, 0.0)
+        self._retries.all_now()
         return self.run_due()
 
     def run_due(self) -> int:
@@ -187,15 +185,10 @@ class ControllerManager:
             except Exception as error:
                 _LOG.exception("%s", controller.name)
                 failures.append(error)
-                self._back_off(controller.name)
+                self._retries.add_rate_limited(controller.name)
             else:
-                self._failures.pop(controller.name, None)
-                self._retries.pop(controller.name, None)
+                self._retries.forget(controller.name)
         return bool(concerned)
-
-    def _back_off(self, name: str) -> None:
-        failures = self._failures[name] = self._failures.get(name, 0) + 1
-        self._retries[name] = self._clock.now() + min(_FIRST_RETRY * 2.0 ** min(failures, 10), _LONGEST_RETRY)
 
     def _concerned(self) -> list[tuple[Controller, Sequence[Change] | None]]:
         try:
@@ -204,11 +197,11 @@ class ControllerManager:
             changes = None
         if changes is None:
             return [(controller, None) for controller in self._controllers]
-        now = self._clock.now()
+        now, due = self._clock.now(), self._retries.due()
         found: list[tuple[Controller, Sequence[Change] | None]] = []
         for controller in self._controllers:
             if controller.name in self._retries:
-                if self._retries[controller.name] <= now:
+                if controller.name in due:
                     found.append((controller, None))
                 continue
             own = list(filter(controller.concerns, changes))
@@ -250,7 +243,7 @@ class ControllerManager:
     def next_time(self) -> float | None:
         """When a controller wants to be run even if nothing changes."""
         times = [controller.next_time for controller in self._controllers if controller.name not in self._retries]
-        times += self._retries.values()
+        times.append(self._retries.next_time)
         return min((when for when in times if when is not None), default=None)
 
     def _pause(self) -> float:

@@ -14,9 +14,9 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.controller_refs import owner_names
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import CRON_JOBS, JOBS
+from simkit.engine.controllers.work_queue import RequeueError
 from simkit.engine.seams import Change
 from simkit.kinds.parts.job.cron import BadSchedule
 from simkit.logic.workloads.jobs import finished_at, is_finished

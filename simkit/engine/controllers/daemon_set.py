@@ -16,9 +16,9 @@ from simkit.engine.controllers.controller_refs import owners_concerned, selector
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import DAEMON_SETS, NODES, PODS, REVISIONS
+from simkit.engine.controllers.work_queue import RequeueError
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import fits, tolerates
 from simkit.logic.workloads.pods import available_from, by_age, has_ended, integer_or_percent, is_ready, pod_of

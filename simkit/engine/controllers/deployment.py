@@ -13,9 +13,9 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.controller_refs import ClaimRules, claim, owner_names, owners_concerned, selector_of
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import DEPLOYMENTS, PODS, REPLICA_SETS
+from simkit.engine.controllers.work_queue import RequeueError
 from simkit.engine.seams import Change
 from simkit.logic.workloads import rollout
 from simkit.logic.workloads.deployment_status import (

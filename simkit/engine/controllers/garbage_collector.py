@@ -5,7 +5,6 @@ Upstream: pkg/controller/garbagecollector, release 1.30.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
@@ -14,7 +13,9 @@ from simkit.engine.controllers.client_requests import delete
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.dependency_graph import DependencyGraph, owners_of
 from simkit.engine.controllers.lister import is_terminating, uid_of
+from simkit.engine.controllers.work_queue import RequeueError, WorkQueue
 from simkit.engine.seams import Change
+from simkit.meta.clock import Clock
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
 from simkit.meta.objects import Draft, Object, metadata
@@ -23,8 +24,6 @@ from simkit.snapshot.protocol import Snapshot
 
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
-_DELAY: Final = 1.0
-_LOG: Final = logging.getLogger("simkit.controllers")
 
 
 class GarbageCollector:
@@ -36,22 +35,22 @@ class GarbageCollector:
     def __init__(
         self,
         catalogue: Callable[[], Catalogue],
-        now: Callable[[], float],
+        clock: Clock,
         captured: Collection[GroupResource] | None = None,
     ) -> None:
-        self._catalogue, self._now, self._captured = catalogue, now, captured
+        self._catalogue, self._captured = catalogue, captured
         self._ownership: DependencyGraph | None = None
-        self._again: dict[Key, float] = {}
+        self._queue = WorkQueue[Key](self.name, clock)
 
     @property
     def next_time(self) -> float | None:
-        return min(self._again.values(), default=None)
+        return self._queue.next_time
 
     def reset_backoff(self) -> None:
-        self._again = dict.fromkeys(self._again, 0.0)
+        self._queue.retry_now()
 
     def resume_from(self, other: Any) -> None:
-        self._again = dict(other._again)
+        self._queue.copy_from(other._queue)
         self._ownership = other._ownership.copy() if other._ownership is not None else None
 
     def concerns(self, change: Change) -> bool:
@@ -65,18 +64,11 @@ class GarbageCollector:
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         """Look at what the changes concern; the removals that follow bring it back here."""
-        now = self._now()
-        due = {key for key, when in self._again.items() if when <= now}
-        for key in due:
-            del self._again[key]
         if self._ownership is None or changes is None:
             self._ownership = DependencyGraph.of(self._every_object(snapshot))
         known = self._ownership
-        keys = due | (known.owned() | known.waiting() if changes is None else self._concerned(known, changes))
-        for key in sorted(keys):
-            obj = snapshot.get(key.resource, key.name, key.namespace)
-            if obj is not None and not self._safely(client, snapshot, known, key, obj):
-                self._again[key] = now + _DELAY
+        keys = known.owned() | known.waiting() if changes is None else self._concerned(known, changes)
+        self._queue.process(keys | self._queue.due(), lambda key: self._attempt_to_delete(client, snapshot, known, key))
 
     def _every_object(self, snapshot: Snapshot) -> Iterable[tuple[Key, Object]]:
         for resource in self._catalogue().stored():
@@ -105,13 +97,11 @@ class GarbageCollector:
 
     # One object
 
-    def _safely(self, client: Client, snapshot: Snapshot, known: DependencyGraph, key: Key, obj: Object) -> bool:
-        """Do what an object needs. An error concerns this object alone: it is logged, and the object tried again."""
-        try:
-            return self._one(client, snapshot, known, key, obj)
-        except Exception:
-            _LOG.exception("%s: %s", self.name, key)
-            return False
+    def _attempt_to_delete(self, client: Client, snapshot: Snapshot, known: DependencyGraph, key: Key) -> None:
+        """Process an object, if it still exists. Raises RequeueError if a request failed."""
+        obj = snapshot.get(key.resource, key.name, key.namespace)
+        if obj is not None and not self._one(client, snapshot, known, key, obj):
+            raise RequeueError
 
     def _one(self, client: Client, snapshot: Snapshot, known: DependencyGraph, key: Key, obj: Object) -> bool:
         """Do what an object needs; False if it has to be tried again."""

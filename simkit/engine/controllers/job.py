@@ -14,9 +14,9 @@ from simkit.engine.controllers.controller_refs import ClaimRules, claim, owners_
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, controller_of, is_terminating
 from simkit.engine.controllers.pod_control import MOST_AT_ONCE, PodControl
-from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import JOBS, PODS
+from simkit.engine.controllers.work_queue import RequeueError
 from simkit.engine.seams import Change
 from simkit.logic.workloads import indexes, jobs
 from simkit.logic.workloads.jobs import Progress

@@ -12,8 +12,8 @@ from typing import Any, Final
 from simkit.engine.controllers.client_requests import expect, keys_of, path_to
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resources import NAMESPACES
+from simkit.engine.controllers.work_queue import RequeueError
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, timestamp

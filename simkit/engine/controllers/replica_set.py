@@ -15,9 +15,9 @@ from simkit.engine.controllers.controller_refs import ClaimRules, claim, owners_
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, controller_of, is_terminating, uid_of
 from simkit.engine.controllers.pod_control import MOST_AT_ONCE, PodControl
-from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
+from simkit.engine.controllers.work_queue import RequeueError
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, is_active, is_ready, owner_reference, pod_of, removal_rank
 from simkit.meta.clock import Clock, timestamp

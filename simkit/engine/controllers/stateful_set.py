@@ -17,10 +17,10 @@ from simkit.engine.controllers.controller_refs import owners_concerned, selector
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.controllers.pod_control import MOST_AT_ONCE
-from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from simkit.engine.controllers.stateful_set_claims import StatefulSetClaims, own_volumes, stale
+from simkit.engine.controllers.work_queue import RequeueError
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, has_ended, is_ready, pod_of
 from simkit.logic.workloads.revisions import POD_HASH, template_of

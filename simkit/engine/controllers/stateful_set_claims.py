@@ -13,8 +13,8 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.dependency_graph import owners_of
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resources import CLAIMS
+from simkit.engine.controllers.work_queue import RequeueError
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object, at, name_of, namespace_of, with_metadata
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 from simkit.engine.controllers.client_requests import keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.work_queue import RequeueError
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import api_group

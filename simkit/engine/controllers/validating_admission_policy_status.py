@@ -5,19 +5,18 @@ Upstream: pkg/controller/validatingadmissionpolicystatus, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.one_by_one import one_by_one
+from simkit.engine.controllers.lister import Lister
 from simkit.engine.seams import Change
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.message import Request
-from simkit.meta.names import GroupResource
+from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of
 from simkit.schema.catalogue import Catalogue
-from simkit.snapshot.protocol import Snapshot
 
 _POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
 _MANAGER: Final = "validatingadmissionpolicy-status"
@@ -28,30 +27,31 @@ class PolicyStatusController:
 
     name = "validatingadmissionpolicy-status-controller"
     account = "validatingadmissionpolicy-status-controller"
-    next_time: float | None = None
+    watches: frozenset[GroupResource] = frozenset()
 
     def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
         self._catalogue = catalogue
 
     def concerns(self, change: Change) -> bool:
-        """A policy that was written."""
+        """True for policies that were written."""
         return change.entry.key.resource == _POLICIES and change.type != "DELETED"
 
-    def reset_backoff(self) -> None:
-        """Nothing is remembered."""
-
     def resume_from(self, other: Any) -> None:
-        """Nothing is remembered that a fork would have to know."""
+        """No effect: a fork needs no state."""
 
-    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
-        """Check the policies whose present generation was not checked yet."""
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
+        return (change.entry.key,)
 
-        def check(policy: Object) -> None:
-            generation = metadata(policy).get("generation") or 0
-            if generation > (at(policy, "status", "observedGeneration") or 0):
-                client.perform(self._report(policy, generation))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return [Key(_POLICIES, "", name_of(policy)) for policy in lister.scan(_POLICIES)]
 
-        one_by_one(list(snapshot.scan(_POLICIES)), check)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        """Check a policy whose present generation was not checked yet."""
+        policy = lister.get(key)
+        generation = metadata(policy).get("generation") or 0 if policy is not None else 0
+        if policy is not None and generation > (at(policy, "status", "observedGeneration") or 0):
+            client.perform(self._report(policy, generation))
+        return None
 
     def _report(self, policy: Object, generation: int) -> Request:
         from simkit.logic.policy.typecheck import expression_warnings

@@ -13,8 +13,8 @@ from simkit.engine.controllers.client_requests import delete, expect, path_of, p
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resources import NODES, PODS
+from simkit.engine.controllers.work_queue import RequeueError
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import find

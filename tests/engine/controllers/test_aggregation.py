@@ -5,6 +5,8 @@ from __future__ import annotations
 import orjson
 
 from simkit.engine.controllers.cluster_role_aggregation import NAME, ClusterRoleAggregationController
+from simkit.engine.controllers.reconciler import ReconcilingController
+from simkit.meta.clock import SimulatedClock
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object
 from tests.logic.rbac.worlds import World, role, rule
@@ -24,10 +26,14 @@ class Recording:
         return Response(200)
 
 
+def controller() -> ReconcilingController:
+    return ReconcilingController(ClusterRoleAggregationController(), SimulatedClock())
+
+
 def sent(*objects: Object) -> list[tuple[str, str, Object]]:
     """What the controller sends for a cluster of some roles."""
     client = Recording()
-    ClusterRoleAggregationController().sync(client, World(objects))
+    controller().sync(client, World(objects))
     return [(one.method, one.path, orjson.loads(one.body)) for one in client.sent]
 
 
@@ -42,7 +48,7 @@ def test_applies_what_differs() -> None:
     assert (method, path) == ("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/a:whole%20one")
     assert body["rules"] == [PODS]
     client = Recording()
-    ClusterRoleAggregationController().sync(client, World([part(PODS), role("w", aggregationRule=SELECTED)]))
+    controller().sync(client, World([part(PODS), role("w", aggregationRule=SELECTED)]))
     assert client.sent[0].option("fieldManager") == NAME
     assert client.sent[0].option("force") == "true"
     assert client.sent[0].header("content-type") == "application/apply-patch+yaml"

@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 
 import simkit
 from simkit.cluster.options import Options
-from simkit.meta.message import Request
+from simkit.engine.controllers.garbage_collector import GarbageCollector
+from simkit.meta.clock import SimulatedClock
+from simkit.meta.message import Request, Response
+from simkit.schema.catalogue import Catalogue
+from simkit.snapshot.memory import MemorySnapshot
 from tests.engine.controllers.worlds import names, obj, patch
 
 
@@ -147,3 +151,31 @@ def test_a_fork_goes_on_where_its_origin_was(cluster: simkit.Cluster) -> None:
     delete(fork, "a", "Background")
     fork.settle()
     assert (left(fork), left(cluster)) == ([], ["a", "b"])
+
+
+def test_a_request_that_fails_is_repeated_with_back_off() -> None:
+    """The delay doubles with each failure, and another object is deleted in the meantime."""
+    clock = SimulatedClock()
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "1"}
+    orphans = [obj("v1", "ConfigMap", name, meta={"uid": name, "ownerReferences": [owner]}) for name in ("bad", "good")]
+    collector = GarbageCollector(lambda: Catalogue.for_release("1.30"), clock)
+    asked: list[str] = []
+
+    class Refusing:
+        """A client that is refused for one of the objects."""
+
+        def perform(self, request: Request) -> Response:
+            asked.append(request.path.rsplit("/", 1)[1])
+            return Response(500 if asked[-1] == "bad" else 200)
+
+    snapshot = MemorySnapshot(orphans, release="1.30")
+    collector.sync(Refusing(), snapshot)
+    assert asked == ["bad", "good"]
+    delays = []
+    for _ in range(3):
+        assert collector.next_time is not None
+        delays.append(collector.next_time - clock.now())
+        clock.advance(delays[-1])
+        collector.sync(Refusing(), snapshot, [])
+    assert delays == [1, 2, 4]
+    assert asked == ["bad", "good", "bad", "bad", "bad"]

@@ -1,6 +1,6 @@
 """Values that an update of a Service keeps or drops when its type changes.
 
-Follows ``pkg/registry/core/service/strategy.go``, release 1.30.
+Follows ``pkg/registry/core/service/strategy.go`` and ``pkg/registry/core/service/storage/storage.go``, release 1.30.
 """
 
 from __future__ import annotations
