@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 import orjson
@@ -118,6 +118,10 @@ class MemoryStore:
     def count(self, resource: GroupResource) -> int:
         return self._state.count(resource)
 
+    def resources(self) -> Collection[GroupResource]:
+        """The resources of which objects are stored, or were."""
+        return self._state.resources()
+
     def _at(self, revision: Revision) -> State:
         state = self._reachable(revision)
         return state if state.revision == revision else self._log.state_at(revision, state)
@@ -138,8 +142,8 @@ class MemoryStore:
             if expect is not None and expect != (ABSENT if old is None else old.revision):
                 raise Stale(key, old)
             revision = Revision(state.revision + 1)
-            new = Entry(key, revision, _stamped(value, revision))
-            _check_encodable(new.object)
+            new = Entry(key, revision, stamped(value, revision))
+            check_encodable(new.object)
             self._commit(state, state.replaced(revision, key, old, new), Change(_verb(old), new, old))
         return new
 
@@ -150,7 +154,7 @@ class MemoryStore:
             if old is None or expect not in (None, old.revision):
                 raise Stale(key, old)
             revision = Revision(state.revision + 1)
-            last = Entry(key, revision, _stamped(old.object, revision))
+            last = Entry(key, revision, stamped(old.object, revision))
             change = Change("DELETED", last, old)
             self._commit(state, state.replaced(revision, key, old, None), change)
         return change
@@ -169,6 +173,28 @@ class MemoryStore:
         self._state = after
         self._tell((change,))
 
+    def follow(self, changes: Sequence[Change], revision: Revision) -> None:
+        """Take over changes that were made elsewhere, and the revision that is reached with them.
+
+        Each must be later than all before it, or of the same revision. Listeners hear of all of them at once.
+        """
+        with self._lock:
+            state, now = self._writable(), self._clock.now()
+            for change in changes:
+                new = None if change.type == "DELETED" else change.entry
+                after = state.replaced(change.revision, change.entry.key, change.previous, new)
+                self._log.append(change, now, state, now - self._history)
+                state = after
+            self._state = state.labelled(max(revision, state.revision))
+            if changes:
+                self._tell(changes)
+
+    def restart(self, state: State) -> None:
+        """Begin anew with a state that came about elsewhere. Nothing is known of its past; listeners are not told."""
+        with self._lock:
+            self._writable()
+            self._log, self._state = RevisionLog(state), state
+
     def _tell(self, changes: Sequence[Change]) -> None:
         self._announcing = True
         try:
@@ -186,13 +212,13 @@ class MemoryStore:
                     raise SimkitError(f"the store holds {resource} already; only an empty store can be seeded")
             highest = max([state.revision, *(revision for _, _, revision in given if revision is not None)])
             entries = (
-                Entry(key, highest, _stamped(value, highest)) if revision is None else Entry(key, revision, value)
+                Entry(key, highest, stamped(value, highest)) if revision is None else Entry(key, revision, value)
                 for key, value, revision in given
             )
             kept = list(entries)
             for entry in kept:
                 try:
-                    _check_encodable(entry.object)
+                    check_encodable(entry.object)
                 except Unstorable as error:
                     raise SimkitError(f"{entry.key} cannot be loaded: {error}") from None
             if self._journal is not None:
@@ -238,7 +264,7 @@ def _verb(old: Entry | None) -> ChangeType:
     return "ADDED" if old is None else "MODIFIED"
 
 
-def _check_encodable(obj: Object) -> None:
+def check_encodable(obj: Object) -> None:
     """Raise Unstorable for an object that could not be encoded, since it would break every list and watch."""
     try:
         orjson.dumps(nested(obj, ROOM_OF_STORED))
@@ -247,7 +273,8 @@ def _check_encodable(obj: Object) -> None:
         raise Unstorable("exceeded max depth" if deep else f"the object cannot be encoded: {error}") from None
 
 
-def _stamped(obj: Object, revision: Revision) -> Object:
+def stamped(obj: Object, revision: Revision) -> Object:
+    """The object with a revision in its metadata."""
     return {**obj, "metadata": {**metadata(obj), "resourceVersion": str(revision)}}
 
 

@@ -8,6 +8,9 @@ chapter forwards from a beginning or backwards from the next::
 
     at 3   = state 1 with changes 2 and 3 made
     at 511 = state 513 with changes 513 and 512 undone
+
+Revisions may have gaps, and several changes may share one, as where a lease of etcd ends: a state is searched by the
+revisions that stand beside the changes.
 """
 
 from __future__ import annotations
@@ -29,18 +32,29 @@ REMEMBERED: Final = 4
 
 
 class _Chapter:
-    """Consecutive changes with their times, and the state before the first of them."""
+    """Consecutive changes with their revisions and times, and the state before the first of them."""
 
-    __slots__ = ("changes", "state", "times")
+    __slots__ = ("changes", "revisions", "state", "times")
 
     def __init__(self, state: State) -> None:
         self.state = state
         self.changes: list[Change] = []
+        self.revisions = array("q")
         self.times = array("d")
 
     @property
     def start(self) -> Revision:
         return self.state.revision
+
+    def append(self, change: Change, now: float) -> None:
+        """Take in the next change. Its revision comes last: a reader takes only changes whose revision it has seen."""
+        self.changes.append(change)
+        self.times.append(now)
+        self.revisions.append(change.revision)
+
+    def count(self, through: Revision) -> int:
+        """The number of its changes up to a revision."""
+        return bisect_right(self.revisions, through)
 
 
 class RevisionLog:
@@ -53,18 +67,15 @@ class RevisionLog:
 
     @classmethod
     def restored(cls, current: State, changes: Sequence[Change], times: Sequence[float]) -> RevisionLog:
-        """The log of a reopened store: its last changes, oldest first, with their times.
-
-        There is one change for each revision up to that of the current state.
-        """
+        """The log of a reopened store: its last changes, oldest first, with their times."""
         chapters: list[_Chapter] = []
         state, end = current, len(changes)
         while end:
             start = (end - 1) // LENGTH * LENGTH
             state = _undone(state, changes[start:end])
             chapter = _Chapter(state)
-            chapter.changes += changes[start:end]
-            chapter.times.extend(times[start:end])
+            for change, moment in zip(changes[start:end], times[start:end], strict=True):
+                chapter.append(change, moment)
             chapters.append(chapter)
             end = start
         log = cls(state)
@@ -75,12 +86,11 @@ class RevisionLog:
     def append(self, change: Change, now: float, before: State, cutoff: float) -> None:
         """Append a change, with its time and state; compact what was superseded before ``cutoff``."""
         chapter = self._chapters[-1]
-        if len(chapter.changes) >= LENGTH:
+        if len(chapter.changes) >= LENGTH and chapter.revisions[-1] < change.revision:
             chapter = _Chapter(before)
             self._chapters = (*self._chapters, chapter)
             self._forget(self.oldest(cutoff))
-        chapter.changes.append(change)
-        chapter.times.append(now)
+        chapter.append(change, now)
 
     def oldest(self, cutoff: float) -> Revision:
         """The latest revision at a time, or the oldest available one if that is later."""
@@ -89,7 +99,8 @@ class RevisionLog:
         if index < 0:
             return self._floor
         chapter = chapters[index]
-        return max(self._floor, Revision(chapter.start + bisect_right(chapter.times, cutoff)))
+        count = bisect_right(chapter.times, cutoff)
+        return max(self._floor, Revision(chapter.revisions[count - 1]) if count else chapter.start)
 
     def compact(self, through: Revision, current: State) -> None:
         """Compact the states before a revision."""
@@ -117,7 +128,7 @@ class RevisionLog:
         for state in self._remembered:
             if state.revision == revision:
                 return state
-        found = self._find(revision, current)
+        found = self._find(revision, current).labelled(revision)
         self._remembered = (found, *self._remembered[: REMEMBERED - 1])
         return found
 
@@ -126,10 +137,10 @@ class RevisionLog:
         index = _chapter_index(chapters, revision)
         chapter = chapters[index]
         end = chapters[index + 1].state if index + 1 < len(chapters) else current
-        steps = revision - chapter.start
-        if steps <= end.revision - revision:
+        steps, last = chapter.count(revision), chapter.count(end.revision)
+        if steps <= last - steps:
             return _made(chapter.state, chapter.changes[:steps])
-        return _undone(end, chapter.changes[steps : end.revision - chapter.start])
+        return _undone(end, chapter.changes[steps:last])
 
 
 def _start(chapter: _Chapter) -> Revision:
@@ -149,7 +160,7 @@ def _chapter_index(chapters: Sequence[_Chapter], revision: Revision) -> int:
 
 def _slices(chapters: Sequence[_Chapter], after: Revision, through: Revision) -> Iterator[Change]:
     for chapter in chapters:
-        yield from chapter.changes[max(after - chapter.start, 0) : max(through - chapter.start, 0)]
+        yield from chapter.changes[chapter.count(after) : chapter.count(through)]
 
 
 def _made(state: State, changes: Sequence[Change]) -> State:

@@ -73,6 +73,14 @@ class State:
         changed = table.without(order(key)) if new is None else table.put(order(key), new)
         return State(revision, {**self._tables, key.resource: changed})
 
+    def resources(self) -> frozenset[GroupResource]:
+        """The resources of which it holds objects, or held some before."""
+        return frozenset(self._tables)
+
+    def labelled(self, revision: Revision) -> State:
+        """The same content as that of another revision, up to which nothing changed."""
+        return self if revision == self.revision else State(revision, self._tables)
+
     def seeded(self, revision: Revision, entries: Iterable[Entry]) -> State:
         """The state at another revision with these entries added, of resources that had none."""
         return State(revision, {**self._tables, **tables_of(entries)})

@@ -46,9 +46,13 @@ class Field(NamedTuple):
         return self.type in _SCALARS
 
 
+Packages = Mapping[str, Mapping[str, Mapping[str, str]]]
+"""Fields by package, message and name: ``{"pkg": {"Message": {"name": "1 string"}}}``."""
+
+
 @cache
-def _table(release: str) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    table: Mapping[str, Mapping[str, Mapping[str, str]]] = datasets.load(f"api/{release}/protobuf.json")
+def _table(release: str) -> Packages:
+    table: Packages = datasets.load(f"api/{release}/protobuf.json")
     return table
 
 
@@ -60,8 +64,12 @@ def knows(package: str, name: str, release: str = "1.30") -> bool:
 @cache
 def fields(full_name: str, release: str = "1.30") -> tuple[Field, ...]:
     """The fields of a message, by number."""
+    return _fields_of(_table(release), full_name)
+
+
+def _fields_of(packages: Packages, full_name: str) -> tuple[Field, ...]:
     package, _, name = full_name.rpartition(".")
-    rows = _table(release)[package][name]
+    rows = packages[package][name]
     return tuple(sorted((_field(package, key, text) for key, text in rows.items()), key=lambda each: each.number))
 
 
@@ -78,14 +86,22 @@ def _field(package: str, name: str, text: str) -> Field:
     )
 
 
-class _Pool:
-    """The descriptors of one release, a file for each package."""
+class MessagePool:
+    """The descriptors of some packages, a file for each of them.
 
-    def __init__(self, release: str) -> None:
-        self._release, self._pool = release, descriptor_pool.DescriptorPool()
+    Examples
+    --------
+    >>> pool = MessagePool({"greeting": {"Hello": {"name": "1 string"}}})
+    >>> pool.message_class("greeting.Hello")(name="Ann").SerializeToString()
+    b'\\n\\x03Ann'
+    """
+
+    def __init__(self, packages: Packages) -> None:
+        self._packages, self._pool = packages, descriptor_pool.DescriptorPool()
         self._added: set[str] = set()
 
     def message_class(self, full_name: str) -> type[Message]:
+        """The class of a message by its full name, package and all."""
         self._add(full_name.rpartition(".")[0])
         return message_factory.GetMessageClass(self._pool.FindMessageTypeByName(full_name))
 
@@ -98,18 +114,18 @@ class _Pool:
             self._add(other)
         file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto2")
         file.dependency.extend(f"{other}.proto" for other in needed)
-        for name in _table(self._release)[package]:
+        for name in self._packages[package]:
             self._describe(file.message_type.add(name=name), f"{package}.{name}")
         self._pool.Add(file)
 
     def _needs(self, package: str) -> Iterator[str]:
-        for name in _table(self._release)[package]:
-            for field in fields(f"{package}.{name}", self._release):
+        for name in self._packages[package]:
+            for field in _fields_of(self._packages, f"{package}.{name}"):
                 if not field.scalar:
                     yield field.type.rpartition(".")[0]
 
     def _describe(self, message: Any, full_name: str) -> None:
-        for field in fields(full_name, self._release):
+        for field in _fields_of(self._packages, full_name):
             described = message.field.add(name=field.name, number=field.number)
             described.label = _REPEATED if field.repeated else _OPTIONAL
             if field.key:
@@ -135,8 +151,8 @@ class _Pool:
 
 
 @cache
-def _pool(release: str) -> _Pool:
-    return _Pool(release)
+def _pool(release: str) -> MessagePool:
+    return MessagePool(_table(release))
 
 
 @cache

@@ -1,0 +1,205 @@
+"""A store in etcd: writes are its transactions, reads are of a copy in memory that follows its watch.
+
+Several servers may use one etcd, kube-apiserver among them. Revisions are those of etcd: they grow with every write
+of whoever uses it, and so have gaps here.
+
+Upstream: k8s.io/apiserver/pkg/storage/etcd3/store.go, release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.engine.seams import ABSENT, Change, Entry, Stale
+from simkit.engine.storage.etcd import rpc
+from simkit.engine.storage.etcd.client import EtcdClient
+from simkit.engine.storage.etcd.compactor import Compactor
+from simkit.engine.storage.etcd.endpoints import EtcdEndpoints
+from simkit.engine.storage.etcd.entry import reader, removed
+from simkit.engine.storage.etcd.follower import Follower
+from simkit.engine.storage.etcd.layout import Layout
+from simkit.engine.storage.etcd.leases import Leases
+from simkit.engine.storage.etcd.values import Values
+from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore, check_encodable, stamped
+from simkit.meta.clock import Clock
+from simkit.meta.errors import SimkitError, StatusError
+from simkit.meta.names import GroupResource, Key, Revision
+from simkit.meta.objects import Object
+
+WAIT_SECONDS: Final = 3.0
+"""How long a consistent read waits for the watch to catch up, as kube-apiserver does."""
+_OPERATIONS: Final = 100
+"""Writes in one transaction while a store is filled; etcd takes 128."""
+
+
+class EtcdStore:
+    """A store in etcd. Make one with ``open_store``.
+
+    Parameters
+    ----------
+    leases
+        How long objects of a resource are kept, in seconds; others are kept for good.
+
+    Notes
+    -----
+    A write is one transaction, and returns when this server's copy has seen it. A consistent read asks etcd for its
+    revision and waits until the copy has come that far: one call, whatever the number of objects.
+    """
+
+    leaves_process: Final = True
+
+    def __init__(
+        self, client: EtcdClient, layout: Layout, values: Values, clock: Clock, leases: Mapping[GroupResource, float]
+    ) -> None:
+        self._client, self._layout, self._values = client, layout, values
+        self._seen = MemoryStore(clock, HISTORY_SECONDS)
+        self._entry = reader(layout, values)
+        self._follower = Follower(client, self._seen, layout.root, self._entry)
+        self._leases, self._compactor = Leases(client, leases), Compactor(client)
+        self._follower.begin()
+        self._follower.start()
+        self._compactor.start()
+
+    def __repr__(self) -> str:
+        return f"<EtcdStore at {self.revision}>"
+
+    @property
+    def revision(self) -> Revision:
+        return self._seen.revision
+
+    @property
+    def oldest(self) -> Revision:
+        return self._seen.oldest
+
+    def refresh(self) -> None:
+        """Catch up with all that was written before this call, by whatever server."""
+        self._follower.wait_for(self._client.revision(self._layout.root), WAIT_SECONDS)
+
+    def get(self, key: Key, *, at: Revision | None = None) -> Entry | None:
+        return self._seen.get(key, at=at)
+
+    def scan(
+        self,
+        resource: GroupResource,
+        namespace: str | None = None,
+        *,
+        at: Revision | None = None,
+        after: Key | None = None,
+        limit: int | None = None,
+    ) -> Sequence[Entry]:
+        return self._seen.scan(resource, namespace, at=at, after=after, limit=limit)
+
+    def count(self, resource: GroupResource) -> int:
+        return self._seen.count(resource)
+
+    def put(self, key: Key, value: Object, *, expect: Revision | None) -> Entry:
+        check_encodable(stamped(value, FIRST))
+        path = self._layout.path(key)
+        raw = self._values.encode(key, path, value)
+        written = rpc.message("PutRequest", key=path, value=raw, lease=self._leases.lease(key.resource))
+        answer, _ = self._transact(key, path, rpc.message("RequestOp", request_put=written), expect)
+        revision = Revision(answer.header.revision)
+        entry = self._seen.get(key)
+        if entry is not None and entry.revision == revision:
+            return entry
+        made = self._entry(rpc.message("KeyValue", key=path, value=raw, mod_revision=revision))
+        assert made is not None  # its key is that of an object
+        return made
+
+    def delete(self, key: Key, *, expect: Revision | None) -> Change:
+        path = self._layout.path(key)
+        gone = rpc.message("RequestOp", request_delete_range=rpc.message("DeleteRangeRequest", key=path))
+        answer, old = self._transact(key, path, gone, expect, existing=True)
+        assert old is not None  # what does not exist is stale
+        return Change("DELETED", removed(old, Revision(answer.header.revision)), old)
+
+    def _transact(
+        self, key: Key, path: bytes, operation: Any, expect: Revision | None, *, existing: bool = False
+    ) -> tuple[Any, Entry | None]:
+        """The answer to a write that was made, and the entry that it replaced. Raises Stale."""
+        if self._follower.own_thread:
+            raise SimkitError("a listener of the store tried to write; do it after the write that it was told of")
+        read = rpc.message("RequestOp", request_range=rpc.message("RangeRequest", key=path))
+        while True:
+            old = self._seen.get(key)
+            wanted = expect if expect is not None else (old.revision if old is not None else ABSENT)
+            if existing and wanted == ABSENT:
+                raise Stale(key, old)
+            answer = self._client.transact([rpc.unchanged(path, max(wanted, 0))], [operation], [read])
+            self._follower.wait_for(answer.header.revision, WAIT_SECONDS)
+            if answer.succeeded:
+                return answer, old
+            if expect is not None:
+                found = answer.responses[0].response_range.kvs
+                raise Stale(key, self._entry(found[0]) if found else None)
+
+    def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
+        """Put objects into etcd. Their revisions are new ones: etcd alone gives them.
+
+        Raises SimkitError where etcd holds objects of one of the resources, or another server writes one meanwhile.
+        """
+        given = list(objects)
+        for resource in {key.resource for key, _ in given}:
+            if self._seen.count(resource):
+                raise SimkitError(f"the store holds {resource} already; only an empty store can be seeded")
+        if not given:
+            return
+        with self._follower.paused():
+            for start in range(0, len(given), _OPERATIONS):
+                self._seed_some(given[start : start + _OPERATIONS])
+
+    def _seed_some(self, objects: Sequence[tuple[Key, Object]]) -> None:
+        rows = {self._layout.path(key): (key, value) for key, value in objects}
+        puts = [
+            rpc.message(
+                "RequestOp",
+                request_put=rpc.message("PutRequest", key=path, value=self._values.encode(key, path, value)),
+            )
+            for path, (key, value) in rows.items()
+        ]
+        if not self._client.transact([rpc.unchanged(path, 0) for path in rows], puts).succeeded:
+            raise SimkitError("another server writes into etcd: some of the objects were there before they were loaded")
+
+    def changes(self, *, after: Revision) -> Iterator[Change]:
+        return self._seen.changes(after=after)
+
+    def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]:
+        return self._seen.listen(listener)
+
+    def compact(self, *, through: Revision) -> None:
+        """Forget the states before a revision in this server; etcd itself is compacted every five minutes."""
+        self._seen.compact(through=through)
+
+    def close(self) -> None:
+        self._compactor.stop()
+        self._follower.stop()
+        self._client.close()
+
+    def fork(self, *, clock: Clock | None = None) -> MemoryStore:
+        """An independent store in memory that starts with the present state, made in constant time."""
+        return self._seen.fork(clock=clock)
+
+
+def open_store(
+    endpoints: EtcdEndpoints, layout: Layout, values: Values, clock: Clock, leases: Mapping[GroupResource, float]
+) -> EtcdStore:
+    """The store in an etcd; all that is there is read.
+
+    Raises
+    ------
+    SimkitError
+        Where no member answers, or credentials are missing or wrong.
+    """
+    client = EtcdClient(endpoints)
+    try:
+        return EtcdStore(client, layout, values, clock, leases)
+    except StatusError as error:
+        client.close()
+        servers = ", ".join(endpoints.addresses)
+        raise SimkitError(
+            f"cannot use etcd at {servers}: {error}; does it run, and are the certificates right?"
+        ) from error
+    except SimkitError:
+        client.close()
+        raise

@@ -1,0 +1,98 @@
+"""What stands under a key of etcd: an object in the version and the form in which kube-apiserver stores it.
+
+Built-in kinds are protobuf in an envelope; custom resources, their definitions and registrations of API services are
+JSON. A stored object carries no resourceVersion: that is the revision of its key.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from simkit.engine.storage.etcd.encryption import Encryption
+from simkit.kinds.conversions import convert
+from simkit.meta.domain import api_group
+from simkit.meta.errors import StatusError, unexplained
+from simkit.meta.names import GroupResource, GroupVersionKind, Key
+from simkit.meta.objects import Object, group_version_of, metadata
+from simkit.schema.binary import decode, encode, has_binary_form
+from simkit.schema.binary.codec import Unfit
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.resources import Resource
+from simkit.schema.storageversion import stored_as
+
+_MAGIC: Final = b"k8s\x00"
+_JSON_GROUPS: Final = frozenset({api_group("apiextensions"), api_group("apiregistration")})
+"""Groups whose servers store JSON also for kinds that have a binary form."""
+
+
+class Values:
+    """Writes and reads the values of one release, encrypted where a configuration says so.
+
+    Parameters
+    ----------
+    catalogue
+        All kinds that the release knows.
+    encryption
+        The providers by resource; None: nothing is encrypted, and encrypted values cannot be read.
+    """
+
+    def __init__(self, catalogue: Catalogue, encryption: Encryption | None = None) -> None:
+        self._release, self._encryption = catalogue.release, encryption
+        self._resources: dict[GroupResource, Resource] = {each.storage: each for each in catalogue.stored()}
+
+    def encode(self, key: Key, path: bytes, obj: Object) -> bytes:
+        """The value of an object, as a server of the release would write it."""
+        written = {**obj, "metadata": {k: v for k, v in metadata(obj).items() if k != "resourceVersion"}}
+        resource = self._resources.get(key.resource)
+        raw = _as_json(written) if resource is None else self._built_in(resource, written)
+        return raw if self._encryption is None else self._encryption.encrypt(key.resource, path, raw)
+
+    def _built_in(self, resource: Resource, obj: Object) -> bytes:
+        kept, wanted = resource.storage_gvk, stored_as(self._release, resource)
+        named = {**obj, "apiVersion": kept.api_version, "kind": kept.kind}
+        stored = named if wanted == kept else convert(named, wanted.api_version)
+        if kept.group in _JSON_GROUPS or not has_binary_form(wanted):
+            return _as_json(stored)
+        return encode(stored)
+
+    def decode(self, key: Key, path: bytes, raw: bytes, revision: int) -> Object:
+        """The object of a value, in the version that is kept here. Raises a 500 StatusError for what is none."""
+        plain = self._plain(key, path, raw)
+        try:
+            obj = decode(plain) if plain.startswith(_MAGIC) else orjson.loads(plain)
+        except (Unfit, orjson.JSONDecodeError) as error:
+            raise undecodable(path, str(error)) from error
+        if not isinstance(obj, dict):
+            raise undecodable(path, "it is no object")
+        obj = self._kept(key, obj)
+        return {**obj, "metadata": {**metadata(obj), "resourceVersion": str(revision)}}
+
+    def _plain(self, key: Key, path: bytes, raw: bytes) -> bytes:
+        if not raw.startswith(b"k8s:enc:"):
+            return raw
+        if self._encryption is None:
+            provider = raw.split(b":", 3)[2].decode("ascii", "replace")
+            raise undecodable(
+                path, f"it is encrypted ({provider}); give the server's --encryption-provider-config to read it"
+            )
+        return self._encryption.decrypt(key.resource, path, raw)
+
+    def _kept(self, key: Key, obj: dict[str, Any]) -> Object:
+        resource = self._resources.get(key.resource)
+        if resource is None:
+            return obj
+        kept = resource.storage_gvk
+        if GroupVersionKind(*group_version_of(obj), str(obj.get("kind", ""))) == kept:
+            return obj
+        return convert(obj, kept.api_version)
+
+
+def undecodable(path: bytes, reason: str) -> StatusError:
+    """The answer about an object that is stored but cannot be read."""
+    return unexplained(f"the object at {path.decode(errors='replace')} cannot be decoded: {reason}")
+
+
+def _as_json(obj: Object) -> bytes:
+    return orjson.dumps(obj) + b"\n"
