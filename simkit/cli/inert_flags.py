@@ -19,18 +19,12 @@ _METRICS: Final = "all metrics are shown with all their labels"
 INERT: Final[Mapping[str, Sequence[str]]] = {
     _STORE: (
         "delete-collection-workers",
-        "encryption-provider-config",
         "encryption-provider-config-automatic-reload",
-        "etcd-cafile",
-        "etcd-certfile",
         "etcd-compaction-interval",
         "etcd-count-metric-poll-period",
         "etcd-db-metric-poll-interval",
         "etcd-healthcheck-timeout",
-        "etcd-keyfile",
-        "etcd-prefix",
         "etcd-readycheck-timeout",
-        "etcd-servers",
         "etcd-servers-overrides",
         "lease-reuse-duration-seconds",
         "storage-backend",

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit import __version__
-from simkit.cli import access_flags, audit_flags, inert_flags, object_flags, outside, request_flags, tls_flags
+from simkit.cli import (
+    access_flags,
+    audit_flags,
+    etcd_flags,
+    inert_flags,
+    object_flags,
+    outside,
+    request_flags,
+    tls_flags,
+)
 from simkit.cli.flag_types import Merging, flag, gate_switches, port, switches, words
 from simkit.cli.free_ports import check_ports
 from simkit.cli.notes import complain, note
@@ -86,9 +95,7 @@ def _add_serving(group: Any) -> None:
 
 def _add_behaviour(group: Any) -> None:
     group.add_argument("--release", default="1.30", metavar="X.Y", help="behave as this release (default 1.30)")
-    group.add_argument(
-        "--storage", default="memory", metavar="WHERE", help="memory (default) or sqlite:PATH, a file that lasts"
-    )
+    etcd_flags.add_arguments(group)
     group.add_argument("--load", type=Path, metavar="PATH", help="start with the objects of a dump (file or folder)")
     group.add_argument(
         "--allow-privileged",
@@ -175,7 +182,7 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     allowed = compile_origins(args.cors_allowed_origins) if args.cors_allowed_origins else []
     served = CORSHandler(handler, allowed) if allowed else handler
     return Server(
-        served, serving, clock=clock, compress=compress, shutdown_target=handler, controllers=made.runner
+        served, serving, clock=clock, compress=compress, shutdown_target=handler, controllers=made.background
     ), made
 
 
@@ -224,7 +231,7 @@ def _options(args: argparse.Namespace) -> Options:
 
     wanted: dict[str, Any] = {
         "release": args.release,
-        "storage": args.storage,
+        **etcd_flags.options(args),
         **access_flags.options(args),
         "anonymous_auth": args.anonymous_auth,
         "feature_gates": args.feature_gates,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from simkit.cluster import bootstrap
 from simkit.cluster.control_plane import ControlPlane
@@ -11,7 +11,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.kinds.conversions import convert, versions
-from simkit.meta.clock import SystemClock
+from simkit.meta.clock import Clock, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersionKind
 from simkit.meta.objects import Object, copied, group_version_of, metadata
@@ -27,9 +27,28 @@ def new_store(options: Options) -> Store:
         from simkit.engine.storage.sqlite import open_store  # and the database only where it is asked for
 
         return open_store(path, clock)
+    if kind == "etcd" and path:
+        return _etcd(options, clock, path.split(","))
     if options.storage != "memory":
-        raise SimkitError(f"--storage {options.storage!r} is not known; use memory or sqlite:PATH")
+        raise SimkitError(f"--storage {options.storage!r} is not known; use memory, sqlite:PATH or etcd:URL[,URL]")
     return MemoryStore(clock)
+
+
+def _etcd(options: Options, clock: Clock, servers: Sequence[str]) -> Store:
+    """The store in an etcd that is there already."""
+    try:
+        from simkit.engine.storage import etcd  # gRPC only where it is asked for
+    except ModuleNotFoundError as error:
+        raise SimkitError(f"a store in etcd needs {error.name}: pip install 'simkit[etcd]'") from error
+    if not isinstance(clock, SystemClock):
+        raise SimkitError("a store in etcd runs on the machine's clock, since others use it too; leave the clock out")
+    endpoints = etcd.EtcdEndpoints(
+        servers, options.etcd_prefix, options.etcd_cafile, options.etcd_certfile, options.etcd_keyfile
+    )
+    catalogue = Catalogue.for_release(options.release, everything=True)
+    values = etcd.values(catalogue, options.encryption_provider_config)
+    leases = {catalogue.lookup("events").storage: options.event_ttl}
+    return etcd.open_store(endpoints, etcd.layout(endpoints, catalogue), values, clock, leases)
 
 
 def fresh(options: Options) -> ControlPlane:
@@ -38,7 +57,8 @@ def fresh(options: Options) -> ControlPlane:
     made.engine.started = False
     bootstrap.fill(made.engine, made.snapshot)
     made.engine.started = True
-    made.runner.settle()
+    if not made.store.leaves_process:  # in one that is shared, the elected controllers do it
+        made.runner.settle()
     made.engine.watch_cache.begin(made.store.revision)
     return made
 

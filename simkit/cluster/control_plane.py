@@ -31,6 +31,7 @@ from simkit.engine.controllers.cluster_authentication_trust import ClusterAuthen
 from simkit.engine.controllers.controller_manager import ControllerManager
 from simkit.engine.controllers.event_expiry import EventExpiry
 from simkit.engine.controllers.flow_schema_status import FlowSchemaStatusController
+from simkit.engine.controllers.leader_election import LeaderElection, Runner
 from simkit.engine.pipeline.api_services import APIServices
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
 from simkit.engine.pipeline.engine import Engine, EngineConfig
@@ -133,6 +134,13 @@ class ControlPlane:
         self.clock: Clock = options.clock or SystemClock()
         for part in PARTS:
             setattr(self, part.name, part.make(self) if origin is None else part.fork(self, origin))
+
+    @property
+    def background(self) -> Runner:
+        """The controllers, to be started with a server: of several servers over one store, those of the elected one."""
+        if not self.store.leaves_process:
+            return self.runner
+        return LeaderElection(self.runner, performing(self.engine), self.clock)
 
     def fork(self, options: Options | None = None) -> ControlPlane:
         """A control plane over a fork of the store, or with other options; it shares nothing that either of them
@@ -349,6 +357,8 @@ def _runner(server: ControlPlane) -> ControllerManager:
 
 def _expiry(server: ControlPlane) -> list[EventExpiry]:
     seconds, present = server.options.event_ttl, server.options.storage != "memory"
+    if server.store.leaves_process:  # there a lease ends
+        return []
     return [EventExpiry(partial(expire, server.store), server.clock, seconds, present=present)] if seconds else []
 
 

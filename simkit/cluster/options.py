@@ -24,7 +24,14 @@ class Options:
 
     release: str = LATEST
     storage: str = "memory"
-    """The store: ``memory``, or ``sqlite:PATH`` for a persistent file."""
+    """``memory``, ``sqlite:PATH`` for a file that outlasts the process, or ``etcd:URL[,URL]`` for an etcd."""
+    etcd_prefix: str = "/registry"
+    etcd_cafile: str | Path | None = None
+    etcd_certfile: str | Path | None = None
+    etcd_keyfile: str | Path | None = None
+    """Where the objects stand in etcd; who signed its certificates; the client certificate, with its key."""
+    encryption_provider_config: str | Path | None = None
+    """The EncryptionConfiguration by which values in etcd are written and read."""
     clock: Clock | None = None
     """The clock; None: the machine's."""
     seed: int | None = None

@@ -180,10 +180,18 @@ class Store(Reader, Writer, ChangeLog, Protocol):
         """True if a call may wait for another process. Requests then run on worker threads."""
         ...
 
+    def refresh(self) -> None:
+        """Make sure that reads see all that was written before this call, also by other servers.
+
+        Raises a 500 StatusError where that cannot be found out.
+        """
+        ...
+
     def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
         """Put objects into an empty store unchanged, with their resourceVersion if it is a number.
 
-        The store's revision becomes at least the highest of them. No change is announced or kept.
+        The store's revision becomes at least the highest of them. No change is announced or kept. A store that does
+        not choose its revisions itself, as etcd, gives new ones.
         """
         ...
 

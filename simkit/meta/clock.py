@@ -109,6 +109,17 @@ def timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def micro_time(seconds: float) -> str:
+    """A moment as MicroTime fields write it.
+
+    Examples
+    --------
+    >>> micro_time(0.25)
+    '1970-01-01T00:00:00.250000Z'
+    """
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
 def moment(text: str) -> float:
     """Seconds since the epoch of a time in the format of API objects. Raises ValueError for any other text.
 

@@ -60,11 +60,19 @@ def test_flags_without_effect_are_named_with_the_reason(capsys: pytest.CaptureFi
     inert_flags.add_arguments(parser)
     inert_flags.tell(
         parser.parse_args(
-            ["--etcd-servers=https://a:2379", "--profiling", "-v", "2", "--v=4", "--kubelet-timeout", "5s"]
+            [
+                "--etcd-servers-overrides=/events#https://a:2379",
+                "--profiling",
+                "-v",
+                "2",
+                "--v=4",
+                "--kubelet-timeout",
+                "5s",
+            ]
         )
     )
     assert capsys.readouterr().err.splitlines() == [
-        "simkit: --etcd-servers has no effect: objects are kept in memory, or in the file of --storage",
+        "simkit: --etcd-servers-overrides has no effect: objects are kept in memory, or in the file of --storage",
         "simkit: --profiling has no effect: the process is not looked into",
         "simkit: --v has no effect: there is no such log",
         "simkit: --kubelet-timeout has no effect: there are no nodes to connect to",

@@ -65,6 +65,9 @@ class SparseStore:
     def oldest(self) -> Revision:
         return max(self._out(self._inner.oldest), self._floor)
 
+    def refresh(self) -> None:
+        self._inner.refresh()
+
     def get(self, key: Key, *, at: Revision | None = None) -> Entry | None:
         entry = self._inner.get(key, at=self._at(at))
         return self._entry(entry) if entry is not None else None

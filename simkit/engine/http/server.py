@@ -318,7 +318,7 @@ class AssembledCluster(Protocol):
     def engine(self) -> pipeline.Engine: ...
 
     @property
-    def runner(self) -> ControllerRunner: ...
+    def background(self) -> ControllerRunner: ...
 
 
 def serve(
@@ -345,6 +345,6 @@ def serve(
     if not isinstance(known, Union):
         raise SimkitError(f"cannot add client certificates to {known!r}; assemble the cluster with a Union")
     trusted = serving.trusted_clients(serving.identities(engine.clock))
-    server = Server(APIServerHandler(engine), serving, clock=engine.clock, controllers=made.runner)
+    server = Server(APIServerHandler(engine), serving, clock=engine.clock, controllers=made.background)
     engine.authenticator = known.preceded_by(ClientCertificates(trusted, engine.clock))
     return server.start()

@@ -87,6 +87,8 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
     context.wanted = negotiate(accept, watchable=listed, routed=routed, binary=binary_form)
     if context.wanted.transform == "Table" and context.request.query:
         context.wanted = replace(context.wanted, include=context.request.option("includeObject"))
+    if engine.shared_store and not context.request.option("resourceVersion"):
+        engine.store.refresh()
     if info.subresource:
         return _part(engine, context, scope)
     if info.verb not in resource.verbs:

@@ -90,6 +90,8 @@ class Engine:
         self.registry = Registry(
             parts.store, parts.clock, parts.name_source, parts.allocation, allow_privileged=parts.allow_privileged
         )
+        self.shared_store = parts.store.leaves_process
+        """Whether other servers may write into the store: what must be the latest is looked for there."""
         self.watch_cache = WatchCache(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
         self.api_services = parts.api_services or APIServices(parts.store)

@@ -101,6 +101,9 @@ class MemoryStore:
     def oldest(self) -> Revision:
         return min(self._log.oldest(self._clock.now() - self._history), self._state.revision)
 
+    def refresh(self) -> None:
+        """Nobody else writes: what is there is the latest."""
+
     def get(self, key: Key, *, at: Revision | None = None) -> Entry | None:
         return (self._state if at is None else self._at(at)).get(key)
 

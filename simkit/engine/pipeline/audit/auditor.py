@@ -6,7 +6,6 @@ Upstream: k8s.io/apiserver/pkg/endpoints/filters/audit.go, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from ipaddress import ip_address
 from itertools import islice
 from typing import Any, Final
@@ -20,7 +19,7 @@ from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.user_info import user_info
-from simkit.meta.clock import Clock, NameSource
+from simkit.meta.clock import Clock, NameSource, micro_time
 from simkit.meta.errors import PlainError
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request, Response
@@ -97,8 +96,8 @@ class Auditor:
             raise PlainError(500, f"Internal Server Error: {quoted(path)}: failed to store audit event\n")
 
     def now(self) -> str:
-        """The time in events: with microseconds."""
-        return datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        """The moment, as events write it: with microseconds."""
+        return micro_time(self._clock.now())
 
     def close(self) -> None:
         """Close all backends."""

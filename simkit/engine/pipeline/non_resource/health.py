@@ -11,7 +11,7 @@ from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.meta.errors import PlainError, no_path
+from simkit.meta.errors import PlainError, StatusError, no_path
 from simkit.meta.message import Response
 
 ENDPOINTS: Final = ("healthz", "livez", "readyz")
@@ -22,7 +22,11 @@ _HOOKS: Final = ("poststarthook/", "autoregister-completion")
 
 
 def _stored(engine: Engine) -> str:
-    """The check that the store answers."""
+    """The store answers."""
+    try:
+        engine.store.refresh()
+    except StatusError as error:
+        return str(error)
     return "" if engine.store.revision >= engine.store.oldest else "the store has lost its history"
 
 

@@ -90,9 +90,9 @@ class Follower:
         self.start()
 
     def wait_for(self, revision: int, seconds: float) -> None:
-        """Wait until the store has seen a revision, and its listeners have heard of it. Raises a 500 StatusError where that takes too long.
+        """Wait until the store has seen a revision, and its listeners have heard of it.
 
-        What a listener raised about that revision is raised here too.
+        Raises a 500 StatusError where that takes too long, and whatever a listener raised meanwhile.
 
         Notes
         -----

@@ -1,0 +1,42 @@
+"""Flags of ``simkit serve`` for where objects are stored."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from simkit.cli.flag_types import words
+from simkit.meta.errors import SimkitError
+
+_FILES = {
+    "etcd-cafile": "the authority that signed etcd's certificates",
+    "etcd-certfile": "the client certificate for etcd",
+    "etcd-keyfile": "its key",
+    "encryption-provider-config": "the EncryptionConfiguration by which values in etcd are written and read",
+}
+
+
+def add_arguments(group: Any) -> None:
+    """Add the flags."""
+    group.add_argument(
+        "--storage",
+        metavar="WHERE",
+        help="memory (default), sqlite:PATH, a file that lasts, or etcd:URL[,URL], which several servers may share",
+    )
+    group.add_argument("--etcd-servers", type=words, default=(), metavar="URL,URL", help="as --storage etcd:URL,URL")
+    group.add_argument("--etcd-prefix", default="/registry", metavar="PREFIX", help="of all keys (default /registry)")
+    for name, text in _FILES.items():
+        group.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
+
+
+def options(args: argparse.Namespace) -> dict[str, Any]:
+    """The values of the flags, by the name of the option. Raises SimkitError for two stores at once."""
+    if args.storage and args.etcd_servers:
+        raise SimkitError("--storage and --etcd-servers both say where objects are stored; give one of them")
+    servers = f"etcd:{','.join(args.etcd_servers)}" if args.etcd_servers else ""
+    return {
+        "storage": args.storage or servers or "memory",
+        "etcd_prefix": args.etcd_prefix,
+        **{name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in _FILES},
+    }
