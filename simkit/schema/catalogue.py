@@ -140,7 +140,7 @@ class Catalogue:
         provider = self._providers.get(gvk)
         if provider is not None:
             return provider(gvk)
-        for release in (self.release, BASE, RELEASES[-1]):  # what is stored may have a form of another release
+        for release in (self.release, BASE, *reversed(RELEASES)):  # what is stored may have a form of another release
             name = definitions(release).name_of(gvk)
             if name is not None:
                 return definitions(release).node(name)

@@ -175,7 +175,7 @@ def test_changes_that_etcd_forgot_are_found_by_listing(tmp_path: Path) -> None:
         last = other.put(key("d"), value("d"), expect=None)
         client.compact(last.revision)
         follower.start()
-        follower.wait_for(last.revision, 10.0)
+        follower.wait_for(last.revision, 10.0, followed=True)
         assert names(seen.scan(MAPS)) == ["a", "c", "d"]
         assert sorted(heard) == [("ADDED", "d"), ("DELETED", "b"), ("MODIFIED", "a")]
         assert seen.oldest == last.revision

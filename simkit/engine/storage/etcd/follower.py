@@ -89,9 +89,10 @@ class Follower:
         self.begin()
         self.start()
 
-    def wait_for(self, revision: int, seconds: float) -> None:
+    def wait_for(self, revision: int, seconds: float, *, followed: bool) -> None:
         """Wait until the store has seen a revision, and its listeners have heard of it.
 
+        ``followed`` says that something under the prefix has changed at this revision, so that its change will come.
         Raises a 500 StatusError where that takes too long, and whatever a listener raised meanwhile.
 
         Notes
@@ -102,7 +103,7 @@ class Follower:
         """
         if self._told >= revision and self._error is None:
             return
-        end, marked = time.monotonic() + seconds, False
+        end, marked = time.monotonic() + seconds, followed
         while self._told < revision:
             left = end - time.monotonic()
             if left <= 0 or self._stopped.is_set():

@@ -30,7 +30,8 @@ from simkit.meta.objects import Object
 WAIT_SECONDS: Final = 3.0
 """How long a consistent read waits for the watch to catch up, as kube-apiserver does."""
 _OPERATIONS: Final = 100
-"""Writes in one transaction while a store is filled; etcd takes 128."""
+_BYTES: Final = 500_000
+"""Writes, and bytes, in one transaction while a store is filled; etcd takes 128, and 1.5 MiB."""
 
 
 class EtcdStore:
@@ -74,7 +75,7 @@ class EtcdStore:
 
     def refresh(self) -> None:
         """Catch up with all that was written before this call, by whatever server."""
-        self._follower.wait_for(self._client.revision(self._layout.root), WAIT_SECONDS)
+        self._follower.wait_for(self._client.revision(self._layout.root), WAIT_SECONDS, followed=False)
 
     def get(self, key: Key, *, at: Revision | None = None) -> Entry | None:
         return self._seen.get(key, at=at)
@@ -127,11 +128,13 @@ class EtcdStore:
             if existing and wanted == ABSENT:
                 raise Stale(key, old)
             answer = self._client.transact([rpc.unchanged(path, max(wanted, 0))], [operation], [read])
-            self._follower.wait_for(answer.header.revision, WAIT_SECONDS)
             if answer.succeeded:
+                self._follower.wait_for(answer.header.revision, WAIT_SECONDS, followed=True)
                 return answer, old
+            found = answer.responses[0].response_range.kvs
+            seen = found[0].mod_revision if found else answer.header.revision
+            self._follower.wait_for(seen, WAIT_SECONDS, followed=bool(found))
             if expect is not None:
-                found = answer.responses[0].response_range.kvs
                 raise Stale(key, self._entry(found[0]) if found else None)
 
     def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
@@ -146,19 +149,27 @@ class EtcdStore:
         if not given:
             return
         with self._follower.paused():
-            for start in range(0, len(given), _OPERATIONS):
-                self._seed_some(given[start : start + _OPERATIONS])
+            for puts in self._batches(given):
+                self._create(puts)
 
-    def _seed_some(self, objects: Sequence[tuple[Key, Object]]) -> None:
-        rows = {self._layout.path(key): (key, value) for key, value in objects}
-        puts = [
-            rpc.message(
-                "RequestOp",
-                request_put=rpc.message("PutRequest", key=path, value=self._values.encode(key, path, value)),
-            )
-            for path, (key, value) in rows.items()
-        ]
-        if not self._client.transact([rpc.unchanged(path, 0) for path in rows], puts).succeeded:
+    def _batches(self, objects: Iterable[tuple[Key, Object]]) -> Iterator[list[Any]]:
+        """The writes of objects, as many together as a transaction may hold."""
+        puts: list[Any] = []
+        size = 0
+        for key, value in objects:
+            path = self._layout.path(key)
+            raw = self._values.encode(key, path, value)
+            if puts and (len(puts) >= _OPERATIONS or size + len(raw) > _BYTES):
+                yield puts
+                puts, size = [], 0
+            puts.append(rpc.message("PutRequest", key=path, value=raw))
+            size += len(raw)
+        if puts:
+            yield puts
+
+    def _create(self, puts: Sequence[Any]) -> None:
+        operations = [rpc.message("RequestOp", request_put=put) for put in puts]
+        if not self._client.transact([rpc.unchanged(put.key, 0) for put in puts], operations).succeeded:
             raise SimkitError("another server writes into etcd: some of the objects were there before they were loaded")
 
     def changes(self, *, after: Revision) -> Iterator[Change]:

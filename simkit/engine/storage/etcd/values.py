@@ -11,14 +11,17 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.storage.etcd.encryption import Encryption
-from simkit.kinds.conversions import convert
+from simkit.kinds.conversions import ConversionError, convert
+from simkit.kinds.strategies import strategy_of
 from simkit.meta.domain import api_group
-from simkit.meta.errors import StatusError, unexplained
+from simkit.meta.errors import SimkitError, StatusError, unexplained
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
-from simkit.meta.objects import Object, group_version_of, metadata
+from simkit.meta.objects import Object, copied, group_version_of, metadata
 from simkit.schema.binary import decode, encode, has_binary_form
 from simkit.schema.binary.codec import Unfit
 from simkit.schema.catalogue import Catalogue
+from simkit.schema.decode_pass import DecodeError
+from simkit.schema.decoding import normalise
 from simkit.schema.resources import Resource
 from simkit.schema.storageversion import stored_as
 
@@ -39,7 +42,7 @@ class Values:
     """
 
     def __init__(self, catalogue: Catalogue, encryption: Encryption | None = None) -> None:
-        self._release, self._encryption = catalogue.release, encryption
+        self._catalogue, self._encryption = catalogue, encryption
         self._resources: dict[GroupResource, Resource] = {each.storage: each for each in catalogue.stored()}
 
     def encode(self, key: Key, path: bytes, obj: Object) -> bytes:
@@ -50,7 +53,7 @@ class Values:
         return raw if self._encryption is None else self._encryption.encrypt(key.resource, path, raw)
 
     def _built_in(self, resource: Resource, obj: Object) -> bytes:
-        kept, wanted = resource.storage_gvk, stored_as(self._release, resource)
+        kept, wanted = resource.storage_gvk, stored_as(self._catalogue.release, resource)
         named = {**obj, "apiVersion": kept.api_version, "kind": kept.kind}
         stored = named if wanted == kept else convert(named, wanted.api_version)
         if kept.group in _JSON_GROUPS or not has_binary_form(wanted):
@@ -61,12 +64,9 @@ class Values:
         """The object of a value, in the version that is kept here. Raises a 500 StatusError for what is none."""
         plain = self._plain(key, path, raw)
         try:
-            obj = decode(plain) if plain.startswith(_MAGIC) else orjson.loads(plain)
-        except (Unfit, orjson.JSONDecodeError) as error:
+            obj = self._kept(key, decode(plain) if plain.startswith(_MAGIC) else orjson.loads(plain))
+        except (Unfit, orjson.JSONDecodeError, DecodeError, ConversionError, SimkitError) as error:
             raise undecodable(path, str(error)) from error
-        if not isinstance(obj, dict):
-            raise undecodable(path, "it is no object")
-        obj = self._kept(key, obj)
         return {**obj, "metadata": {**metadata(obj), "resourceVersion": str(revision)}}
 
     def _plain(self, key: Key, path: bytes, raw: bytes) -> bytes:
@@ -79,14 +79,21 @@ class Values:
             )
         return self._encryption.decrypt(key.resource, path, raw)
 
-    def _kept(self, key: Key, obj: dict[str, Any]) -> Object:
+    def _kept(self, key: Key, obj: Any) -> Object:
+        """A decoded value in the version that is kept here, without the zeros that a binary form always has.
+
+        As kube-apiserver does at each read, it sets the defaults that the writer did not know.
+        """
+        if not isinstance(obj, dict):
+            raise Unfit("it is no object")
         resource = self._resources.get(key.resource)
         if resource is None:
             return obj
-        kept = resource.storage_gvk
-        if GroupVersionKind(*group_version_of(obj), str(obj.get("kind", ""))) == kept:
-            return obj
-        return convert(obj, kept.api_version)
+        found = GroupVersionKind(*group_version_of(obj), str(obj.get("kind", "")))
+        plain = normalise(obj, self._catalogue.schema(found))
+        kept = plain if found == resource.storage_gvk else copied(convert(plain, resource.storage_gvk.api_version))
+        strategy_of(resource.storage_gvk.group_kind).default(kept)
+        return kept
 
 
 def undecodable(path: bytes, reason: str) -> StatusError:
