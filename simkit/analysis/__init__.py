@@ -74,6 +74,7 @@ from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Evidence, Result
+from simkit.analysis.upgrade.migration import Migration, migrate
 from simkit.analysis.upgrade.release_changes import release_changes
 from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
 from simkit.analysis.upgrade.timeline import calendar, timeline
@@ -90,6 +91,7 @@ __all__ = [
     "Evidence",
     "Finding",
     "Goal",
+    "Migration",
     "Outcome",
     "Outcomes",
     "Path",
@@ -138,6 +140,7 @@ __all__ = [
     "members_of_snapshot",
     "members_of_tokens",
     "merge_members",
+    "migrate",
     "minimal_rules",
     "next_steps",
     "outsiders",

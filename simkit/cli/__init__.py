@@ -72,6 +72,7 @@ COMMANDS: Final = (
     Command("policy", "check API versions against the deprecation policy of Kubernetes", PROVE),
     Command("cut", "propose the cheapest changes that close all escalation paths", CHANGE),
     Command("least-privilege", "propose roles that allow what an audit log shows in use", CHANGE),
+    Command("migrate", "rewrite manifests for a later release", CHANGE),
     Command("serve", "run a Kubernetes API server in memory", SERVE),
     Command("dump", "print the kubectl commands that dump a cluster, or write the dump", SHARE),
     Command("redact", "write a dump that can be shared", SHARE),

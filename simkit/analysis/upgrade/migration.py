@@ -1,0 +1,255 @@
+"""Files of manifests rewritten for a release, tried on a server of that release, with what a person has to see to."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.result import Result
+from simkit.logic.migration.documents import Document, Rewritten, rewrite
+from simkit.logic.migration.mend import Mended
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import administrator
+from simkit.meta.message import Request, Response
+from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.meta.objects import Object, at, namespace_of
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.releases import release_name
+from simkit.snapshot.protocol import Sandbox
+
+MIGRATION_COLUMNS: Final = ("file", "line", "kind", "name", "before", "after", "verdict", "person", "notes")
+_SUFFIXES: Final = (".yaml", ".yml", ".json", ".tpl")
+_EXISTS: Final = 409
+
+
+@dataclass(frozen=True, slots=True)
+class MigratedFile:
+    """One text before and after."""
+
+    path: str
+    before: str
+    rewritten: Rewritten
+
+    @property
+    def after(self) -> str:
+        return self.rewritten.text
+
+    @property
+    def changed(self) -> bool:
+        return self.before != self.after
+
+    def patch(self) -> str:
+        """The change as a unified diff, as ``patch -p1`` and ``git apply`` read it."""
+        old, new = self.before.splitlines(True), self.after.splitlines(True)
+        name = self.path.lstrip("/")
+        lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Migration(Result):
+    """Rewritten files. It is true if nothing is left for a person to do."""
+
+    release: str
+    files: tuple[MigratedFile, ...]
+    tried: bool = False
+    """Whether the rewritten objects were sent to a server of the release."""
+
+    def __bool__(self) -> bool:
+        return not any(row[-2] for row in self._rows()) and not any(each.rewritten.problems for each in self.files)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._rows())
+
+    @property
+    def changed(self) -> tuple[MigratedFile, ...]:
+        """The files that are not as they were."""
+        return tuple(each for each in self.files if each.changed)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per document that is concerned: file, line, kind, name, before and after (apiVersion), verdict
+        (``rewritten``, ``a person has to see to it``), person (what, as a tuple), notes (a tuple)."""
+        return table(self._rows(), MIGRATION_COLUMNS)
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        for each in self.files:
+            for document in each.rewritten.documents:
+                mended = document.mended
+                verdict = "a person has to see to it" if mended.person else "rewritten"
+                after = mended.to or document.before
+                place = (each.path, document.line, document.kind, document.name)
+                yield (*place, document.before, after, verdict, mended.person, mended.notes)
+            for problem in each.rewritten.problems:
+                line, _, told = problem.removeprefix("line ").partition(": ")
+                number = int(line) if line.isdigit() else 1
+                yield each.path, number, "", "", "", "", "not read", (told or problem,), ()
+
+    def patch(self) -> str:
+        """All changes as one unified diff."""
+        return "".join(each.patch() for each in self.changed)
+
+    def write(self, folder: str | Path | None = None) -> list[str]:
+        """Write the changed files in place, or all of them into a folder; gives back the paths that were written."""
+        written = []
+        for each in self.changed if folder is None else self.files:
+            path = Path(each.path) if folder is None else Path(folder) / _inside(each.path, self.files)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(each.after, encoding="utf-8")
+            written.append(str(path))
+        return written
+
+    def summary(self) -> pd.DataFrame:
+        """DataFrame with the rows rewritten, a person has to see to it, not read: what, count."""
+        verdicts = [row[6] for row in self._rows()]
+        return pd.DataFrame(
+            [(each, verdicts.count(each)) for each in dict.fromkeys(verdicts)], columns=["what", "count"]
+        )
+
+
+def _inside(path: str, files: Sequence[MigratedFile]) -> Path:
+    """The path of a file below the folder that all have in common."""
+    import os.path
+
+    folders = [os.path.dirname(os.path.abspath(each.path)) for each in files]
+    return Path(os.path.relpath(os.path.abspath(path), os.path.commonpath(folders)))
+
+
+def migrate(
+    source: str | Path | Sequence[str | Path],
+    to: str,
+    *,
+    output_version: str | None = None,
+    sandbox: Sandbox | None = None,
+) -> Migration:
+    """Manifests rewritten for a release, with comments, order and quotes kept.
+
+    Parameters
+    ----------
+    source
+        Files and folders of YAML and JSON, or one text with several lines.
+    to
+        The release whose server shall take them.
+    output_version
+        An ``apiVersion`` to write, for the kinds that have it, also where the old one is still served.
+    sandbox
+        A cluster on a fork of which, at the release, each rewritten object is created as a trial with strict field
+        validation; what it refuses is left to a person, with its message.
+
+    Returns
+    -------
+    Migration
+        ``patch()`` is a unified diff, ``write()`` changes the files, ``to_frame()`` has a row per document that is
+        concerned. What is of other kinds passes through untouched.
+
+    Raises
+    ------
+    SimkitError
+        For an unknown release, for a version that no kind has, and for a path at which there is nothing.
+
+    Examples
+    --------
+    >>> found = migrate("apiVersion: batch/v1beta1\\nkind: CronJob\\nmetadata:\\n  name: nightly\\n", "1.25")
+    >>> found.files[0].after.splitlines()[0]
+    'apiVersion: batch/v1'
+    """
+    release = release_name(to)
+    wanted = output_version or ""
+    if wanted and not any(each.api_version == wanted for each in Catalogue.for_release(release).resources()):
+        raise SimkitError(f"release {release} serves no version {wanted!r}")
+    files = [
+        MigratedFile(path, text, rewrite(text, release, output_version=wanted, file=path))
+        for path, text in _texts(source)
+    ]
+    if sandbox is not None:
+        server = sandbox.fork(release=release)
+        files = [replace(each, rewritten=_tried(each.rewritten, server, release)) for each in files]
+    return Migration(release, tuple(files), sandbox is not None)
+
+
+def _texts(source: str | Path | Sequence[str | Path]) -> Iterator[tuple[str, str]]:
+    if isinstance(source, str) and "\n" in source:
+        yield "the given text", source
+        return
+    for each in [source] if isinstance(source, str | Path) else source:
+        path = Path(each).expanduser()
+        if path.is_dir():
+            inner = sorted(one for one in path.rglob("*") if one.is_file() and one.suffix.lower() in _SUFFIXES)
+            for one in inner:
+                if one.resolve().is_relative_to(path.resolve()):
+                    yield str(one), _read(one)
+        elif path.exists():
+            yield str(path), _read(path)
+        else:
+            raise SimkitError(f"there is nothing to migrate at {path}")
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            return stream.read()
+    except UnicodeDecodeError:
+        raise SimkitError(f"{path} is no text in UTF-8") from None
+
+
+# What a server of the release says to the rewritten objects
+
+
+def _tried(rewritten: Rewritten, server: Sandbox, release: str) -> Rewritten:
+    documents = tuple(_tried_document(each, server, release) for each in rewritten.documents)
+    return replace(rewritten, documents=documents)
+
+
+def _tried_document(document: Document, server: Sandbox, release: str) -> Document:
+    mended = document.mended
+    if not mended.changed or mended.person or "metadata" not in mended.object:
+        return document
+    said = refusal(mended.object, server, release)
+    if not said:
+        return document
+    told = f"a server of {release} refuses it: {said}"
+    return replace(document, mended=replace(mended, person=(told,)))
+
+
+def refusal(obj: Object, server: Sandbox, release: str) -> str:
+    """What a server says to an object that is created as a trial with strict validation; empty where it takes it."""
+    response = create_on_trial(obj, server, release)
+    if response is None or response.succeeded or response.status == _EXISTS:
+        return ""
+    found = response.object
+    return str(found.get("message", "")) if isinstance(found, dict) else str(response.status)
+
+
+def create_on_trial(obj: Object, server: Sandbox, release: str) -> Response | None:
+    """The answer to a trial of creating an object; None for a kind that is no built-in one of the release."""
+    group, version = GroupVersion.parse(str(obj.get("apiVersion")))
+    resource = Catalogue.for_release(release).kind(GroupVersionKind(group, version, str(obj.get("kind"))))
+    if resource is None or "create" not in resource.verbs:
+        return None
+    namespace = (namespace_of(obj) or "default") if resource.namespaced else ""
+    if namespace:
+        ensure_namespace(server, namespace)
+    prefix = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    place = f"{prefix}/namespaces/{namespace}" if namespace else prefix
+    target = f"{place}/{resource.resource}?dryRun=All&fieldValidation=Strict"
+    metadata = {name: value for name, value in (at(obj, "metadata") or {}).items() if name not in _OF_SERVERS}
+    if not resource.namespaced:
+        metadata.pop("namespace", None)
+    return server.perform(Request.of("POST", target, {**obj, "metadata": metadata}), identity=administrator())
+
+
+_OF_SERVERS: Final = ("uid", "resourceVersion", "managedFields", "selfLink", "creationTimestamp")
+
+
+def ensure_namespace(server: Sandbox, namespace: str) -> None:
+    """Create a namespace on a fork, where it is not there."""
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+    server.perform(Request.of("POST", "/api/v1/namespaces", body), identity=administrator())
+
+
+__all__ = ["Mended", "MigratedFile", "Migration", "create_on_trial", "ensure_namespace", "migrate", "refusal"]

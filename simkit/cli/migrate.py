@@ -1,0 +1,80 @@
+"""``simkit migrate``: manifests rewritten for a later release, as a patch, in place or into a folder."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simkit.cli.notes import complain, note
+from simkit.cli.output import add_output, write_rows
+
+if TYPE_CHECKING:
+    from simkit.analysis.upgrade.migration import Migration
+
+EXAMPLES = """\
+examples:
+  simkit migrate manifests/ --to 1.33                          # prints a patch
+  simkit migrate manifests/ --to 1.33 --check                  # for build servers: 1 where something is to change
+  simkit migrate manifests/ --to 1.33 --in-place
+  simkit migrate web.yaml --to 1.33 --output-version apps/v1 --output-dir new/
+  helm template shop | simkit migrate - --to 1.33 | kubectl apply -f -
+
+Comments, order and quotes are kept; what is of other kinds, and templates that are more than plain, stay as they are.
+What was rewritten is tried on a server of the release. What a person has to see to is told on standard error.
+
+Exit code: 0 when all is done, 1 when a person has to see to something (with --check: or something is to change),
+2 for wrong use or unreadable input.
+"""
+FOUND = 1
+SHOWN = ("file", "line", "kind", "name", "before", "after", "verdict", "person")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "migrate",
+        help="rewrite manifests for a later release",
+        description="Rewrites manifests in API versions that a release serves, with the meaning that they had.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("path", nargs="+", metavar="PATH", help="files and folders of manifests; - is standard input")
+    parser.add_argument("--to", required=True, metavar="RELEASE", help="the release whose server shall take them")
+    parser.add_argument("--output-version", metavar="GROUP/VERSION", help="write this version, for kinds that have it")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--check", action="store_true", help="write nothing: list what is to change, and say so by 1")
+    how.add_argument("--in-place", action="store_true", help="change the files")
+    how.add_argument("--output-dir", type=Path, metavar="DIR", help="write all files into a folder")
+    add_output(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer, and return the exit code."""
+    from simkit.analysis.upgrade.migration import migrate
+    from simkit.cluster.cluster import Cluster
+
+    piped = args.path == ["-"]
+    source = f"{sys.stdin.read()}\n" if piped else args.path
+    found = migrate(source, args.to, output_version=args.output_version, sandbox=Cluster(release=args.to))
+    if args.check or args.output != "table":
+        table = found.to_frame()
+        rows = table.to_dict("records")
+        write_rows(tuple(map(str, table.columns)), rows, args.output, shown=SHOWN, empty="nothing is to change")
+    elif args.in_place or args.output_dir is not None:
+        for path in found.write(args.output_dir):
+            note(f"written: {path}")
+    else:
+        sys.stdout.write(found.files[0].after.removesuffix("\n") if piped else found.patch())
+    _tell(found)
+    return FOUND if not found or (args.check and found.changed) else 0
+
+
+def _tell(found: Migration) -> None:
+    for row in found.to_frame().to_dict("records"):
+        place = f"{row['file']}:{row['line']}: {row['kind']} {row['name']}".rstrip()
+        for told in row["person"]:
+            complain(f"{place}: {told}")
+        for told in row["notes"]:
+            note(f"{place}: {told}")

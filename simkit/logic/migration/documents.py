@@ -1,0 +1,201 @@
+"""Texts with manifests, rewritten for a release: every document by itself, everything else byte for byte as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.roundtrip import rewritten
+from simkit.logic.migration.mend import Mended, mend, reshapes
+from simkit.meta.objects import Object, name_of
+from simkit.schema.lifecycle import is_served, lifecycle_of
+from simkit.snapshot.sources import Piece
+from simkit.snapshot.templates import Template, heads_of
+
+_SEPARATOR: Final = re.compile(r"^---(?:[ \t][^\n]*)?\r?\n", re.MULTILINE)
+_VERSION: Final = re.compile(r"^(apiVersion:[ \t]*)([\"']?)([^\s\"'#]+)([\"']?)", re.MULTILINE)
+_ACTION: Final = re.compile(r"\{\{-? ?[^\s{]")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One object of a text, and what became of it."""
+
+    line: int
+    kind: str
+    name: str
+    before: str
+    mended: Mended
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A text as it should be, and what became of each document that is concerned."""
+
+    text: str
+    documents: tuple[Document, ...] = ()
+    problems: tuple[str, ...] = field(default=())
+    """What could not be read, with the line."""
+
+
+def rewrite(text: str, release: str, *, output_version: str = "", file: str = "") -> Rewritten:
+    """A text of YAML or JSON documents for a release.
+
+    Documents of other kinds, comments between documents and templates that are not plain stay as they are.
+
+    Examples
+    --------
+    >>> found = rewrite("# ours\\napiVersion: batch/v1beta1  # old\\nkind: CronJob\\nmetadata: {name: a}\\n", "1.25")
+    >>> print(found.text, end="")
+    # ours
+    apiVersion: batch/v1  # old
+    kind: CronJob
+    metadata: {name: a}
+    """
+    if text.lstrip()[:1] == "{" and not _ACTION.match(text.lstrip()):
+        return _json(text, release, output_version)
+    parts: list[str] = []
+    documents: list[Document] = []
+    problems: list[str] = []
+    for chunk, line in _chunks(text):
+        if not chunk.strip() or _SEPARATOR.fullmatch(chunk):
+            parts.append(chunk)
+            continue
+        try:
+            made, found = _document(chunk, line, release, output_version)
+        except BrokenText as wrong:
+            made, found = chunk, list(_template(chunk, line, release, file))
+            if not found and not _ACTION.search(chunk):
+                problems.append(f"line {line - 1 + wrong.line}: {wrong.what}")
+            made = _template_text(chunk, found)
+        parts.append(made)
+        documents += found
+    return Rewritten("".join(parts), tuple(documents), tuple(problems))
+
+
+def _chunks(text: str) -> Iterator[tuple[str, int]]:
+    """The documents and the lines between them, with their first lines."""
+    start = 0
+    for mark in _SEPARATOR.finditer(text):
+        if mark.start() > start:
+            yield text[start : mark.start()], text.count("\n", 0, start) + 1
+        yield mark.group(), text.count("\n", 0, mark.start()) + 1
+        start = mark.end()
+    if start < len(text):
+        yield text[start:], text.count("\n", 0, start) + 1
+
+
+def _document(chunk: str, line: int, release: str, output_version: str) -> tuple[str, list[Document]]:
+    value = decode(chunk)
+    if not isinstance(value, dict):
+        return chunk, []
+    wanted, documents = _mended(value, line, release, output_version)
+    if wanted is value:
+        return chunk, documents
+    try:
+        return _with_version(chunk, value, wanted) or _laid_out(chunk, wanted), documents
+    except BrokenText as wrong:
+        told = f"the text has to be changed by hand: {wrong.what}"
+        return chunk, [_undone(each, told) for each in documents]
+
+
+def _undone(document: Document, told: str) -> Document:
+    mended = document.mended
+    if not mended.changed:
+        return document
+    kept = Mended(mended.object, mended.to, False, (*mended.person, told), mended.notes)
+    return Document(document.line, document.kind, document.name, document.before, kept)
+
+
+def _mended(value: Any, line: int, release: str, output_version: str) -> tuple[Any, list[Document]]:
+    """The value as it should be (itself where nothing changes), and the documents in it: a list has several."""
+    items = value.get("items")
+    if str(value.get("kind", "")).endswith("List") and isinstance(items, list):
+        made, documents = [], []
+        for item in items:
+            wanted, found = _mended(item, line, release, output_version) if isinstance(item, dict) else (item, [])
+            made.append(wanted)
+            documents += found
+        changed = any(new is not old for new, old in zip(made, items, strict=True))
+        return ({**value, "items": made} if changed else value), documents
+    mended = mend(value, release, output_version=output_version)
+    if not mended.changed and not mended.person:
+        return value, []
+    document = Document(line, str(value.get("kind")), _name(value), str(value.get("apiVersion")), mended)
+    return (mended.object if mended.changed else value), [document]
+
+
+def _name(obj: Object) -> str:
+    return str(name_of(obj)) if isinstance(obj.get("metadata"), Mapping) else ""
+
+
+def _with_version(chunk: str, value: Object, wanted: Object) -> str:
+    """The text with another version and nothing else changed; empty where more is to change."""
+    if {**wanted, "apiVersion": value["apiVersion"]} != value:
+        return ""
+    found = list(_VERSION.finditer(chunk))
+    if len(found) != 1 or found[0].group(3) != value["apiVersion"]:
+        return ""
+    match = found[0]
+    return chunk[: match.start(3)] + str(wanted["apiVersion"]) + chunk[match.end(3) :]
+
+
+def _laid_out(chunk: str, wanted: Object) -> str:
+    made = rewritten(chunk, wanted)
+    return made if made.endswith("\n") or not chunk.endswith("\n") else f"{made}\n"
+
+
+# JSON
+
+
+def _json(text: str, release: str, output_version: str) -> Rewritten:
+    try:
+        value = json.loads(text)
+    except ValueError as wrong:
+        return Rewritten(text, problems=(str(wrong),))
+    if not isinstance(value, dict):
+        return Rewritten(text)
+    wanted, documents = _mended(value, 1, release, output_version)
+    if wanted is value:
+        return Rewritten(text, tuple(documents))
+    indent = re.search(r"\n([ \t]+)\S", text)
+    laid_out = json.dumps(wanted, indent=indent.group(1) if indent else None, ensure_ascii=False)
+    return Rewritten(laid_out + ("\n" if text.endswith("\n") else ""), tuple(documents))
+
+
+# Templates
+
+
+def _template(chunk: str, line: int, release: str, file: str) -> Iterator[Document]:
+    """What becomes of a template: its version changes where that is all; otherwise a person has to see to it."""
+    if not _ACTION.search(chunk):
+        return
+    for head in heads_of(Piece(file, chunk)):
+        here = line - 1 + head.line
+        if not head.is_plain:
+            told = "the version depends on values: see that the template has one for this release"
+            yield Document(here, head.kind, head.name, "", Mended({}, person=(told,)))
+        elif lifecycle_of(head.api_version, head.kind) and not is_served(head.api_version, head.kind, release):
+            yield Document(here, head.kind, head.name, head.api_version, _of_head(head, release))
+
+
+def _of_head(head: Template, release: str) -> Mended:
+    bare = mend({"apiVersion": head.api_version, "kind": head.kind, "metadata": {"name": "a"}}, release)
+    if not bare.to or bare.person:
+        return bare if bare.person else Mended({}, person=(f"{head.api_version} {head.kind} has no successor",))
+    expected = {"apiVersion": bare.to, "kind": head.kind, "metadata": {"name": "a"}}
+    if bare.object == expected and not reshapes(head.kind, head.api_version, bare.to):
+        return Mended(expected, bare.to, changed=True)
+    told = f"fields change from {head.api_version} to {bare.to}: render the template, or rewrite it by hand"
+    return Mended({}, bare.to, person=(told,))
+
+
+def _template_text(chunk: str, documents: list[Document]) -> str:
+    if len(documents) != 1 or not documents[0].mended.changed:
+        return chunk
+    match = _VERSION.search(chunk)
+    return chunk[: match.start(3)] + documents[0].mended.to + chunk[match.end(3) :] if match else chunk

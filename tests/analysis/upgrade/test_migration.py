@@ -1,0 +1,84 @@
+"""Files rewritten for a release and tried on a server of it."""
+
+from __future__ import annotations
+
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+import simkit
+from simkit.analysis import migrate
+from simkit.analysis.upgrade.upgrade_report import upgrade_report
+from simkit.cli import main
+from simkit.meta.errors import SimkitError
+from simkit.snapshot.memory import MemorySnapshot
+from tests.shared import SHARED, needs_shared
+
+JOB = "apiVersion: batch/v1beta1\nkind: CronJob\nmetadata:\n  name: nightly # at three\nspec:\n  schedule: '0 3 * * *'\n  jobTemplate:\n    spec:\n      template:\n        spec: {restartPolicy: Never, containers: [{name: a, image: a}]}\n"
+BROKEN = JOB.replace("schedule: '0 3 * * *'", "schedule: never")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "other.yaml").write_text("apiVersion: example.com/v1\nkind: Thing\n")
+    return tmp_path
+
+
+def test_a_server_of_the_release_takes_it() -> None:
+    """What is rewritten is accepted with strict validation; what is not is left to a person."""
+    cluster = simkit.Cluster(seed=1)
+    assert migrate(JOB, "1.25", sandbox=cluster)
+    found = migrate(BROKEN, "1.25", sandbox=cluster)
+    assert not found
+    assert "spec.schedule" in found.to_frame()["person"][0][0]
+
+
+def test_wrong_use() -> None:
+    """Unknown releases, versions and paths are refused."""
+    for arguments in (("a.yaml", "1.25"), (JOB, "1.99")):
+        with pytest.raises(SimkitError):
+            migrate(*arguments)
+    with pytest.raises(SimkitError, match="serves no version"):
+        migrate(JOB, "1.25", output_version="batch/v9")
+
+
+def test_patch(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The default is a patch that can be applied; it changes nothing by itself."""
+    assert main(["migrate", str(folder), "--to", "1.25"]) == 0
+    patch = capsys.readouterr().out
+    assert (folder / "job.yaml").read_text() == JOB
+    subprocess.run(["patch", "-p1", "-d", "/", "-s"], input=patch.encode(), check=True)
+    assert (folder / "job.yaml").read_text() == JOB.replace("v1beta1", "v1")
+
+
+def test_check_and_in_place(folder: Path) -> None:
+    """``--check`` says by its exit code whether something is to change, ``--in-place`` changes it."""
+    assert main(["migrate", str(folder), "--to", "1.25", "--check"]) == 1
+    assert main(["migrate", str(folder), "--to", "1.25", "--in-place"]) == 0
+    assert main(["migrate", str(folder), "--to", "1.25", "--check"]) == 0
+
+
+def test_output_folder(folder: Path, tmp_path: Path) -> None:
+    """All files go into the folder, the untouched ones too."""
+    (folder / "policy.yaml").write_text("apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nmetadata: {name: a}\n")
+    assert main(["migrate", str(folder), "--to", "1.25", "--output-dir", str(tmp_path / "new")]) == 1
+    assert sorted(each.name for each in (tmp_path / "new").iterdir()) == ["job.yaml", "other.yaml", "policy.yaml"]
+
+
+@needs_shared
+def test_old_manifests(tmp_path: Path) -> None:
+    """After the migration nothing of the files is in a version that goes, but for what was left to a person."""
+    with tarfile.open(SHARED / "datasets" / "old-manifests.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "doitintl"
+    found = migrate(folder, "1.33", sandbox=simkit.Cluster(seed=1))
+    assert found.summary().set_index("what")["count"]["rewritten"] > 25
+    found.write()
+    left = upgrade_report(MemorySnapshot([]), "1.33", since="", manifests=folder)
+    rows = left.breaks()
+    table = found.to_frame()
+    person = {(row.file, row.kind) for row in table[table["verdict"] != "rewritten"].itertuples()}
+    assert {(row.file, row.kind) for row in rows[rows["field"] == "apiVersion"].itertuples()} <= person
