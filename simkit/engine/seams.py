@@ -27,13 +27,14 @@ class Entry:
     """One stored object at one revision.
 
     ``object`` is in the storage version and carries its ``metadata.resourceVersion``. ``encodings`` keeps what was
-    made of it for the wire, by served version, so that it is made once; whoever makes it puts it there.
+    made of it for the wire, by served version, so that it is made once; whoever makes it puts it there. ``size`` is
+    about how many bytes the object takes as JSON, 0 where nobody has counted them.
     """
 
-    __slots__ = ("encodings", "key", "object", "revision")
+    __slots__ = ("encodings", "key", "object", "revision", "size")
 
-    def __init__(self, key: Key, revision: Revision, obj: Object) -> None:
-        self.key, self.revision, self.object = key, revision, obj
+    def __init__(self, key: Key, revision: Revision, obj: Object, size: int = 0) -> None:
+        self.key, self.revision, self.object, self.size = key, revision, obj, size
         self.encodings: Encodings = {}
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from simkit.meta.bounded_cache import cached_when_short
@@ -31,9 +31,22 @@ class FieldSelector:
     """A conjunction of terms; without terms it matches everything."""
 
     terms: tuple[Term, ...] = ()
+    _by_field: Mapping[str, tuple[frozenset[str], frozenset[str]]] = field(init=False, repr=False, compare=False)
+    """The values that each field must have, and must not have: any number of terms costs no more than its fields."""
+
+    def __post_init__(self) -> None:
+        found: dict[str, tuple[set[str], set[str]]] = {}
+        for term in self.terms:
+            found.setdefault(term.field, (set(), set()))[not term.equal].add(term.value)
+        frozen = {name: (frozenset(wanted), frozenset(others)) for name, (wanted, others) in found.items()}
+        object.__setattr__(self, "_by_field", frozen)
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        return all((fields.get(term.field, "") == term.value) == term.equal for term in self.terms)
+        for name, (wanted, others) in self._by_field.items():
+            value = fields.get(name, "")
+            if (wanted and wanted != {value}) or value in others:
+                return False
+        return True
 
     def exact(self, field: str) -> str:
         """The value that the selector requires of a field, or the empty string."""

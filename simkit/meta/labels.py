@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simkit.meta.bounded_cache import cached_when_short
@@ -59,14 +59,59 @@ def _whole(text: str) -> int | None:
     return number if number is not None and -(2**63) <= number < 2**63 else None
 
 
+class _Conditions:
+    """Requirements by key. However many there are, an object is asked about no more labels than it has.
+
+    Those that an object without the label fails are looked up one after the other, until one of them fails; of the
+    others only those count whose label the object has.
+    """
+
+    __slots__ = ("_absent", "_allowed", "_compared", "_forbidden", "_present")
+
+    def __init__(self, requirements: Sequence[Requirement]) -> None:
+        self._allowed: dict[str, frozenset[str]] = {}
+        forbidden: dict[str, set[str]] = {}
+        for each in requirements:
+            if each.operator == "in":
+                values = frozenset(each.values)
+                self._allowed[each.key] = self._allowed.get(each.key, values) & values
+            elif each.operator == "notin":
+                forbidden.setdefault(each.key, set()).update(each.values)
+        self._forbidden = forbidden
+        self._present = frozenset(each.key for each in requirements if each.operator == "exists")
+        self._absent = frozenset(each.key for each in requirements if each.operator == "!")
+        self._compared = [each for each in dict.fromkeys(requirements) if each.operator in ("gt", "lt")]
+
+    def hold(self, labels: Labels) -> bool:
+        for key, values in self._allowed.items():
+            value = labels.get(key)
+            if not isinstance(value, str) or value not in values:  # in a dump, anything may stand there
+                return False
+        if not self._present <= labels.keys():
+            return False
+        for requirement in self._compared:
+            if not requirement.matches(labels):
+                return False
+        if not self._forbidden and not self._absent:
+            return True
+        return not any(key in self._absent or self._is_forbidden(key, value) for key, value in labels.items())
+
+    def _is_forbidden(self, key: str, value: str) -> bool:
+        return key in self._forbidden and isinstance(value, str) and value in self._forbidden[key]
+
+
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
     """A conjunction of requirements; without requirements it matches everything."""
 
     requirements: tuple[Requirement, ...] = ()
+    _conditions: _Conditions = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_conditions", _Conditions(self.requirements))
 
     def matches(self, labels: Labels) -> bool:
-        return all(requirement.matches(labels) for requirement in self.requirements)
+        return self._conditions.hold(labels)
 
     def __bool__(self) -> bool:
         return bool(self.requirements)

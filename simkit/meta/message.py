@@ -38,6 +38,8 @@ class Request:
     certificates: tuple[bytes, ...] = ()
     peer: str = ""
     """The client's address; empty in process."""
+    head_size: int = 0
+    """Bytes of the request line and the headers; 0 in process."""
 
     @classmethod
     def of(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import simkit
 from simkit.engine.http.asgi import Application
+from simkit.engine.http.handler import Lane
 from simkit.meta.message import Request, Response
 from tests.engine.http.echo import AuthorizeAll
 
@@ -39,8 +40,8 @@ class Door:
     def __init__(self, cluster: simkit.Cluster) -> None:
         self._cluster = cluster
 
-    def blocking(self, request: Request) -> bool:
-        return False
+    def lane(self, request: Request) -> Lane:
+        return Lane.INLINE
 
     def enter(self, request: Request) -> AuthorizeAll:
         return AuthorizeAll(self.answer, request)

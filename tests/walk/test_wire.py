@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import simkit
+from simkit.engine.http.handler import Lane
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.message import Request, Response
 from tests.engine.http.echo import AuthorizeAll
@@ -65,8 +66,8 @@ class Administered:
         response.stream.close()
         return Response(200, b"{}")
 
-    def blocking(self, request: Request) -> bool:
-        return False
+    def lane(self, request: Request) -> Lane:
+        return Lane.INLINE
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ class ProxiedStream:
         self._room = threading.Condition()
         self._callbacks: list[Callable[[], None]] = []
         self.closed = False
-        self.blocks = False
+        self.blocks = self.computes = self.behind = False
         self.deadline: float | None = _A_DAY
         """The backing server ends its watches itself."""
         threading.Thread(target=self._read, name="simkit-remote", daemon=True).start()

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from simkit.engine.http.handler import Lane
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import HandledRequest
 from simkit.engine.pipeline.non_resource.health import ENDPOINTS
+from simkit.engine.pipeline.work_estimate import takes_long
 from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.integers import is_digits, saturating_int
 from simkit.meta.message import Request, Response
@@ -103,8 +105,11 @@ class APIServerHandler:
     def _refuses(self, request: Request) -> bool:
         return self._refusing and not request.path.startswith(_HEALTH)
 
-    def blocking(self, request: Request) -> bool:
-        """True if the request waits for a service outside, or for a revision that has not come yet."""
+    def lane(self, request: Request) -> Lane:
+        """The lane of a request: whether it may take long, or wait for a service or a revision that is to come."""
+        return Lane.of(computes=takes_long(self._engine, request), waits=self._waits(request))
+
+    def _waits(self, request: Request) -> bool:
         if self._engine.leaves_process or self._engine.request_leaves_process(request):
             return True
         if not request.query:

@@ -5,32 +5,30 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from simkit.engine.http import compression
 from simkit.engine.http.broadcaster import LoopBroadcaster, resolve
-from simkit.engine.http.exchange import Exchange
-from simkit.engine.http.handler import Handler, QueuedRequest
-from simkit.engine.http.message import (
-    audit_id,
-    error_response,
-    parse_headers,
-    parse_query,
-    response_headers,
-    too_late,
-)
+from simkit.engine.http.exchange import REQUEST_SECONDS, Exchange, Next, Work, release
+from simkit.engine.http.handler import Handler, Lane, QueuedRequest
+from simkit.engine.http.message import audit_id, parse_headers, parse_query, response_headers
 from simkit.engine.http.watch_server import SHORTEST_WATCH, Receive, Send, WatchServer, disconnected
-from simkit.meta.duration import seconds
+from simkit.engine.http.worker_threads import COMPUTING, WorkerThreads
+from simkit.meta.deadline import Deadline
+from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
 
-T = TypeVar("T")
 Scope = MutableMapping[str, Any]
 Cut = Callable[[], None] | None
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _LENGTHS: Final = frozenset({"content-length", "transfer-encoding"})
+LARGE_HEAD: Final = 4096
+"""Bytes of a request line and headers above which they are not taken apart in the loop's thread."""
+PIECE: Final = 256 * 1024
+"""Bytes of an answer that are handed on at once: to encrypt all of a long one would take the loop for too long."""
 
 
 class Application:
@@ -39,16 +37,15 @@ class Application:
     Parameters
     ----------
     engine
-        Called inline, in the event loop's thread, unless it says that a request may block.
+        Called inline, in the event loop's thread, unless it says that a request belongs elsewhere.
     compress
         Whether large answers are compressed for clients that take it (the feature gate APIResponseCompression).
-    threads
-        How many blocking requests may run at once: more than there are seats, since seats are given out by priority
-        and fairness, and threads to whoever comes first.
     patience
         Seconds that a request may take which is neither a watch nor a connection.
     shortest_watch
         Seconds that a watch without a time of its own lasts at least.
+    computing
+        Requests that may compute for long at once.
 
     Notes
     -----
@@ -60,13 +57,13 @@ class Application:
         engine: Handler,
         *,
         compress: bool = True,
-        threads: int = 704,
-        patience: float = 60.0,
+        patience: float = REQUEST_SECONDS,
         shortest_watch: float = SHORTEST_WATCH,
+        computing: int = COMPUTING,
     ) -> None:
         self.engine = engine
         self._compress, self._patience, self._shortest_watch = compress, patience, shortest_watch
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="simkit-blocking")
+        self._threads = WorkerThreads(computing)
         self._wakers: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopBroadcaster] = WeakKeyDictionary()
         self._deliveries: set[WatchServer] = set()
         self._stopping = False
@@ -75,103 +72,113 @@ class Application:
         """Answer one request of an ASGI server."""
         if scope["type"] != "http":
             raise NotImplementedError(f"no {scope['type']} connections here")
-        request = _request(scope)
+        exchange = self.exchange()
+        request = await self._request(scope)
         if not _may_have_body(request):
             await receive()
-            await self.reply(request, partial(self.engine.answer, request), receive, send)
+            await self.drive(exchange, exchange.end(request), receive, send)
             return
-        exchange = Exchange(self.engine)
-        begun = await self._step(request, partial(exchange.begin, request))
-        if isinstance(begun, Response):
+        await self.begin(exchange, exchange.begin(request), receive, send)
+
+    async def _request(self, scope: Scope) -> Request:
+        """The request without its body; taking a large head apart is a work by itself."""
+        size = _head_size(scope)
+        if size <= LARGE_HEAD:
+            return _request(scope, size)
+        pool = self._threads.pool(Lane.COMPUTING)
+        return await asyncio.get_running_loop().run_in_executor(pool, _request, scope, size)
+
+    def exchange(self) -> Exchange:
+        """The state machine of a new request."""
+        return Exchange(self.engine, self._patience)
+
+    async def begin(self, exchange: Exchange, then: Next, receive: Receive, send: Send, *, cut: Cut = None) -> None:
+        """Find out whether a request may be made whose body is still to come, read it, and have it answered."""
+        request = exchange.request
+        assert request is not None
+        if isinstance(then, Work):
+            then = await self._run(exchange, then)
+        if isinstance(then, Response):
             if "expect" in request.headers:
-                begun.headers.append(("Connection", "close"))  # whether its body comes, nobody can tell
-            await self.finish(request, begun, receive, send)
+                then.headers.append(("Connection", "close"))  # whether its body comes, nobody can tell
+            await self._finish(request, then, receive, send, cut)
         elif not await _read(exchange, receive):
-            await self._step(request, partial(exchange.give_up, gone=True))
+            exchange.gone()
         else:
-            await self.reply(request, partial(exchange.finish, request), receive, send)
+            await self.drive(exchange, exchange.end(request), receive, send, cut=cut)
 
-    async def reply(
-        self,
-        request: Request,
-        step: Callable[[], Response | QueuedRequest],
-        receive: Receive,
-        send: Send,
-        *,
-        cut: Cut = None,
-    ) -> None:
-        """Run a step of the engine, on a worker thread where it may block, and send its answer."""
-        response = await self._step(request, step)
-        if isinstance(response, Response):
-            await self.finish(request, response, receive, send, cut=cut)
-        else:
-            await self.resume(request, response, receive, send, cut=cut)
+    async def drive(self, exchange: Exchange, then: Next, receive: Receive, send: Send, *, cut: Cut = None) -> None:
+        """Do what a request whose body was read asks for, until it is answered.
 
-    async def resume(
-        self, request: Request, waiting: QueuedRequest, receive: Receive, send: Send, *, cut: Cut = None
-    ) -> None:
-        """Wait for a seat without a thread, then run the request."""
-        loop = asyncio.get_running_loop()
-        ready = loop.create_future()
+        Parameters
+        ----------
+        cut
+            Ends the connection of a client that does not read its watch.
+        """
+        while not isinstance(then, Response):
+            gone = asyncio.ensure_future(disconnected(receive))
+            try:
+                if isinstance(then, Work):
+                    gone.add_done_callback(partial(_end, then.deadline))
+                    then = await self._run(exchange, then)
+                else:
+                    assert then is not None
+                    await _turn_of(then, gone)
+                    then = exchange.turn(then)
+            finally:
+                gone.cancel()
+        assert exchange.request is not None
+        await self._finish(exchange.request, then, receive, send, cut)
 
-        def wake() -> None:
-            loop.call_soon_threadsafe(resolve, ready)
-
-        waiting.on_ready(wake)
-        timer = loop.call_later(waiting.patience, waiting.give_up)
-        gone = asyncio.ensure_future(disconnected(receive))
-        gone.add_done_callback(lambda _: waiting.give_up(gone=True))
+    async def _run(self, exchange: Exchange, work: Work) -> Next:
+        """Have a piece of work done on a worker thread; gives what is next, a refusal where it takes too long."""
+        future = self._threads.start(work)
+        if future is None:
+            return exchange.crowded()
         try:
-            await ready
-        finally:
-            timer.cancel()
-            gone.cancel()
-        response = await self._step(request, waiting.go_on)
-        await self.finish(request, response, receive, send, cut=cut)
-
-    async def _step(self, request: Request, step: Callable[[], T]) -> T | Response:
-        """The result of a step of the engine, on a worker thread where it may block."""
-        return await self._elsewhere(request, step) if self.engine.blocking(request) else step()
-
-    async def _elsewhere(self, request: Request, step: Callable[[], T]) -> T | Response:
-        """The result of a step on a worker thread, or the refusal of a request that takes too long."""
-        future = asyncio.get_running_loop().run_in_executor(self._threads, step)
-        try:
-            return await asyncio.wait_for(asyncio.shield(future), self._patience_with(request))
+            outcome = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), work.seconds)
         except TimeoutError:
-            future.add_done_callback(_let_go)
-            return error_response(too_late())
+            work.deadline.end()
+            if not future.cancel():
+                future.add_done_callback(_let_go)
+            return exchange.expired()
+        except StatusError as error:  # nobody waited any more when its turn came
+            return exchange.fail(error)
+        return exchange.done(outcome)
 
-    def _patience_with(self, request: Request) -> float:
-        """Seconds that a request may take: its own timeout, if that is less than the default."""
-        wanted = _timeout(request.option("timeout")) if "timeout" in request.query else 0
-        return min(wanted, self._patience) if wanted > 0 else self._patience
-
-    async def finish(
-        self, request: Request, response: Response, receive: Receive, send: Send, *, cut: Cut = None
-    ) -> None:
-        """Send an answer of the engine; ``cut`` ends the connection of a client that does not read it."""
+    async def _finish(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
+        """Send an answer that the engine has given."""
         if response.stream is not None:
             await self._deliver(request, response, receive, send, cut)
             return
-        if self.compresses(request, response):
+        if self._compresses(request, response):
             response = compression.replace_body(response, await self._compressed(response.body))
         headers = response_headers(response, audit_id(request), length=len(response.body))
         await send({"type": "http.response.start", "status": response.status, "headers": headers})
-        body = b"" if request.method == "HEAD" else response.body
-        await send({"type": "http.response.body", "body": body, "more_body": False})
+        body = memoryview(b"" if request.method == "HEAD" else response.body)
+        while len(body) > PIECE:  # each waits until the client has read the ones before: others are served meanwhile
+            await send({"type": "http.response.body", "body": bytes(body[:PIECE]), "more_body": True})
+            body = body[PIECE:]
+        await send({"type": "http.response.body", "body": bytes(body), "more_body": False})
 
-    def compresses(self, request: Request, response: Response) -> bool:
-        """True if the body of this answer is compressed."""
+    def is_brief(self, request: Request, response: Response) -> bool:
+        """Whether an answer can be written at once, as it is."""
+        return response.stream is None and len(response.body) <= PIECE and not self._compresses(request, response)
+
+    def _compresses(self, request: Request, response: Response) -> bool:
         return self._compress and compression.wanted(request, response)
 
     async def _compressed(self, body: bytes) -> bytes:
         if len(body) <= compression.INLINE:
             return compression.compressed(body)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, compression.compressed, body)
+        pool = self._threads.pool(Lane.COMPUTING)
+        return await asyncio.get_running_loop().run_in_executor(pool, compression.compressed, body)
 
     async def _deliver(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
-        delivery = WatchServer(response.stream, self._waker(), shortest=self._shortest_watch, cut=cut)
+        stream = response.stream
+        lane = Lane.of(computes=stream.computes, waits=stream.blocks)
+        pool = None if lane is Lane.INLINE else self._threads.pool(lane)
+        delivery = WatchServer(stream, self._waker(), shortest=self._shortest_watch, cut=cut, pool=pool)
         self._deliveries.add(delivery)
         headers = response_headers(response, audit_id(request), length=None)
         try:
@@ -199,31 +206,44 @@ class Application:
                 delivery.stop()
 
     def close(self) -> None:
-        """Release the worker threads without waiting for requests that still run on them."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Let go of the worker threads; requests that still run on them are not waited for."""
+        self._threads.close()
 
 
-def _timeout(text: str) -> float:
-    """Seconds of a duration text; 0 for a text that is no duration, which the engine refuses."""
+async def _turn_of(queued: QueuedRequest, gone: asyncio.Future[None]) -> None:
+    """Return once a request that waits for room can go on, without a thread; ``gone`` is done when its client left."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(resolve, ready)
+
+    queued.on_ready(wake)
+    timer = loop.call_later(queued.patience, queued.give_up)
+    gone.add_done_callback(lambda done: None if done.cancelled() else queued.give_up(gone=True))
     try:
-        return seconds(text)
-    except ValueError:
-        return 0.0
+        await ready
+    finally:
+        timer.cancel()
 
 
-def _let_go(future: asyncio.Future[Any]) -> None:
-    """Close a stream that came after its reader had gone."""
-    if future.cancelled() or future.exception() is not None:
-        return
-    late = future.result()
-    if not isinstance(late, Response):
-        late.give_up(gone=True)
-    elif late.stream is not None:
-        late.stream.close()
+def _end(deadline: Deadline, gone: asyncio.Future[None]) -> None:
+    if not gone.cancelled():
+        deadline.end()
 
 
-def _request(scope: Scope) -> Request:
-    """The request without its body."""
+def _let_go(future: Future[Any]) -> None:
+    """Close what came too late for anybody to read it."""
+    if not future.cancelled() and future.exception() is None:
+        release(future.result())
+
+
+def _head_size(scope: Scope) -> int:
+    sizes = sum(len(name) + len(value) for name, value in scope["headers"])
+    return sizes + len(scope.get("raw_path") or scope["path"]) + len(scope.get("query_string", b""))
+
+
+def _request(scope: Scope, head_size: int) -> Request:
     raw_path = scope.get("raw_path") or scope["path"].encode()
     return Request(
         scope["method"],
@@ -233,6 +253,7 @@ def _request(scope: Scope) -> Request:
         b"",
         _chain(scope.get("extensions") or {}),
         (scope.get("client") or ("",))[0],
+        head_size,
     )
 
 

@@ -14,8 +14,8 @@ from simkit.meta.message import Request, Response
 
 THRESHOLD: Final = 128 * 1024
 """Bytes above which a body is compressed for those who accept it."""
-INLINE: Final = 1024 * 1024
-"""Bytes up to which a body is compressed in the event loop's own thread."""
+INLINE: Final = 256 * 1024
+"""Bytes up to which compressing is too short a work to be worth another thread."""
 _LEVEL: Final = 1
 _GZIP_WRAPPER: Final = 16 + zlib.MAX_WBITS
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.http.handler import AuthorizedRequest, Handler, QueuedRequest
+from simkit.engine.http.handler import AuthorizedRequest, Handler, Lane, QueuedRequest
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.message import Request, Response
 
@@ -71,9 +71,9 @@ class CORSHandler:
             return entered
         return _told(entered, headers) if isinstance(entered, Response) else _Entered(entered, headers)
 
-    def blocking(self, request: Request) -> bool:
-        """The engine's own answer to the same question."""
-        return self._engine.blocking(request)
+    def lane(self, request: Request) -> Lane:
+        """The engine's answer."""
+        return self._engine.lane(request)
 
     def _headers(self, origin: str) -> list[tuple[str, str]]:
         if not origin or not any(each.search(origin) for each in self._allowed):

@@ -1,22 +1,60 @@
-"""One request without input and output: a driver brings its bytes, and the exchange gives the answer.
+"""One request as a state machine without input, output, threads and clocks.
 
-The states follow each other in one order: the head is known, ``begin`` (may the sender make the request), the body
-arrives in parts, ``finish`` (the answer, or the wait for a seat). ``fail`` and ``give_up`` end an exchange early.
-The drivers are ``protocol`` (bytes of a connection) and ``asgi`` (messages of an ASGI server).
+A driver brings what happens, and does what the machine asks for in turn::
+
+    begin(request) ── Response: refused            end(request) ── Response: write it
+         │         ── Work: run it, then done()         │       ── Work: run it, then done() or expired()
+         │         ── None: read on                     │       ── QueuedRequest: wait for it, then turn()
+    take(part) ─ ... ─ end(request)                None: never
+
+The body of a request that was begun is read after its sender was found to be allowed to make it; a request whose body
+came together with its head is only ended. Whoever drives a machine asks ``patience`` how long what it does may take.
+The drivers are ``protocol`` (bytes of a connection, as long as nothing has to be waited for) and ``asgi`` (messages).
+
+References
+----------
+k8s.io/apiserver/pkg/server/filters/timeout.go (``WithTimeoutForNonLongRunningRequests``), release 1.30.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, cast
 
-from simkit.engine.http.handler import AuthorizedRequest, Handler, QueuedRequest
-from simkit.engine.http.message import error_response
+from simkit.engine.http.handler import AuthorizedRequest, Handler, Lane, QueuedRequest
+from simkit.engine.http.message import error_response, no_room
+from simkit.meta.deadline import Deadline, too_late
+from simkit.meta.duration import seconds
 from simkit.meta.errors import StatusError, too_large
 from simkit.meta.message import BODY_LIMIT, Request, Response
 
+HEAD_SECONDS: Final = 32.0
+"""Seconds within which the headers of a request must be there, once the connection or its first byte is."""
+BODY_SECONDS: Final = 60.0
+"""Seconds within which the rest of a request must follow."""
+REQUEST_SECONDS: Final = 60.0
+"""Seconds that a request may take which is neither a watch nor a connection, unless it says less."""
 READ_ON: Final = 64 * 1024 * 1024
 """Bytes beyond the limit of a body that are still read and dropped, so that the client can read the refusal."""
+
+
+@dataclass(slots=True)
+class Work:
+    """A step of the handler that must not run in an event loop's thread, and until when somebody waits for it."""
+
+    step: Callable[[], Response | QueuedRequest | AuthorizedRequest]
+    lane: Lane
+    seconds: float
+    deadline: Deadline = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.deadline = Deadline(self.seconds)
+
+
+Next = Response | QueuedRequest | Work | None
+"""What a driver has to do: write, wait, run, or read on."""
 
 
 class Exchange:
@@ -25,29 +63,32 @@ class Exchange:
     Parameters
     ----------
     handler
-        Decides and answers; called once or twice, by whoever drives the exchange.
+        Decides and answers; called once or twice, here or where the driver runs a ``Work``.
+    patience
+        Seconds that a request may take.
     """
 
-    __slots__ = ("_authorized", "_handler", "_parts", "_size")
+    __slots__ = ("_authorized", "_entering", "_handler", "_parts", "_patience", "_size", "request")
 
-    def __init__(self, handler: Handler) -> None:
-        self._handler = handler
+    def __init__(self, handler: Handler, patience: float = REQUEST_SECONDS) -> None:
+        self._handler, self._patience = handler, patience
         self._authorized: AuthorizedRequest | None = None
+        self._entering = False
+        """Whether the step under way tells if the request may be made."""
         self._parts: list[bytes] = []
         self._size = 0
+        self.request: Request | None = None
+        """The head of the request, once it is known."""
 
     @property
     def begun(self) -> bool:
         """True if the request was authorized before its body arrived."""
         return self._authorized is not None
 
-    def begin(self, request: Request) -> Response | Exchange:
-        """The refusal of a request whose body is still to come, or this exchange, which takes the body."""
-        found = self._handler.enter(request)
-        if isinstance(found, Response):
-            return found
-        self._authorized = found
-        return self
+    def begin(self, request: Request) -> Next:
+        """Find out whether a request may be made whose body is still to come."""
+        self.request, self._entering = request, True
+        return self._run(partial(self._handler.enter, request), self._handler.lane(request))
 
     def take(self, part: bytes) -> bool:
         """Take a part of the body; True if more should be read. Of a too long body only a part is kept."""
@@ -56,30 +97,79 @@ class Exchange:
         self._size += len(part)
         return self._size <= READ_ON
 
-    def taken(self) -> list[bytes]:
-        """Take the parts of the body so far out of the exchange."""
-        parts, self._parts = self._parts, []
-        return parts
+    def end(self, request: Request) -> Next:
+        """Have the request answered, whose body was taken, if it has one."""
+        body = b"".join(self._parts)
+        self._parts = []
+        self.request = replace(request, body=body) if body else request
+        lane = self._handler.lane(self.request)
+        if self._authorized is not None:
+            return self._run(partial(self._receive, body), lane)
+        if lane is Lane.INLINE:
+            return self._handler.answer(self.request)
+        return self._run(partial(self._handler.answer, self.request), lane)
 
-    def finish(self, request: Request) -> Response | QueuedRequest:
-        """The answer to the request with the body that was taken, or its wait for a seat."""
-        body = b"".join(self.taken())
+    def _receive(self, body: bytes) -> Response | QueuedRequest:
         authorized, self._authorized = self._authorized, None
-        if authorized is not None:
-            return authorized.receive(body)
-        return self._handler.answer(replace(request, body=body) if body else request)
+        assert authorized is not None
+        return authorized.receive(body)
 
-    def fail(self, error: StatusError) -> Response:
-        """The answer to a request whose body did not arrive, or arrived too slowly."""
-        authorized, self._authorized, self._parts = self._authorized, None, []
-        return error_response(error) if authorized is None else authorized.fail(error)
+    def turn(self, queued: QueuedRequest) -> Next:
+        """Go on with a request that has waited for room."""
+        assert self.request is not None
+        return self._run(queued.go_on, self._handler.lane(self.request))
+
+    def _run(self, step: Callable[[], Response | QueuedRequest | AuthorizedRequest], lane: Lane) -> Next:
+        return self.done(step()) if lane is Lane.INLINE else Work(step, lane, self._seconds())
+
+    def done(self, outcome: Response | QueuedRequest | AuthorizedRequest) -> Next:
+        """Take the outcome of a step that was run."""
+        if isinstance(outcome, Response) or not self._entering:
+            return cast(Response | QueuedRequest, outcome)
+        self._authorized, self._entering = cast(AuthorizedRequest, outcome), False
+        return None
+
+    def _seconds(self) -> float:
+        """Seconds that the request may take: what it asks for, if that is less than what is usual."""
+        assert self.request is not None
+        wanted = _timeout(self.request.option("timeout")) if "timeout" in self.request.query else 0
+        return min(wanted, self._patience) if wanted > 0 else self._patience
+
+    def expired(self) -> Response:
+        """The answer to a request that took too long, or whose body came too slowly."""
+        return self.fail(too_late())
+
+    def crowded(self) -> Response:
+        """The answer to a request for whose work there is no room."""
+        return self.fail(no_room())
 
     def refuse_length(self) -> Response:
         """The answer to a request whose body is not read to its end."""
         return self.fail(too_large(BODY_LIMIT))
 
-    def give_up(self, *, gone: bool = False) -> None:
-        """End the exchange without an answer, because the client disconnected."""
+    def fail(self, error: StatusError) -> Response:
+        """The answer to a request that does not come to its end."""
+        authorized, self._authorized, self._parts = self._authorized, None, []
+        return error_response(error) if authorized is None else authorized.fail(error)
+
+    def gone(self) -> None:
+        """End the exchange without an answer, since the client went away."""
         authorized, self._authorized = self._authorized, None
         if authorized is not None:
-            authorized.give_up(gone=gone)
+            authorized.give_up(gone=True)
+
+
+def release(outcome: Response | QueuedRequest | AuthorizedRequest) -> None:
+    """Let go of what came too late for anybody to read it."""
+    if not isinstance(outcome, Response):
+        outcome.give_up(gone=True)
+    elif outcome.stream is not None:
+        outcome.stream.close()
+
+
+def _timeout(text: str) -> float:
+    """Seconds that a length of time stands for; 0 for a text that is none, which the engine refuses."""
+    try:
+        return seconds(text)
+    except ValueError:
+        return 0.0

@@ -3,10 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Protocol
 
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
+
+
+class Lane(Enum):
+    """The threads on which a request is worked on, which depends on what it may cost."""
+
+    INLINE = "inline"
+    """That of the event loop: it takes no longer than a few milliseconds."""
+    COMPUTING = "computing"
+    """A few threads that share the interpreter with the loop: it may compute for long."""
+    WAITING = "waiting"
+    """One of many threads: it may wait for a service outside, or for what is to come."""
+    WAITING_AND_COMPUTING = "waiting-and-computing"
+    """Some threads of their own, so that whoever waits does not keep others from computing."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is for requests that may wait."""
+        return self in (Lane.WAITING, Lane.WAITING_AND_COMPUTING)
+
+    @classmethod
+    def of(cls, *, computes: bool, waits: bool) -> Lane:
+        """The lane of a request that may compute for long, wait, both or neither."""
+        if computes:
+            return cls.WAITING_AND_COMPUTING if waits else cls.COMPUTING
+        return cls.WAITING if waits else cls.INLINE
 
 
 class WatchStream(Protocol):
@@ -25,6 +51,16 @@ class WatchStream(Protocol):
     @property
     def blocks(self) -> bool:
         """True if ``poll`` may wait for a service outside, so that it must not run in an event loop's thread."""
+        ...
+
+    @property
+    def computes(self) -> bool:
+        """Whether ``poll`` makes each frame anew, which may take long."""
+        ...
+
+    @property
+    def behind(self) -> bool:
+        """Whether ``poll`` stopped before it had looked at all that there is, so as not to take long."""
         ...
 
     def poll(self, limit: int = 512) -> list[bytes]:
@@ -96,6 +132,6 @@ class Handler(Protocol):
         """The answer to one request, or its wait for a seat. May be called from several threads."""
         ...
 
-    def blocking(self, request: Request) -> bool:
-        """True if answering may wait for something outside, so that it must not run in an event loop's thread."""
+    def lane(self, request: Request) -> Lane:
+        """The threads that must be used for a request, with its body or without, judged by cheap measures."""
         ...

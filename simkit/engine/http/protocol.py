@@ -12,21 +12,16 @@ import ssl
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from http import HTTPStatus
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from simkit.engine.http.asgi import Application
-from simkit.engine.http.exchange import Exchange
-from simkit.engine.http.message import (
-    RawHeaders,
-    audit_id,
-    parse_headers,
-    parse_query,
-    response_headers,
-    too_late,
-)
+from simkit.engine.http import exchange as limits
+from simkit.engine.http.asgi import LARGE_HEAD, Application
+from simkit.engine.http.exchange import Exchange, Next
+from simkit.engine.http.message import RawHeaders, audit_id, parse_headers, parse_query, response_headers
 from simkit.meta.message import Request, Response
 
 if TYPE_CHECKING:
@@ -38,14 +33,17 @@ if TYPE_CHECKING:
 GRACE: Final = 5
 """Seconds that requests get to finish when a server stops; watches are ended at once."""
 _LINGER: Final = 0.1
-HEAD_SECONDS: Final = 32.0
-"""Seconds within which the headers of a request must arrive, from the connection or the first byte."""
-BODY_SECONDS: Final = 60.0
-"""Seconds within which the rest of a request must arrive."""
 HEAD_LIMIT: Final = 1024 * 1024
 """The most bytes of a request line and its headers together."""
 _BROKEN: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 """A percent sign in a path that is not followed by two digits."""
+_LITTLE: Final = 4 * 1024
+"""Bytes that are read in one go."""
+_HEAD_PIECE: Final = 512
+_BODY_PIECE: Final = 64 * 1024
+"""Of more, bytes that are read at once, between requests and within a body; then others may get their turn."""
+_SLICE: Final = 0.001
+"""Seconds for which requests of one connection are answered, one behind the other."""
 JOIN_BELOW: Final = 64 * 1024
 """Bytes of a body up to which copying it behind its head is cheaper than a second write."""
 
@@ -71,11 +69,14 @@ class Conversation(HttpToolsProtocol):
         self._given: RawHeaders | None = None
         """All headers of a request that is parsed without some of them."""
         self._known_headers: Mapping[str, Sequence[str]] = {}
+        self._headers_size = 0
         self._head_size: int | None = 0  # None while a body is being read
         self._dropping = False
         self._exchange: Exchange | None = None
         """The request whose body is collected here; None if uvicorn handles it."""
         self._hurry: asyncio.TimerHandle | None = None
+        self._later: list[bytes] = []
+        """What has come and is not read yet, so that others get their turn."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -85,13 +86,13 @@ class Conversation(HttpToolsProtocol):
             self._chain = peer_chain(tls)
             chain = [ssl.DER_cert_to_PEM_cert(der) for der in self._chain]
             self._extensions = {"tls": {"client_cert_chain": chain, "tls_version": tls.version()}}
-        self._expect(HEAD_SECONDS)
+        self._expect(limits.HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._arrived()
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
-            exchange.give_up(gone=True)
+            exchange.gone()
         super().connection_lost(exc)
 
     def _expect(self, seconds: float) -> None:
@@ -106,7 +107,7 @@ class Conversation(HttpToolsProtocol):
     def _too_slow(self) -> None:
         self._hurry = None
         if self._exchange is not None and not self.transport.is_closing():
-            self._end_early(self._exchange.fail(too_late()))
+            self._end_early(self._exchange.expired())
         else:
             self.transport.abort()
 
@@ -118,17 +119,51 @@ class Conversation(HttpToolsProtocol):
             super().timeout_keep_alive_handler()
 
     def data_received(self, data: bytes) -> None:
+        """Read what has come. Any number of requests may be in it: when they take too long, others come first."""
+        if self._later:
+            self._later.append(data)
+            return
+        if len(data) <= _LITTLE:
+            self._read(data)
+        else:
+            self._read_in_pieces(data)
+        exchange = self._exchange
+        if exchange is not None and not exchange.begun and not self.transport.is_closing():
+            self._begin(exchange)
+
+    def _read_in_pieces(self, data: bytes) -> None:
+        start, enough = 0, perf_counter() + _SLICE
+        while start < len(data):
+            if start and perf_counter() > enough:
+                self._later.append(data[start:])
+                self.flow.pause_reading()
+                self.loop.call_soon(self._read_on)
+                return
+            end = start + (_BODY_PIECE if self._head_size is None else _HEAD_PIECE)
+            self._read(data[start:end])
+            start = end
+
+    def _read_on(self) -> None:
+        """Go on with what was left for later, unless the connection has ended."""
+        data = b"".join(self._later)
+        self._later.clear()
+        if self.transport.is_closing():
+            return
+        self.data_received(data)
+        if not self._later and not self.pipeline:
+            self.flow.resume_reading()
+
+    def _read(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
         if self._head_size is not None:
             self._head_size += len(data)
         self._unset_keepalive_if_required()
         self._parse(data)
-        exchange = self._exchange
-        if exchange is not None and not exchange.begun and not self.transport.is_closing():
-            self._begin(exchange)
         if self._head_size is not None and self._head_size > HEAD_LIMIT and not self.transport.is_closing():
             self._refuse(431)
         elif self._hurry is None and self._head_size != 0:
-            self._expect(BODY_SECONDS if self._head_size is None else HEAD_SECONDS)
+            self._expect(limits.BODY_SECONDS if self._head_size is None else limits.HEAD_SECONDS)
 
     def _parse(self, data: bytes) -> None:
         """Parse the received bytes; anything but HTTP is answered with 400 and ends the connection."""
@@ -214,24 +249,21 @@ class Conversation(HttpToolsProtocol):
             return
         idle = self.cycle is None or self.cycle.response_complete
         waits = self.expect_100_continue or self.flow.write_paused
-        if idle and not self.pipeline and not waits:
-            self._exchange = Exchange(self._application.engine)
+        if idle and not self.pipeline and not waits and size <= LARGE_HEAD:
+            self._exchange = self._application.exchange()
         else:
             self._go_the_long_way()
 
     def _begin(self, exchange: Exchange) -> None:
         """Authorize the request whose body is still to come. The body of a refused request is dropped."""
         request = self._request()
-        if self._application.engine.blocking(request):
-            self._exchange = None
-            self._go_the_long_way()
-            for part in exchange.taken():
-                super().on_body(part)
-            return
         begun = exchange.begin(request)
         if isinstance(begun, Response):
             self._exchange, self._dropping = None, True
             self._write(request, begun, keep_alive=self.parser.should_keep_alive(), close=False)
+        elif begun is not None:
+            self._exchange = None
+            self._hand_over(self._application.begin, exchange, begun)
 
     def on_body(self, body: bytes) -> None:
         if self._dropping:
@@ -264,30 +296,29 @@ class Conversation(HttpToolsProtocol):
 
     def _answer(self, request: Request, exchange: Exchange) -> None:
         keep_alive: bool = self.parser.should_keep_alive()
-        application = self._application
-        if application.engine.blocking(request):
-            self._hand_over(application.reply, request, partial(exchange.finish, request))
-            return
-        response = exchange.finish(request)
-        if not isinstance(response, Response):
-            self._hand_over(application.resume, request, response)
-        elif response.stream is not None or application.compresses(request, response):
-            self._hand_over(application.finish, request, response)
+        then = exchange.end(request)
+        if isinstance(then, Response) and self._application.is_brief(request, then):
+            self._write(request, then, keep_alive=keep_alive)
         else:
-            self._write(request, response, keep_alive=keep_alive)
+            self._hand_over(self._application.drive, exchange, then)
+            super().on_message_complete()
 
     def _request(self) -> Request:
         """The request of the head that was read, without its body."""
         method = self.parser.get_method().decode("ascii")
-        if self.url.startswith(b"/"):
-            path, _, query = self.url.partition(b"?")
-        else:
-            parsed = httptools.parse_url(self.url)
-            path, query = parsed.path or b"/", parsed.query or b""
+        path, query = _parts(self.url)
         if self.headers != self._raw_headers:  # most clients send the same headers again and again
             self._raw_headers, self._known_headers = self.headers, parse_headers(self.headers)
+            self._headers_size = sum(len(name) + len(value) for name, value in self.headers)
         return Request(
-            method, path.decode("ascii"), parse_query(query), self._known_headers, b"", self._chain, self._peer
+            method,
+            path.decode("ascii"),
+            parse_query(query),
+            self._known_headers,
+            b"",
+            self._chain,
+            self._peer,
+            len(self.url) + self._headers_size,
         )
 
     def _write(self, request: Request, response: Response, *, keep_alive: bool, close: bool = True) -> None:
@@ -310,29 +341,38 @@ class Conversation(HttpToolsProtocol):
         else:
             self.transport.close()
 
-    def _hand_over(self, step: Any, *known: Any) -> None:
-        """Continue as an ordinary ASGI request whose body has been read, with a step of the application."""
-        usual, self.app = self.app, partial(_after, partial(step, cut=self.transport.abort), *known)
+    def _hand_over(self, drive: Any, exchange: Exchange, then: Next) -> None:
+        """Leave the rest of a request to the driver that can wait."""
+        usual, self.app = self.app, partial(_after, partial(drive, cut=self.transport.abort), exchange, then)
         try:
             self._go_the_long_way()
         finally:
             self.app = usual
-        super().on_message_complete()
 
     def _go_the_long_way(self) -> None:
         """Do uvicorn's own work at the end of the headers, with the scope that was left out at the beginning."""
         url, headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
-        self.url, self.headers, self.expect_100_continue = url, headers, expects
-        self.scope["headers"] = headers
-        self.scope["extensions"] = self._extensions
-        super().on_headers_complete()
+        self.url, self.headers, self.expect_100_continue = b"/", headers, expects
+        super().on_headers_complete()  # which would decode a path that nobody asks it for
+        self.url = url
+        path, query = _parts(url)
+        self.scope["raw_path"], self.scope["query_string"] = path, query
+        self.scope["headers"], self.scope["extensions"] = headers, self._extensions
 
 
-async def _after(step: Any, *arguments: Any) -> None:
-    """An ASGI application that runs a step of the application on the given arguments."""
-    *known, _, receive, send = arguments
-    await step(*known, receive, send)
+def _parts(url: bytes) -> tuple[bytes, bytes]:
+    """The path and the query of a request's target."""
+    if url.startswith(b"/"):
+        path, _, query = url.partition(b"?")
+        return path, query
+    parsed = httptools.parse_url(url)
+    return parsed.path or b"/", parsed.query or b""
+
+
+async def _after(drive: Any, exchange: Exchange, then: Next, _: Any, receive: Any, send: Any) -> None:
+    """An ASGI application that goes on with a request, which it knows already."""
+    await drive(exchange, then, receive, send)
 
 
 @lru_cache(maxsize=128)

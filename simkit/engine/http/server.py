@@ -289,13 +289,15 @@ class Server:
 
     def _serve(self, running: ServingLoop) -> None:
         from simkit.engine.http.serving import new_loop
+        from simkit.engine.http.worker_threads import QUICK_SWITCHES
 
         loop = new_loop()
         if self._controllers is not None:
             self._controllers.start()
         try:
-            loop.run_until_complete(running.serve())
-            loop.run_until_complete(loop.shutdown_asyncgens())
+            with QUICK_SWITCHES:
+                loop.run_until_complete(running.serve())
+                loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             loop.close()
             if self._controllers is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from typing import Any, Final
 
 from simkit.engine.http.broadcaster import LoopBroadcaster, Signal, resolve
@@ -38,6 +39,7 @@ class WatchServer:
     Nothing is taken from the stream before the transport has room, so a slow reader holds at most one batch of frames
     and neither delays a writer nor makes memory grow; the stream itself notices when it was overtaken. Who does not
     read when the time is up is told of no end: its connection is cut, where the server under us knows how (``cut``).
+    Frames are made in the loop's thread, or on those of a ``pool``.
     """
 
     def __init__(
@@ -47,8 +49,10 @@ class WatchServer:
         *,
         shortest: float = SHORTEST_WATCH,
         cut: Callable[[], None] | None = None,
+        pool: Executor | None = None,
     ) -> None:
         self._stream, self._waker, self._shortest, self._cut = stream, waker, shortest, cut
+        self._pool = pool
         self._signal: Signal | None = None
         self._over = False
 
@@ -93,6 +97,8 @@ class WatchServer:
                 frames, mark = self._stream.bookmark(), _next_mark(now, end)
             if frames:
                 await self._write(frames, send)
+            elif self._stream.behind:
+                await asyncio.sleep(0)
             elif now < end:
                 self._signal = loop.create_future()
                 await self._waker.news(self._signal, min(end, mark) - now)
@@ -100,8 +106,8 @@ class WatchServer:
                 return
 
     async def _polled(self, loop: asyncio.AbstractEventLoop) -> list[bytes]:
-        if self._stream.blocks:
-            return await loop.run_in_executor(None, self._stream.poll, BATCH)
+        if self._pool is not None:
+            return await loop.run_in_executor(self._pool, self._stream.poll, BATCH)
         return self._stream.poll(BATCH)
 
     async def _write(self, frames: Sequence[bytes], send: Send) -> None:

@@ -98,7 +98,10 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
         return handler(engine, context, scope)
     if scope.custom is not None:
         refuse_new(scope.custom, info)
-    response = VERBS[info.verb](engine, context, scope)
+    try:
+        response = VERBS[info.verb](engine, context, scope)
+    finally:
+        engine.met.add((resource.gvr, info.verb))
     engine.after_write()
     return response
 

@@ -103,6 +103,8 @@ class Engine:
         """Called after a write, before it is answered."""
         self.converting: Collection[str] = ()
         """Groups whose objects may need a conversion webhook."""
+        self.met: set[tuple[GroupVersionResource, str]] = set()
+        """Resources and verbs that were requested before: their modules are loaded."""
         self._news = threading.Condition()
         parts.store.listen(self._wake)
 

@@ -14,6 +14,7 @@ from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family
 from simkit.kinds.strategies import strategy_of
 from simkit.kinds.strategy import DEFAULT_STRATEGY, Strategy
 from simkit.meta import go_json
+from simkit.meta.deadline import checked
 from simkit.meta.errors import bad_request
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupKind
@@ -181,7 +182,7 @@ class RequestScope:
         """The stored objects in this version, with one call of a conversion webhook for all."""
         if self.custom is not None and self.calls_out:
             return self.custom.read_all([entry.object for entry in entries])
-        return [self.from_storage(entry.object) for entry in entries]
+        return [self.from_storage(entry.object) for entry in checked(entries)]
 
     def kept_tail(self, entry: Entry) -> bytes:
         """The JSON of an entry in this version after the head. Encoded once per entry."""
@@ -236,6 +237,6 @@ class RequestScope:
         """The JSON of several entries after the head; a conversion webhook is called for each."""
         asked = [entry for entry in entries if self._asks(entry)] if self.calls_out else []
         if not asked:
-            return list(map(self.kept_tail, entries))
+            return list(map(self.kept_tail, checked(entries)))
         made = map(self.encode_tail, self.all_from_storage(asked))
         return [next(made) if self._asks(entry) else self.kept_tail(entry) for entry in entries]

@@ -14,6 +14,7 @@ from simkit.engine.seams import ABSENT, Entry, Stale, Store, Unstorable
 from simkit.kinds.strategy import WriteContext
 from simkit.language.merge.update import with_old_times
 from simkit.meta.clock import Clock, NameSource
+from simkit.meta.deadline import check_deadline
 from simkit.meta.errors import STALE, already_exists, bad_request, conflict, invalid, not_found, unexplained
 from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, Shown, invalid_value, required
 from simkit.meta.go_number import parse_uint
@@ -124,6 +125,7 @@ class Registry:
         intent and admission raise. An update that changes nothing stores nothing.
         """
         for _ in range(_TRIES):
+            check_deadline()
             live = self.store.get(write.key)
             if live is None:
                 if not write.creates:

@@ -146,7 +146,7 @@ class MemoryStore:
                 raise Stale(key, old)
             revision = Revision(state.revision + 1)
             new = Entry(key, revision, stamped(value, revision))
-            check_encodable(new.object)
+            new.size = encodable_size(new.object)
             self._commit(state, state.replaced(revision, key, old, new), Change(_verb(old), new, old))
         return new
 
@@ -221,7 +221,7 @@ class MemoryStore:
             kept = list(entries)
             for entry in kept:
                 try:
-                    check_encodable(entry.object)
+                    entry.size = encodable_size(entry.object)
                 except Unstorable as error:
                     raise SimkitError(f"{entry.key} cannot be loaded: {error}") from None
             if self._journal is not None:
@@ -267,10 +267,13 @@ def _verb(old: Entry | None) -> ChangeType:
     return "ADDED" if old is None else "MODIFIED"
 
 
-def check_encodable(obj: Object) -> None:
-    """Raise Unstorable for an object that could not be encoded, since it would break every list and watch."""
+def encodable_size(obj: Object) -> int:
+    """The bytes of an object as JSON.
+
+    Raises Unstorable for one that could not be encoded, since it would break every list and watch.
+    """
     try:
-        orjson.dumps(nested(obj, ROOM_OF_STORED))
+        return len(orjson.dumps(nested(obj, ROOM_OF_STORED)))
     except orjson.JSONEncodeError as error:
         deep = "Recursion" in str(error)
         raise Unstorable("exceeded max depth" if deep else f"the object cannot be encoded: {error}") from None

@@ -67,7 +67,7 @@ class StoredEntry(Entry):
     __slots__ = ("_held",)
 
     def __init__(self, key: Key, revision: Revision, raw: bytes) -> None:
-        self.key, self.revision, self.encodings = key, revision, {}
+        self.key, self.revision, self.encodings, self.size = key, revision, {}, len(raw)
         self._held: bytes | Object = raw
 
     @property

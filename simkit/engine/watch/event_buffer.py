@@ -12,7 +12,7 @@ from simkit.engine.seams import Change, Compacted
 from simkit.meta.names import Revision
 
 SLACK: Final = 256
-"""Dropped changes are freed when there are this many of them, and at least as many as remain."""
+"""Dropped changes are freed when there are this many of them, and at least a quarter of those that remain."""
 
 
 class _Stretch:
@@ -56,7 +56,7 @@ class EventBuffer:
         stretch = self._stretch
         count = bisect_right(stretch.revisions, through)
         left = len(stretch.revisions) - count
-        if count and (at_once or not left or count >= max(SLACK, left)):
+        if count and (at_once or not left or count >= max(SLACK, left // 4)):
             # First say it: a reader looks at the changes, then whether some that it should have seen were dropped.
             self.dropped = stretch.revisions[count - 1]
             self._stretch = _Stretch(stretch.revisions[count:], stretch.changes[count:])

@@ -19,6 +19,7 @@ try:
 except ImportError:  # PyYAML was built without libyaml: the same, slower
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
+from simkit.meta.deadline import check_deadline
 from simkit.meta.go_json import ROOM_OF_BODIES
 
 MOST_VALUES: Final = 5_000_000
@@ -87,6 +88,7 @@ class _WireReader(_Reader):
     """The reader of request bodies: single letters are booleans too."""
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
+        check_deadline()
         if kind is yaml.ScalarNode and implicit[0] and value in _LETTERS:
             return _BOOL
         return super().resolve(kind, value, implicit)
@@ -188,6 +190,7 @@ class _Construction:
             tag = node.tag
             return node.value if tag == _STR else _scalar(node)
         self._depth += 1
+        check_deadline()
         if self._depth > DEEPEST:
             raise RecursionError
         made = self._guarded(node) if self._aliases else self._collection(node)

@@ -330,6 +330,6 @@ def test_writes_that_may_call_out_leave_the_event_loop() -> None:
     from simkit.meta.message import Request
 
     handler = APIServerHandler(made(configuration(hook())).engine)
-    assert handler.blocking(Request.of("POST", "/api/v1/namespaces/default/configmaps", {}))
-    assert not handler.blocking(Request.of("POST", "/api/v1/namespaces/default/secrets", {}))
-    assert not handler.blocking(Request.of("GET", "/api/v1/namespaces/default/configmaps"))
+    assert handler.lane(Request.of("POST", "/api/v1/namespaces/default/configmaps", {})).waits
+    assert not handler.lane(Request.of("POST", "/api/v1/namespaces/default/secrets", {})).waits
+    assert not handler.lane(Request.of("GET", "/api/v1/namespaces/default/configmaps")).waits

@@ -197,10 +197,10 @@ def test_a_fork_opens_no_connection(pair: Pair) -> None:
 def test_requests_for_others_leave_the_event_loop(pair: Pair) -> None:
     """The HTTP floor is told which requests may wait for another server."""
     handler = APIServerHandler(pair.front.engine)
-    assert not handler.blocking(Request.of("GET", THINGS))
+    assert not handler.lane(Request.of("GET", THINGS)).waits
     pair.register()
-    assert handler.blocking(Request.of("GET", THINGS))
-    assert not handler.blocking(Request.of("GET", "/api/v1/pods"))
+    assert handler.lane(Request.of("GET", THINGS)).waits
+    assert not handler.lane(Request.of("GET", "/api/v1/pods")).waits
 
 
 def test_a_served_front_streams_too(pair: Pair, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from simkit.engine.http.handler import QueuedRequest
+from simkit.engine.http.handler import Lane, QueuedRequest
 from simkit.engine.http.message import error_response
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
@@ -25,7 +25,7 @@ class FedStream:
     def __init__(self, frames: list[bytes], deadline: float | None = None) -> None:
         self.frames, self.deadline, self.closed = frames, deadline, False
         self.place = 0
-        self.blocks = False
+        self.blocks = self.computes = self.behind = False
         self.polls = 0
         self.closings = 0
         self.callbacks: list[Callable[[], None]] = []
@@ -72,8 +72,8 @@ class EchoHandler:
     frames: list[bytes] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
 
-    def blocking(self, request: Request) -> bool:
-        return request.path == "/blocking"
+    def lane(self, request: Request) -> Lane:
+        return Lane.of(computes=request.path.startswith("/computing"), waits=request.path == "/blocking")
 
     def enter(self, request: Request) -> AuthorizeAll:
         return AuthorizeAll(self.answer, request)

@@ -12,6 +12,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.engine.http.apiserver import APIServerHandler
+from simkit.engine.http.handler import Lane
 from simkit.meta.message import Request
 from tests.engine.http.echo import Client
 
@@ -68,10 +69,11 @@ def test_which_requests_may_block() -> None:
     """Only a read of a revision that has not come yet waits."""
     cluster = Cluster(seed=1)
     handler = APIServerHandler(cluster.engine)
+    cluster.list("pods")  # the first request of a kind and verb may take long
     now = int(cluster.engine.store.revision)
     asked = {
-        version: handler.blocking(Request.of("GET", f"/api/v1/pods?resourceVersion={version}"))
+        version: handler.lane(Request.of("GET", f"/api/v1/pods?resourceVersion={version}"))
         for version in ("", "0", str(now), str(now + 1), "nonsense", "²")
     }
-    assert [version for version, blocks in asked.items() if blocks] == [str(now + 1)]
-    assert not handler.blocking(Request.of("GET", "/api/v1/pods"))
+    assert [version for version, lane in asked.items() if lane is Lane.WAITING] == [str(now + 1)]
+    assert handler.lane(Request.of("GET", "/api/v1/pods")) is Lane.INLINE

@@ -138,12 +138,13 @@ def test_body_above_the_limit(secure: Client, shelf: EchoHandler, more: dict[str
 def test_blocking_requests_leave_the_loop_alone(
     server: Server, identities: CertificateFiles, shelf: EchoHandler
 ) -> None:
-    """A request that may block runs on a worker thread, any other in the loop's own."""
+    """A request that may wait or compute runs on a worker thread, any other in the loop's own."""
     client = Client(server.url, trusting(identities.authority))
-    client.ask("GET", "/blocking")
-    client.ask("GET", "/a")
+    for path in ("/blocking", "/computing", "/a"):
+        client.ask("GET", path)
     client.close()
-    assert {name.rpartition("_")[0] or name for name in shelf.threads} == {"simkit-blocking", "simkit-server"}
+    found = {name.rpartition("_")[0] or name for name in shelf.threads}
+    assert found == {"simkit-waiting", "simkit-computing", "simkit-server"}
 
 
 def raw(server: Server, data: bytes) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import simkit
+from simkit.engine.http.handler import Lane
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.engine.pipeline.verbs.watch import WatchStream
 from simkit.meta.message import Request, Response
@@ -57,8 +58,8 @@ class Administered:
             self._streams.append(response.stream)
         return response
 
-    def blocking(self, request: Request) -> bool:
-        return False
+    def lane(self, request: Request) -> Lane:
+        return Lane.INLINE
 
 
 def watching(port: int) -> socket.socket:

@@ -15,6 +15,7 @@ from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YA
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Entry
 from simkit.meta import go_json
+from simkit.meta.deadline import check_deadline
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, not_acceptable
 from simkit.meta.fielderror import quoted
@@ -36,6 +37,7 @@ _LETTERS = frozenset("yYnN")
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     """A string node: in double quotes if it would be read as something else, as a literal block if it has several
     lines."""
+    check_deadline()
     if "\n" in text:
         return dumper.represent_scalar(_STR, text, style="|")
     resolve: Callable[..., str] = dumper.resolve

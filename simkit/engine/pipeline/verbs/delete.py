@@ -20,6 +20,7 @@ from simkit.engine.pipeline.verbs.selection import selection
 from simkit.engine.registry.write import Deletion, Outcome
 from simkit.engine.seams import Entry
 from simkit.meta.behaviour import applies
+from simkit.meta.deadline import check_deadline
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, scheme_name, unexplained
 from simkit.meta.fielderror import quoted
@@ -135,6 +136,7 @@ def delete_collection(engine: Engine, context: RequestContext, scope: RequestSco
     page = Page(engine, scope, context.info.namespace or None, listing, chosen)
     entries, metadata = page.read()
     for entry in entries:
+        check_deadline()
         try:
             _delete(engine, context, scope, entry.key, options)
         except StatusError as error:

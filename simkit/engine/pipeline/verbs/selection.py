@@ -9,6 +9,7 @@ from simkit.engine.pipeline.options import ListOptions
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Entry
 from simkit.meta import fields, labels
+from simkit.meta.deadline import checked
 from simkit.meta.errors import bad_request
 from simkit.meta.objects import labels_of
 
@@ -32,7 +33,7 @@ class Selection:
         return not self.fields or self.fields.matches(self.values(entry))
 
     def of(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        return entries if self.everything else [entry for entry in entries if self.matches(entry)]
+        return entries if self.everything else [entry for entry in checked(entries) if self.matches(entry)]
 
 
 def selection(scope: RequestScope, options: ListOptions) -> Selection:

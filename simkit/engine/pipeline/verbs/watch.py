@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from typing import Any
+from time import perf_counter
+from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
@@ -34,6 +35,8 @@ from simkit.meta.names import Revision
 from simkit.meta.objects import Draft, Object, null_creation
 from simkit.schema.decoding import decode
 
+_SLICE: Final = 0.004
+"""Seconds after which frames that are ready are handed on, though there may be more."""
 INITIAL_END = f"{META_GROUP.removeprefix('meta.')}/initial-events-end"
 
 
@@ -118,7 +121,11 @@ class WatchStream:
         self.deadline = options.timeout
         """Seconds after which the stream ends; None: the server decides."""
         self.blocks = scope.calls_out
-        """True if taking frames may wait for a webhook."""
+        """Whether taking frames may wait for a webhook."""
+        self.computes = bool(wanted.transform) or wanted.media != JSON
+        """Whether each frame is made anew; those of plain JSON are kept."""
+        self.behind = False
+        """Whether the last ``poll`` stopped early, with more to look at."""
         self.closed = False
         self.ended: Callable[[], None] | None = None
         """Called once, when the stream ends."""
@@ -182,7 +189,11 @@ class WatchStream:
             self.close()
             return []
         frames: list[bytes] = []
+        self.behind, enough = False, perf_counter() + _SLICE
         while not frames:  # changes that the selectors hide are passed over, or the reader would wait behind them
+            if perf_counter() > enough:
+                self.behind = True
+                return []
             try:
                 changes = self._cursor.poll(limit)
             except Compacted as error:
@@ -203,8 +214,12 @@ class WatchStream:
         frames: list[bytes] = []
         if self._first is None:
             return frames
+        enough = perf_counter() + _SLICE
         try:
-            frames.extend(islice(self._first, limit))
+            for frame in islice(self._first, limit):
+                frames.append(frame)
+                if perf_counter() > enough:
+                    return frames
         except StatusError as error:
             return [*frames, self._broken(error)]
         if len(frames) < limit:

@@ -21,7 +21,7 @@ from simkit.engine.storage.etcd.follower import Follower
 from simkit.engine.storage.etcd.layout import Layout
 from simkit.engine.storage.etcd.leases import Leases
 from simkit.engine.storage.etcd.values import Values
-from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore, check_encodable, stamped
+from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore, encodable_size, stamped
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import GroupResource, Key, Revision
@@ -95,7 +95,7 @@ class EtcdStore:
         return self._seen.count(resource)
 
     def put(self, key: Key, value: Object, *, expect: Revision | None) -> Entry:
-        check_encodable(stamped(value, FIRST))
+        encodable_size(stamped(value, FIRST))
         path = self._layout.path(key)
         raw = self._values.encode(key, path, value)
         written = rpc.message("PutRequest", key=path, value=raw, lease=self._leases.lease(key.resource))

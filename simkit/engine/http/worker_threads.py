@@ -1,0 +1,105 @@
+"""The threads on which requests are worked on that must not keep an event loop from others."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any, Final
+
+from simkit.engine.http.exchange import Work
+from simkit.engine.http.handler import Lane
+from simkit.meta.deadline import check_deadline, within
+
+COMPUTING: Final = 2
+"""Requests that compute at once. More of them would not be done sooner, and each delays the event loop a little."""
+WAITING_AND_COMPUTING: Final = 8
+WAITING: Final = 704
+"""Requests that wait for something outside: more than there are seats, since seats are given out by priority and
+fairness, and threads to whoever comes first."""
+QUEUED: Final = 128
+"""Requests that may wait for a thread on which they can compute; further ones are refused."""
+
+
+_SWITCHING: Final = 0.0002
+"""Seconds after which a thread that computes lets another go on, while a server runs: its loop asks for the
+interpreter several times for each request, and would wait for so long each time."""
+
+
+class QuickSwitches:
+    """While entered, by however many servers, threads that compute often let others go on."""
+
+    def __init__(self) -> None:
+        self._lock, self._entered, self._usual = threading.Lock(), 0, 0.0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._entered:
+                self._usual = sys.getswitchinterval()
+                sys.setswitchinterval(min(_SWITCHING, self._usual))
+            self._entered += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._entered -= 1
+            if not self._entered:
+                sys.setswitchinterval(self._usual)
+
+
+QUICK_SWITCHES: Final = QuickSwitches()
+
+
+class WorkerThreads:
+    """Some threads for each lane but the loop's own.
+
+    Parameters
+    ----------
+    computing
+        Requests that may compute at once.
+    queued
+        Requests that may wait for each lane in which requests compute.
+    """
+
+    def __init__(self, computing: int = COMPUTING, queued: int = QUEUED) -> None:
+        sizes = {
+            Lane.COMPUTING: computing,
+            Lane.WAITING_AND_COMPUTING: WAITING_AND_COMPUTING,
+            Lane.WAITING: WAITING,
+        }
+        self._pools = {
+            lane: ThreadPoolExecutor(size, thread_name_prefix=f"simkit-{lane.value}") for lane, size in sizes.items()
+        }
+        self._room = {Lane.COMPUTING: computing + queued, Lane.WAITING_AND_COMPUTING: WAITING_AND_COMPUTING + queued}
+        self._lock = threading.Lock()
+
+    def start(self, work: Work) -> Future[Any] | None:
+        """Have a step run as soon as there is a thread; None where too many wait already."""
+        room = self._room
+        if work.lane not in room:
+            return self._pools[work.lane].submit(within, work.deadline, work.step)
+        with self._lock:
+            if not room[work.lane]:
+                return None
+            room[work.lane] -= 1
+        future = self._pools[work.lane].submit(within, work.deadline, partial(_unless_too_late, work))
+        future.add_done_callback(lambda _: self._leave(work.lane))
+        return future
+
+    def _leave(self, lane: Lane) -> None:
+        with self._lock:
+            self._room[lane] += 1
+
+    def pool(self, lane: Lane) -> ThreadPoolExecutor:
+        """The threads of a lane."""
+        return self._pools[lane]
+
+    def close(self) -> None:
+        """Let go of the threads; requests that still run on them are not waited for."""
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _unless_too_late(work: Work) -> Any:
+    check_deadline()
+    return work.step()

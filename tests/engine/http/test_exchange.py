@@ -1,0 +1,178 @@
+"""The state machine of a request, driven by hand: no socket, no loop, no thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from simkit.engine.http.exchange import READ_ON, Exchange, Work, release
+from simkit.engine.http.handler import AuthorizedRequest, Lane, QueuedRequest
+from simkit.engine.http.message import error_response
+from simkit.meta.deadline import check_deadline, checked, within
+from simkit.meta.errors import StatusError
+from simkit.meta.message import BODY_LIMIT, Request, Response
+
+POST = Request.of("POST", "/a")
+
+
+@dataclass
+class Waiting:
+    """A request that waits for room."""
+
+    said: list[str]
+    patience: float = 1.0
+
+    def on_ready(self, callback: Callable[[], None]) -> None:
+        callback()
+
+    def give_up(self, *, gone: bool = False) -> None:
+        self.said.append("gave up")
+
+    def go_on(self) -> Response:
+        self.said.append("went on")
+        return Response(200)
+
+
+@dataclass
+class Scripted:
+    """A handler that notes what it is asked, and takes its part as an authorized request too."""
+
+    where: Lane = Lane.INLINE
+    queues: bool = False
+    refuses: bool = False
+    said: list[str] = field(default_factory=list)
+
+    def lane(self, request: Request) -> Lane:
+        return self.where
+
+    def enter(self, request: Request) -> Response | AuthorizedRequest:
+        self.said.append("entered")
+        return Response(403) if self.refuses else self
+
+    def answer(self, request: Request) -> Response | QueuedRequest:
+        self.said.append(f"answered {len(request.body)}")
+        return Waiting(self.said) if self.queues else Response(200)
+
+    def receive(self, body: bytes) -> Response | QueuedRequest:
+        self.said.append(f"received {len(body)}")
+        return Waiting(self.said) if self.queues else Response(200)
+
+    def fail(self, error: StatusError) -> Response:
+        self.said.append(f"failed {error.code}")
+        return error_response(error)
+
+    def give_up(self, *, gone: bool = False) -> None:
+        self.said.append("gone")
+
+
+def test_a_request_that_came_whole() -> None:
+    """It is answered in one step, with its body."""
+    handler = Scripted()
+    exchange = Exchange(handler)
+    assert exchange.take(b"abc")
+    assert exchange.end(POST) == Response(200)
+    assert handler.said == ["answered 3"]
+
+
+def test_a_body_that_is_still_to_come() -> None:
+    """Whether the request may be made is asked first; the body is taken only then."""
+    handler = Scripted()
+    exchange = Exchange(handler)
+    assert exchange.begin(POST) is None
+    assert exchange.begun
+    exchange.take(b"ab")
+    exchange.take(b"c")
+    assert exchange.end(POST) == Response(200)
+    assert handler.said == ["entered", "received 3"]
+    refused = Exchange(Scripted(refuses=True)).begin(POST)
+    assert isinstance(refused, Response)
+    assert refused.status == 403
+
+
+@pytest.mark.parametrize("lane", [Lane.COMPUTING, Lane.WAITING, Lane.WAITING_AND_COMPUTING])
+@pytest.mark.parametrize("queues", [False, True])
+def test_work_for_other_threads(lane: Lane, queues: bool) -> None:
+    """Nothing is run here: each step is handed out as work, whose outcome leads to the next one."""
+    handler = Scripted(lane, queues)
+    exchange = Exchange(handler)
+    work = exchange.begin(POST)
+    assert isinstance(work, Work)
+    assert (work.lane, handler.said) == (lane, [])
+    assert exchange.done(work.step()) is None
+    work = exchange.end(POST)
+    assert isinstance(work, Work)
+    then = exchange.done(work.step())
+    if queues:
+        assert isinstance(then, Waiting)
+        work = exchange.turn(then)
+        assert isinstance(work, Work)
+        then = exchange.done(work.step())
+    assert then == Response(200)
+    assert handler.said == ["entered", "received 0", *(["went on"] if queues else [])]
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"), [("", 60), ("?timeout=5s", 5), ("?timeout=5h", 60), ("?timeout=-1s", 60), ("?timeout=x", 60)]
+)
+def test_patience(asked: str, seconds: float) -> None:
+    """A request gets the time that it asks for, up to what is usual."""
+    work = Exchange(Scripted(Lane.COMPUTING)).end(Request.of("GET", f"/a{asked}"))
+    assert isinstance(work, Work)
+    assert work.seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("end", "status"), [(Exchange.expired, 504), (Exchange.crowded, 429), (Exchange.refuse_length, 413)]
+)
+@pytest.mark.parametrize("begun", [False, True])
+def test_requests_that_come_to_no_end(end: Callable[[Exchange], Response], status: int, begun: bool) -> None:
+    """They are answered once, through what was begun where something was, so that the audit log hears of it."""
+    handler = Scripted()
+    exchange = Exchange(handler)
+    if begun:
+        exchange.begin(POST)
+    assert end(exchange).status == status
+    assert handler.said == (["entered", f"failed {status}"] if begun else [])
+    exchange.gone()
+    assert "gone" not in handler.said
+
+
+def test_long_bodies_are_not_kept() -> None:
+    """Of a body above its limit no more than a part is kept, and it is read on only so far."""
+    exchange = Exchange(Scripted())
+    part = b"x" * (1024 * 1024)
+    taken = 0
+    while exchange.take(part):
+        taken += len(part)
+    assert taken == READ_ON
+    handler = exchange._handler
+    assert isinstance(handler, Scripted)
+    exchange.end(POST)
+    assert int(handler.said[0].split()[1]) <= BODY_LIMIT + len(part)
+
+
+def test_what_comes_too_late_is_let_go() -> None:
+    """A wait is given up, an answer is dropped."""
+    waiting = Waiting([])
+    release(waiting)
+    release(Response(200))
+    assert waiting.said == ["gave up"]
+
+
+def test_work_ends_with_its_deadline() -> None:
+    """Long work looks at the deadline of its request, in whatever thread; work without one goes on."""
+    work = Exchange(Scripted(Lane.COMPUTING)).end(POST)
+    assert isinstance(work, Work)
+    assert within(work.deadline, lambda: len(list(checked(range(1000))))) == 1000
+
+    def long() -> None:
+        for number in checked(range(10**9)):
+            if number == 1000:
+                work.deadline.end()
+
+    with pytest.raises(StatusError) as refused:
+        within(work.deadline, long)
+    assert refused.value.code == 504
+    check_deadline()

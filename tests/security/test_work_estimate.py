@@ -1,0 +1,151 @@
+"""What may take long leaves the event loop: judged before the work, by cheap measures."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
+from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.http.apiserver import APIServerHandler
+from simkit.engine.http.server import Server, ServingOptions
+from simkit.engine.pipeline.work_estimate import takes_long
+from simkit.meta.clock import SimulatedClock
+from simkit.meta.identity import MASTERS, Identity
+from simkit.meta.message import Request
+from tests.security.attacks import MAPS, TABLE, Attack, attacks, preparation
+
+TOKENS = StaticTokens({"root": Identity("root", (MASTERS,)), "ann": Identity("ann")})
+BRIEF = {"YAML, aliases", "job of a great many pods"}
+"""Attacks that are refused, or carried out, in some milliseconds."""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    """A cluster with what the attacks are about, in which each kind was asked for before."""
+    made = Cluster(options=Options(seed=1, clock=SimulatedClock(), authenticators=(TOKENS,)))
+    for path, obj in preparation():
+        assert made.perform(Request.of("POST", path, obj)).status == 201
+    for number in range(30):
+        made.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"m-{number}"}})
+    for resource in made.engine.catalogue.resources():
+        made.engine.met |= {(resource.gvr, verb) for verb in resource.verbs}
+    return made
+
+
+def as_request(attack: Attack) -> Request:
+    """The attack as it reaches the handler chain."""
+    headers = {"content-type": "application/json", **attack.headers} if attack.body else attack.headers
+    size = len(attack.path) + sum(len(name) + len(value) for name, value in headers.items())
+    return replace(Request.of(attack.method, attack.path, attack.body or None, headers=headers), head_size=size)
+
+
+@pytest.mark.parametrize("name", attacks())
+def test_attacks_leave_the_loop(cluster: Cluster, name: str) -> None:
+    """Each of them is estimated to take long, in no time; what is not takes less than a tenth of a second of CPU."""
+    request = as_request(attacks()[name])
+    assert takes_long(cluster.engine, request) != (name in BRIEF)
+    if name in BRIEF:
+        with cluster.what_if() as trial:
+            trial.perform(request)
+            began = time.process_time()
+            trial.perform(request)
+            assert time.process_time() - began < 0.1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers"),
+    [
+        ("GET", "/version", b"", {}),
+        ("GET", "/livez", b"", {}),
+        ("GET", f"{MAPS}/m-1", b"", {}),
+        ("GET", f"{MAPS}/m-1", b"", {"accept": TABLE}),
+        ("GET", "/api/v1/namespaces", b"", {}),
+        ("POST", MAPS, b'{"metadata":{"name":"new"}}', {"content-type": "application/json"}),
+        ("PUT", f"{MAPS}/m-1", b'{"metadata":{"name":"m-1"}}', {}),
+        ("PATCH", f"{MAPS}/m-1", b'{"data":{}}', {"content-type": "application/merge-patch+json"}),
+        ("DELETE", f"{MAPS}/m-2", b"", {}),
+        ("GET", "/api/v1/nonsense", b"", {}),
+    ],
+)
+def test_common_requests_stay_in_it(
+    cluster: Cluster, method: str, path: str, body: bytes, headers: dict[str, str]
+) -> None:
+    """Small requests about small objects are answered where they arrive."""
+    assert not takes_long(cluster.engine, Request.of(method, path, body, headers=headers))
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", f"{MAPS}/large"), ("PUT", f"{MAPS}/large"), ("PATCH", f"{MAPS}/large"), ("DELETE", MAPS), ("GET", MAPS)],
+)
+def test_large_objects_and_collections_leave_it(cluster: Cluster, method: str, path: str) -> None:
+    """However small the request is."""
+    assert takes_long(cluster.engine, Request.of(method, path))
+
+
+def test_a_first_request_leaves_it() -> None:
+    """What a kind needs is loaded with its first request, which may take long."""
+    fresh = Cluster(seed=1)
+    request = Request.of("GET", "/api/v1/limitranges")
+    assert takes_long(fresh.engine, request)
+    fresh.perform(request)
+    assert not takes_long(fresh.engine, request)
+
+
+@pytest.fixture
+def server(cluster: Cluster, tmp_path: Path) -> Iterator[Server]:
+    """The cluster, served."""
+    serving = ServingOptions(port=None, insecure_port=0, certificate_folder=tmp_path)
+    with Server(APIServerHandler(cluster.engine), serving) as running:
+        yield running
+
+
+def asked(server: Server, method: str, path: str, body: bytes = b"", **headers: str) -> int:
+    """The status of one request."""
+    connection = http.client.HTTPConnection("127.0.0.1", int(str(server.insecure_url).rpartition(":")[2]), timeout=60)
+    try:
+        connection.request(method, path, body, {"authorization": "Bearer root", **headers})
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_work_is_cut_off(server: Server, cluster: Cluster) -> None:
+    """A request that takes longer than it asked for is 504, and its work ends soon after."""
+    heavy = b"data:\n" + b"".join(b"  k%d: [a, b, c]\n" % number for number in range(100_000))
+    before = cluster.engine.store.revision
+    status = asked(server, "POST", f"{MAPS}?timeout=200ms", heavy, **{"content-type": "application/yaml"})
+    assert status == 504
+    began = time.monotonic()
+    assert asked(server, "POST", f"{MAPS}?dryRun=All", b'{"metadata":{"name":"a"}}' + b" " * 20_000) == 201
+    assert time.monotonic() - began < 10
+    assert cluster.engine.store.revision == before
+
+
+def test_others_are_served_meanwhile(server: Server) -> None:
+    """While heavy requests are worked on, health is told; the bound is generous, the bench states the figures."""
+    heavy = b"data:\n" + b"".join(b"  k%d: [a, b, c]\n" % number for number in range(5_000))
+    found: list[int] = []
+
+    def attack() -> None:
+        found.append(asked(server, "POST", MAPS, heavy, **{"content-type": "application/yaml"}))
+
+    threads = [threading.Thread(target=attack) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    waits = []
+    while any(thread.is_alive() for thread in threads):
+        began = time.perf_counter()
+        assert asked(server, "GET", "/livez") == 200
+        waits.append(time.perf_counter() - began)
+        time.sleep(0.02)
+    assert found == [400] * 4
+    assert sorted(waits)[len(waits) // 2] < 0.5
