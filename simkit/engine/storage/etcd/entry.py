@@ -23,7 +23,7 @@ class EtcdEntry(Entry):
     __slots__ = ("_decode", "_held")
 
     def __init__(self, key: Key, revision: Revision, raw: bytes, decode: Decode) -> None:
-        self.key, self.revision, self.encodings = key, revision, {}
+        self.key, self.revision, self.encodings, self.size = key, revision, {}, len(raw)
         self._held: bytes | Object = raw
         self._decode = decode
 
@@ -40,7 +40,7 @@ class EtcdEntry(Entry):
         held = self._held
         if isinstance(held, bytes):
             return EtcdEntry(self.key, revision, held, self._decode)
-        return Entry(self.key, revision, stamped(held, revision))
+        return Entry(self.key, revision, stamped(held, revision), self.size)
 
 
 def reader(layout: Layout, values: Values) -> ReadEntry:
@@ -60,4 +60,4 @@ def removed(entry: Entry, revision: Revision) -> Entry:
     """The last state of an object under the revision of its removal."""
     if isinstance(entry, EtcdEntry):
         return entry.moved(revision)
-    return Entry(entry.key, revision, stamped(entry.object, revision))
+    return Entry(entry.key, revision, stamped(entry.object, revision), entry.size)
