@@ -95,7 +95,7 @@ PAGES: Final[Mapping[str, tuple[str, tuple[Question, ...]]]] = {
             Question("least_privilege.unused", "unused_grants"),
             Question("least_privilege.proposal", "least_privilege", PROVEN),
             Question("upgrade.removal_report", "removal_report", {"cluster": "self"}),
-            Question("upgrade.upgrade_report", "upgrade_report"),
+            Question("upgrade.upgrade_report", "upgrade_report", PROVEN),
             Question("upgrade.timeline", "timeline"),
         ),
     ),

@@ -33,6 +33,10 @@ _TELLING: Final = ("breaks", "works now", "fails otherwise", "same")
 _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 
 
+RequestKey = tuple[str, str, str, str, str, str]
+"""Subject, user agent, verb, resource, namespace and name."""
+
+
 class Server(Protocol):
     """A server that answers requests: the part of a Sandbox that replaying needs."""
 
@@ -84,12 +88,29 @@ def replay(requests: Iterable[RecordedRequest], before: Server, after: Server) -
     yield from answers.values()
 
 
+def best_answers(requests: Iterable[RecordedRequest], server: Server) -> dict[RequestKey, tuple[int, str]]:
+    """Status and message of one server to every different request; of equal requests a success, where there is one."""
+    found: dict[RequestKey, tuple[int, str]] = {}
+    for each in requests:
+        _, response = _first_answer(each, server)
+        key = (text_of_user(each.identity.user), each.agent, each.verb, _resource(each), each.namespace, each.name)
+        if response.succeeded or key not in found:
+            found[key] = (response.status, "" if response.succeeded else _message(response))
+    return found
+
+
+def _first_answer(each: RecordedRequest, server: Server) -> tuple[Request, Response]:
+    """The request as it is sent, and the answer. A create of what is there already is sent under another name."""
+    request = _request(each, server)
+    answer = _sent(server, request, each.identity)
+    if answer.status == _EXISTS and each.verb == "create" and each.code != _EXISTS:
+        request = _request(replace(each, name=f"{each.name or 'object'}-again", body=_renamed(each)), server)
+        answer = _sent(server, request, each.identity)  # the cluster is as it was after the request
+    return request, answer
+
+
 def _answer(each: RecordedRequest, before: Server, after: Server) -> ReplayedRequest:
-    request = _request(each, before)
-    old = _sent(before, request, each.identity)
-    if old.status == _EXISTS and each.verb == "create" and each.code != _EXISTS:
-        request = _request(replace(each, name=f"{each.name or 'object'}-again", body=_renamed(each)), before)
-        old = _sent(before, request, each.identity)  # the cluster is as it was after the request: under another name
+    request, old = _first_answer(each, before)
     new = _sent(after, request, each.identity)
     return ReplayedRequest(
         text_of_user(each.identity.user),

@@ -7,19 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from simkit.analysis.audit_log.events import AuditLog
-from simkit.analysis.audit_log.requests import RecordedRequest, recorded_requests
-from simkit.analysis.rbac.subject import text_of
+from simkit.analysis.audit_log.requests import RecordedRequest
+from simkit.analysis.rbac.subject import text_of_user
 from simkit.analysis.upgrade.behaviour.entries import behaviour_entries
 from simkit.analysis.upgrade.behaviour.skew import kubectl_minor
 from simkit.analysis.upgrade.breaks import Break
 from simkit.analysis.upgrade.gone_versions import GUIDE
 from simkit.analysis.upgrade.removed_resources import RemovedResource, RemovedResources
 from simkit.analysis.upgrade.span import ReleaseSpan
-from simkit.logic.rbac.binding import SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
-from simkit.meta.identity import service_account_user, split_service_account
+from simkit.meta.identity import service_account_user
 from simkit.meta.names import GroupVersion
 from simkit.schema.lifecycle import successor
 from simkit.schema.releases import minor_of
@@ -63,25 +61,11 @@ class _Caller:
         return f"{count}: {', '.join(sorted(self.verbs))}; answers {codes}; last {self.last}"
 
 
-def subject_text(user: str) -> str:
-    """A user name as the text of a subject.
-
-    Examples
-    --------
-    >>> subject_text("system:serviceaccount:shop:robot"), subject_text("ann")
-    ('sa:shop/robot', 'user:ann')
-    """
-    account = split_service_account(user)
-    if account is not None:
-        return text_of(Subject(SERVICE_ACCOUNT, account[1], account[0]))
-    return text_of(Subject(USER, user))
-
-
-def caller_breaks(audit_log: AuditLog, removed: RemovedResources, span: ReleaseSpan) -> Iterator[Break]:
+def caller_breaks(requests: Iterable[RecordedRequest], removed: RemovedResources, span: ReleaseSpan) -> Iterator[Break]:
     """A row for every user, program and resource of a version that goes, and for kubectls that are too far away."""
     found: dict[tuple[str, str, str, str, str], _Caller] = {}
     agents: dict[tuple[str, int], int] = {}
-    for request in recorded_requests(audit_log):
+    for request in requests:
         minor = kubectl_minor(request.agent)
         if minor is not None:
             key = (request.caller or request.identity.user, minor)
@@ -98,9 +82,9 @@ def caller_breaks(audit_log: AuditLog, removed: RemovedResources, span: ReleaseS
 
 
 def _row(gone: RemovedResource, user: str, caller: str, agent: str, asked: _Caller, span: ReleaseSpan) -> Break:
-    who = f"{subject_text(user)} ({agent})" if agent else subject_text(user)
+    who = f"{text_of_user(user)} ({agent})" if agent else text_of_user(user)
     if caller:
-        who += f", sent by {subject_text(caller)}"
+        who += f", sent by {text_of_user(caller)}"
     already = bool(span.start) and not span.meets(gone.since)
     adapts = user in _ADAPTING
     breaks = asked.worked and not already and not adapts
@@ -137,7 +121,7 @@ def _kubectl(agents: Mapping[tuple[str, int], int], span: ReleaseSpan) -> Iterat
     for (user, minor), count in sorted(agents.items()):
         release = next((each for each in span.hops if abs(minor_of(each) - minor) > 1), "") if span.start else ""
         if release:
-            who, evidence = f"{subject_text(user)} (kubectl 1.{minor})", f"requests: {count}"
+            who, evidence = f"{text_of_user(user)} (kubectl 1.{minor})", f"requests: {count}"
             yield Break(
                 release, entry.severity, entry.breaks, entry.id, f"{entry.title}. {entry.effect}",
                 f"kubectl 1.{minor}", who, evidence, entry.remedy, entry.source,

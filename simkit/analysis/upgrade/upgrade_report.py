@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.audit_log.requests import RecordedRequest, recorded_requests
 from simkit.analysis.rbac.tables import SEVERITY_WORDS, table
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
@@ -22,9 +23,13 @@ from simkit.analysis.upgrade.requests import Metrics, caller_breaks, metric_brea
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.analysis.upgrade.unknown_fields import UnknownFields
 from simkit.meta.domain import api_group
+from simkit.meta.errors import SimkitError
 from simkit.schema.releases import minor_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.snapshot.protocol import Sandbox, Snapshot
 from simkit.snapshot.sources import Source
+
+if TYPE_CHECKING:
+    from simkit.analysis.upgrade.proof import UpgradeProof
 
 SUMMARY_COLUMNS: Final = ("release", "check", "severity", "breaks", "count", "example")
 _DRIVERS: Final = api_group("storage")
@@ -39,6 +44,9 @@ class UpgradeReport(Result):
     items: tuple[Item, ...] = field(default=(), repr=False)
     callers_known: bool = False
     """Whether recorded requests or metrics were given; without them nothing is known of callers."""
+    requests: tuple[RecordedRequest, ...] = field(default=(), repr=False)
+    """The recorded requests for what goes."""
+    sandbox: Sandbox | None = field(default=None, repr=False, compare=False)
 
     @property
     def title(self) -> str:
@@ -75,6 +83,18 @@ class UpgradeReport(Result):
             rows.append((release, check, worst, breaks, len(found), found[0].where))
         return table(rows, SUMMARY_COLUMNS)
 
+    def prove(self) -> UpgradeProof:
+        """Execute the manifests and recorded requests that break on forks at the releases on the way, as they are and
+        mended: the proof has both answers.
+
+        Raises SimkitError for a report without a cluster to fork.
+        """
+        from simkit.analysis.upgrade.proof import prove_upgrade
+
+        if self.sandbox is None:
+            raise SimkitError("to prove a report, ask it of a cluster: cluster.upgrade_report(...), or give sandbox=")
+        return prove_upgrade(self.sandbox, self.span, self.items, self.requests, GoneVersions(self.span).removed)
+
     def __repr__(self) -> str:
         count = sum(row.breaks for row in self.rows)
         worst = Counter(row.severity for row in self.rows if row.breaks)
@@ -94,6 +114,7 @@ def upgrade_report(
     audit_log: AuditLog | None = None,
     metrics: Metrics | None = None,
     manifests: Source | None = None,
+    sandbox: Sandbox | None = None,
 ) -> UpgradeReport:
     """Report what an upgrade to a later release breaks, where, for whom, and what to do.
 
@@ -111,6 +132,8 @@ def upgrade_report(
         for, not by whom.
     manifests
         Files, folders, charts as rendered, texts or objects that are applied to the cluster beside what it holds.
+    sandbox
+        The cluster on whose forks ``prove()`` executes.
 
     Returns
     -------
@@ -142,11 +165,16 @@ def upgrade_report(
     span = ReleaseSpan.of(snapshot.release if since is None else since, to)
     given = read_items(manifests) if manifests is not None else Items()
     items = Items((*stored_items(snapshot), *given.items), given.templates, given.problems)
-    return report_of(items, span, audit_log=audit_log, metrics=metrics)
+    return report_of(items, span, audit_log=audit_log, metrics=metrics, sandbox=sandbox)
 
 
 def report_of(
-    items: Items, span: ReleaseSpan, *, audit_log: AuditLog | None = None, metrics: Metrics | None = None
+    items: Items,
+    span: ReleaseSpan,
+    *,
+    audit_log: AuditLog | None = None,
+    metrics: Metrics | None = None,
+    sandbox: Sandbox | None = None,
 ) -> UpgradeReport:
     """The report about some items that are read already."""
     gone = GoneVersions(span)
@@ -154,12 +182,15 @@ def report_of(
     for template in items.templates:
         rows += gone.template(template)
     rows += [unread(str(each), each.what, Item({}, "manifest", each.file, each.line)) for each in items.problems]
+    asked: tuple[RecordedRequest, ...] = ()
     if audit_log is not None:
-        rows += caller_breaks(audit_log, gone.removed, span)
+        recorded = tuple(recorded_requests(audit_log))
+        asked = tuple(each for each in recorded if gone.removed.resource(each.api_version, each.resource) is not None)
+        rows += caller_breaks(recorded, gone.removed, span)
     if metrics is not None:
         rows += metric_breaks(metrics, gone.removed, span)
     known = audit_log is not None or metrics is not None
-    return UpgradeReport(span, tuple(sorted(rows, key=_order)), items.items, known)
+    return UpgradeReport(span, tuple(sorted(rows, key=_order)), items.items, known, asked, sandbox)
 
 
 def _of_items(items: Sequence[Item], span: ReleaseSpan, gone: GoneVersions) -> Iterator[Break]:

@@ -244,7 +244,7 @@ class UsageMethods(Asked):
         from simkit.analysis.upgrade.upgrade_report import upgrade_report
 
         return upgrade_report(
-            self.snapshot(), to, since=since, audit_log=audit_log, metrics=metrics, manifests=manifests
+            self.snapshot(), to, since=since, audit_log=audit_log, metrics=metrics, manifests=manifests, sandbox=self
         )
 
     def timeline(

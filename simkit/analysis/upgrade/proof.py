@@ -1,0 +1,232 @@
+"""Proof of an upgrade report by execution: recorded requests and manifests on forks at the releases on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+import pandas as pd
+
+from simkit.analysis.audit_log.requests import RecordedRequest
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.result import Evidence
+from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.migration import create_on_trial, ensure_namespace
+from simkit.analysis.upgrade.removed_resources import RemovedResources
+from simkit.analysis.upgrade.replay import ReplayedRequest, RequestKey, best_answers, replay
+from simkit.analysis.upgrade.span import ReleaseSpan
+from simkit.logic.migration.mend import mend
+from simkit.meta.identity import administrator
+from simkit.meta.message import Request, Response
+from simkit.meta.names import GroupVersion
+from simkit.meta.objects import Object
+from simkit.schema.lifecycle import every_resource, lifecycle_of, successor
+from simkit.schema.releases import minor_of
+from simkit.snapshot.protocol import Sandbox
+
+PROOF_COLUMNS: Final = (
+    *("release", "what", "who", "request", "requests", "before", "after", "mended", "verdict", "message", "mending"),
+)
+BREAKS: Final = "breaks, and works when mended"
+UNMENDED: Final = "breaks"
+FINE: Final = "works"
+_EXISTS: Final = 409
+
+
+class Answers(NamedTuple):
+    """What servers answered to one request or manifest.
+
+    ``before``: at the first release (None where it is not known), ``after``: at the release in question, ``mended``:
+    there, after the mending (None where there is none). ``message`` is the refusal, ``mending`` says what was changed
+    or why nothing could be.
+    """
+
+    release: str
+    what: str
+    who: str
+    request: str
+    requests: int
+    before: int | None
+    after: int
+    mended: int | None
+    verdict: str
+    message: str
+    mending: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeProof(Evidence):
+    """Answers before and after an upgrade, and after the mending. It holds if all that breaks works when mended."""
+
+    rows: tuple[Answers, ...]
+
+    def __bool__(self) -> bool:
+        return all(row.verdict != UNMENDED for row in self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per manifest or distinct request and release: release, what, who, request, requests (how many are
+        like it), before, after and mended (status codes), verdict, message (of the refusal), mending."""
+        made = table(self.rows, PROOF_COLUMNS)
+        return made.astype({"before": "Int64", "mended": "Int64"})
+
+    def summary(self) -> pd.DataFrame:
+        """DataFrame with one row per verdict: what, count."""
+        verdicts = [row.verdict for row in self.rows]
+        found = [(each, verdicts.count(each)) for each in (UNMENDED, BREAKS, FINE) if each in verdicts]
+        return pd.DataFrame(found, columns=["what", "count"])
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{row.count} {row.what}" for row in self.summary().itertuples())
+        return f"<UpgradeProof: {told or 'nothing to execute'}>"
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False, escape=True))
+
+
+def prove_upgrade(
+    sandbox: Sandbox,
+    span: ReleaseSpan,
+    items: Sequence[Item],
+    requests: Sequence[RecordedRequest],
+    removed: RemovedResources,
+) -> UpgradeProof:
+    """Execute manifests and recorded requests on forks of a cluster, as they are and mended."""
+    rows = [*_manifests(sandbox, span, items), *_requests(sandbox, span, requests, removed)]
+    return UpgradeProof(tuple(rows))
+
+
+# Manifests
+
+
+def _manifests(sandbox: Sandbox, span: ReleaseSpan, items: Iterable[Item]) -> Iterator[Answers]:
+    """Each manifest in a version that goes, at the release that takes it away and at the last one."""
+    concerned: dict[str, list[Item]] = {}
+    for item in items:
+        life = lifecycle_of(item.api_version, item.kind)
+        if item.origin == "stored" or life is None or not life.removed:
+            continue
+        if minor_of(life.removed) <= minor_of(span.end):
+            for release in {life.removed if span.meets(life.removed) else span.end, span.end}:
+                concerned.setdefault(release, []).append(item)
+    start = sandbox.fork(release=span.start) if span.start and concerned else None
+    for release in sorted(concerned, key=minor_of):
+        server = sandbox.fork(release=release)
+        for item in concerned[release]:
+            yield _manifest(item, release, server, start)
+
+
+def _manifest(item: Item, release: str, server: Sandbox, start: Sandbox | None) -> Answers:
+    before = _created(item.obj, start) if start is not None else None
+    after = _created(item.obj, server)
+    found = mend(item.obj, release)
+    mended = create_on_trial(found.object, server, release) if found.changed else None
+    told = f"written as {found.to}" if found.to else "; ".join(found.person) or "nothing to change"
+    if mended is not None and not _accepted(mended):
+        told = f"{told}: {_message(mended)}"
+    return Answers(
+        release,
+        item.title,
+        item.place,
+        f"create {item.api_version} {item.kind}",
+        1,
+        before.status if before is not None else None,
+        after.status,
+        mended.status if mended is not None else None,
+        _verdict(after, mended),
+        "" if _accepted(after) else _message(after),
+        told,
+    )
+
+
+def _created(obj: Object, server: Sandbox) -> Response:
+    """The answer to an object that is created as a trial, at the path of its own version, served or not."""
+    group, version = GroupVersion.parse(str(obj.get("apiVersion")))
+    prefix = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    resource = next(
+        each for name, each in every_resource() if (name, each.kind) == (obj.get("apiVersion"), obj.get("kind"))
+    )
+    if resource.namespaced:
+        namespace = (obj.get("metadata") or {}).get("namespace") or "default"
+        ensure_namespace(server, namespace)
+        prefix = f"{prefix}/namespaces/{namespace}"
+    request = Request.of("POST", f"{prefix}/{resource.resource}?dryRun=All", obj)
+    return server.perform(request, identity=administrator())
+
+
+# Recorded requests
+
+
+def _requests(
+    sandbox: Sandbox, span: ReleaseSpan, requests: Sequence[RecordedRequest], removed: RemovedResources
+) -> Iterator[Answers]:
+    """Each distinct request for what goes, at the release that takes it away, as recorded and in another version."""
+    by_release: dict[str, list[RecordedRequest]] = {}
+    for request in requests:
+        gone = removed.resource(request.api_version, request.resource)
+        if gone is not None:
+            by_release.setdefault(gone.since if span.meets(gone.since) else span.end, []).append(request)
+    for release in sorted(by_release, key=minor_of):
+        asked = by_release[release]
+        answers = list(replay(asked, sandbox.fork(), sandbox.fork(release=release)))
+        moved = filter(None, (_moved(each, removed, release) for each in asked))
+        mended = best_answers(moved, sandbox.fork(release=release))
+        for answer in answers:
+            yield _request(answer, mended, removed, release)
+
+
+def _moved(request: RecordedRequest, removed: RemovedResources, release: str) -> RecordedRequest | None:
+    """The same request in the version that takes the place of the one that goes."""
+    gone = removed.resource(request.api_version, request.resource)
+    version = successor(gone.api_version, gone.kind, release).partition(" ")[0] if gone is not None else ""
+    if not version:
+        return None
+    uri = request.uri.replace(f"/{request.api_version}/", f"/{version}/", 1)
+    body = (
+        mend(request.body, release, output_version=version).object if isinstance(request.body, dict) else request.body
+    )
+    return replace(request, uri=uri, group_version=GroupVersion.parse(version), body=body)
+
+
+def _request(
+    answer: ReplayedRequest, mended: Mapping[RequestKey, tuple[int, str]], removed: RemovedResources, release: str
+) -> Answers:
+    key = (answer.subject, answer.agent, answer.verb, answer.resource, answer.namespace, answer.name)
+    status, message = mended.get(key, (None, ""))
+    broken, works = answer.verdict == "breaks", status is not None and status < 400
+    gone = removed.resource(answer.api_version, answer.resource.partition("/")[0])
+    instead = successor(gone.api_version, gone.kind, release).partition(" ")[0] if gone is not None else ""
+    told = f"asked as {instead}" if instead else "there is no successor"
+    return Answers(
+        release,
+        f"{answer.api_version} {answer.resource}",
+        f"{answer.subject} ({answer.agent})" if answer.agent else answer.subject,
+        f"{answer.verb} {f'{answer.namespace}/{answer.name}'.strip('/')}".rstrip(),
+        answer.requests,
+        answer.before,
+        answer.after,
+        status,
+        FINE if not broken else BREAKS if works else UNMENDED,
+        answer.message,
+        f"{told}: {message}" if message else told,
+    )
+
+
+def _verdict(after: Response, mended: Response | None) -> str:
+    if _accepted(after):
+        return FINE
+    return BREAKS if mended is not None and _accepted(mended) else UNMENDED
+
+
+def _accepted(response: Response) -> bool:
+    return response.succeeded or response.status == _EXISTS
+
+
+def _message(response: Response) -> str:
+    found: Any = response.object if response.content_type.startswith("application/json") else None
+    return (
+        str(found.get("message", "")) if isinstance(found, dict) else response.body.decode("utf-8", "replace").strip()
+    )
