@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Final, NamedTuple, TextIO, cast
 
@@ -19,6 +19,7 @@ from simkit.cli import completion, terminal
 from simkit.cli.notes import complain, note, set_quiet
 from simkit.cli.pages import PageParser, add_terminal_options
 from simkit.cli.terminal import TerminalText
+from simkit.meta import progress
 from simkit.meta.errors import SimkitError, StatusError
 
 __all__ = ["COMMANDS", "Command", "main"]
@@ -96,6 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return WRONG
     terminal.settings = terminal.Settings(not args.no_color, not args.no_pager)
     set_quiet(args.quiet)
+    progress.silence(args.quiet)
     out, err = TerminalText(sys.stdout, pages=terminal.has_pager()), TerminalText(sys.stderr)
     with redirect_stdout(cast("TextIO", out)), redirect_stderr(cast("TextIO", err)):
         return _run(args, out)
@@ -105,7 +107,7 @@ def _run(args: argparse.Namespace, out: TerminalText) -> int:
     try:
         with warnings.catch_warnings(record=True) as told:
             try:
-                code: int = args.run(args)
+                code = _answered(args)
             finally:
                 out.finish()
         for warning in told:
@@ -125,6 +127,15 @@ def _run(args: argparse.Namespace, out: TerminalText) -> int:
     except Exception as fault:
         return _own_fault(fault)
     return code
+
+
+def _answered(args: argparse.Namespace) -> int:
+    """The exit code of the command. Until it ends somebody who waits sees that it is at work, unless it is to last."""
+    run: Callable[[argparse.Namespace], int] = args.run
+    if args.lasting:
+        return run(args)
+    with progress.task("working"):
+        return run(args)
 
 
 def _let_go_of_output() -> None:
@@ -156,7 +167,7 @@ def _parser(arguments: Sequence[str]) -> PageParser:
             module = importlib.import_module(f"simkit.cli.{command.name.replace('-', '_')}")
             made: argparse.ArgumentParser | None = module.add_parser(subparsers)
             if made is not None:
-                made.set_defaults(run=module.run)
+                made.set_defaults(run=module.run, lasting=command.group == SERVE)
                 add_terminal_options(made)
         else:
             subparsers.add_parser(command.name)

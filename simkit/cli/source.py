@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from simkit.cli.flag_types import namespace
 from simkit.cli.notes import complain, note
-from simkit.meta import datasets
+from simkit.meta import datasets, progress
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
@@ -158,6 +158,7 @@ def _told(dump: Dump) -> Dump:
 def standard_input() -> BinaryIO:
     """The standard input of the command."""
     if sys.stdin.isatty():
+        progress.silence()
         complain("reading from the terminal; end the input with Ctrl-D")
     return sys.stdin.buffer
 

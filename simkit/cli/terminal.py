@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Final, TextIO
 
+from simkit.meta import progress
 from simkit.meta.escaping import terminal_text
 
 _PAGER: Final = "less"
@@ -47,10 +48,12 @@ class TerminalText:
         if self._pages:
             self._waiting.append(text)
             return len(text)
+        progress.clear()
         return self._stream.write(text)
 
     def flush(self) -> None:
         """Write the buffered text, without a pager."""
+        progress.clear()
         self._stream.write(self._taken())
         self._stream.flush()
 

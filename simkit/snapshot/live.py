@@ -11,6 +11,7 @@ import orjson
 
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
+from simkit.meta.progress import tracked
 from simkit.snapshot.sources import Piece
 
 PAGE: Final = 500
@@ -68,7 +69,7 @@ class LiveCluster:
         SimkitError
             Where the server cannot be reached or does not tell what it serves.
         """
-        for path, resource, listable in self._served():
+        for path, resource, listable in tracked(self._served(), "listing resources"):
             named = resource.resource in resources or str(resource) in resources
             if listable and (named if resources else resource.resource not in _TRANSIENT):
                 yield Piece(f"{self.server}{path}", self._all_pages(path))

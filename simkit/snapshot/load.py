@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import GroupResource
+from simkit.meta.progress import task
 from simkit.snapshot.completeness import captured_resources
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.filenames import typed
 from simkit.snapshot.flatten import Found, ListFlattener
 from simkit.snapshot.intake import Intake
 from simkit.snapshot.parse import documents
-from simkit.snapshot.progress import Progress
 from simkit.snapshot.report import Report
 from simkit.snapshot.resources import ResourceIndex
 from simkit.snapshot.sources import Source, pieces
@@ -119,7 +119,7 @@ def _found(source: Source, flattener: ListFlattener, report: Report, limits: Lim
     waiting = list(pieces(source, report, limits))
     waiting.reverse()
     found: list[Found] = []
-    with Progress(sum(piece.size for piece in waiting)) as progress:
+    with task("loading", sum(piece.size for piece in waiting), unit="B") as progress:
         while waiting:
             piece = waiting.pop()
             for document in documents(piece, report, progress.advance):

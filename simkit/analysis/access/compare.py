@@ -15,6 +15,7 @@ from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import covers, uncovered
 from simkit.logic.rbac.rule import Rule
+from simkit.meta.progress import tracked
 from simkit.snapshot.protocol import Snapshot
 
 COLUMNS: Final = (
@@ -93,7 +94,7 @@ def compare_subjects(before: Snapshot, after: Snapshot, subjects: Iterable[Subje
 
 def _compared(old: Mapping[Subject, GrantsByNamespace], new: Mapping[Subject, GrantsByNamespace]) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
-    for subject in sorted(old.keys() | new.keys()):
+    for subject in tracked(sorted(old.keys() | new.keys()), "comparing subjects"):
         was, now = old.get(subject, {}), new.get(subject, {})
         if was != now:
             rows += [("gained", *row) for row in _beyond(subject, was, now)]

@@ -21,6 +21,7 @@ from simkit.analysis.rbac.subject import Members, parse_subject, text_of
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.index import AccessIndex
+from simkit.meta.progress import tracked
 from simkit.snapshot.protocol import Snapshot
 
 VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
@@ -90,7 +91,7 @@ def access_matrix(
     bits = PermissionBits(snapshot, all_resources(snapshot) if resources is None else resources, verbs)
     rows = _Rows(bits, [text_of(one) for one in asked])
     held = _Held(index_of(snapshot), bits)
-    for number, subject in enumerate(asked):
+    for number, subject in enumerate(tracked(asked, "asking for subjects")):
         for scope, parts in _scopes(held.by_scope(subject, members), bits, namespaces):
             rows.add(number, scope, parts)
     return rows.to_frame()
@@ -278,7 +279,7 @@ def resource_matrix(
     columns = each_once(verbs)
     fields = [
         [can(snapshot, subject, verb, word, namespace=namespace, members=members).allowed for verb in columns]
-        for word in words
+        for word in tracked(words, "asking for resources")
     ]
     return ReadableFrame(fields, index=pd.Index(words, name="resource"), columns=list(columns), dtype=bool)
 
@@ -332,7 +333,7 @@ def subject_matrix(
     asked = list(known_subjects(snapshot)) if subjects is None else _asked(snapshot, subjects)
     columns = each_once(verbs)
     question = partial(can, snapshot, resource=resource, name=name, namespace=namespace, members=members)
-    fields = [[question(one, verb).allowed for verb in columns] for one in asked]
+    fields = [[question(one, verb).allowed for verb in columns] for one in tracked(asked, "asking for subjects")]
     index = pd.Index([text_of(one) for one in asked], name="subject")
     found = ReadableFrame(fields, index=index, columns=list(columns), dtype=bool)
     return found[found.any(axis=1)] if subjects is None else found

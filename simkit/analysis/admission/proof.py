@@ -19,6 +19,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.meta.progress import tracked
 from simkit.snapshot.protocol import Sandbox
 
 COLUMNS: Final = ("resource", "namespace", "name", "expected", "code", "message", "confirmed")
@@ -91,7 +92,8 @@ def prove(effect: PolicyEffect, sandbox: Sandbox, *, limit: int = 100) -> Policy
         _enforce(fork, obj, admin)
     refused = effect.rows[effect.rows["action"] == "Deny"].drop_duplicates(["resource", "namespace", "name"])
     step = max(1, -(-len(refused) // limit))
-    rows = [_tried(fork, row, admin) for row in refused.iloc[::step].itertuples(index=False)]
+    tried = list(refused.iloc[::step].itertuples(index=False))
+    rows = [_tried(fork, row, admin) for row in tracked(tried, "writing objects")]
     return PolicyProof(table(rows, COLUMNS), len(refused))
 
 

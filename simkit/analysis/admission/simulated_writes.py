@@ -18,6 +18,7 @@ from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource, GroupVersionKind
 from simkit.meta.objects import Object, group_version_of, name_of, namespace_of
+from simkit.meta.progress import tracked
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.snapshot.protocol import Snapshot
 
@@ -133,7 +134,7 @@ def simulated_writes(
             continue
         kinds = [each for each in operations if any(_may(hook, reader, each, resource) for hook in chosen.hooks)]
         if kinds:
-            for obj in reader.snapshot.scan(resource.storage):
+            for obj in tracked(reader.snapshot.scan(resource.storage), f"judging {resource.storage}"):
                 yield resource, write_attributes(obj, resource, kinds[0], identity, reader.catalogue)
 
 

@@ -16,6 +16,7 @@ from simkit.analysis.rbac.tables import table
 from simkit.meta.domain import API_DOMAIN, api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at
+from simkit.meta.progress import tracked
 
 AuditLog = str | bytes | Path | Iterable[str | bytes | Path | Mapping[str, Any]]
 """Files (JSON lines, a JSON document, each also with .gz), folders of them, their content, or decoded events: as
@@ -131,10 +132,11 @@ def _row(event: Object) -> tuple[Any, ...]:
 
 def read_events(log: AuditLog) -> Iterator[Object]:
     """The audit events of a log, unwrapped."""
-    if isinstance(log, str | bytes | Path):
-        yield from _of_source(log)
-        return
-    for one in log:
+    yield from tracked(_events(log), "reading the audit log")
+
+
+def _events(log: AuditLog) -> Iterator[Object]:
+    for one in [log] if isinstance(log, str | bytes | Path) else log:
         if isinstance(one, str | bytes | Path):
             yield from _of_source(one)
         else:

@@ -28,6 +28,7 @@ from simkit.analysis.result import Result
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import Key
+from simkit.meta.progress import tracked
 from simkit.snapshot.protocol import Snapshot
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -171,7 +172,7 @@ def _found(survey: Survey, checks: Iterable[Check]) -> tuple[list[Finding], list
     """The findings of the checks, and the checks that need resources which were not captured."""
     findings: list[Finding] = []
     skipped: list[Skipped] = []
-    for check in checks:
+    for check in tracked(checks, "checks"):
         try:
             require_captured(survey.snapshot, check.needs)
         except IncompleteSnapshot as missing:

@@ -44,6 +44,7 @@ from simkit.meta.escaping import kubectl_command
 from simkit.meta.identity import ANONYMOUS, MASTERS
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
+from simkit.meta.progress import tracked
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 COLUMNS: Final = ("subject", "before", "after", "roles", "reused", "new")
@@ -187,7 +188,7 @@ def least_privilege(
     used = usage(snapshot, audit_log)
     chosen = tuple(sorted(map(parse_subject, subjects) if subjects is not None else filter(_is_plain, used.by_subject)))
     planned = _Plan(snapshot, used, names=names, reuse=reuse)
-    for subject in chosen:
+    for subject in tracked(chosen, "planning roles"):
         planned.add(subject)
     rules = {subject: planned.rules[subject] for subject in chosen}
     return Proposal(snapshot, used, chosen, rules, dict(planned.reused), planned.changes(chosen), sandbox)

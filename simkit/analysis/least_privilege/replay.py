@@ -24,6 +24,7 @@ from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
+from simkit.meta.progress import tracked
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 REVIEWS: Final = f"/apis/{AUTHORIZATION_GROUP}/v1/subjectaccessreviews"
@@ -106,7 +107,7 @@ def replay(proposal: Verifiable, sandbox: Sandbox) -> Replay:
     apply(fork, proposal.changes)
     allowed, denied = proposal.usage.allowed, proposal.usage.denied
     was = [key for key in allowed if key not in proposal.usage.ungranted]
-    broken = tuple(key for key in was if not may(fork, *key))
+    broken = tuple(key for key in tracked(was, "asking for what is in use") if not may(fork, *key))
     opened = tuple(key for key in denied if key not in allowed and may(fork, *key) and not may(sandbox, *key))
     left, taken = [], 0
     for identity, action in _taken_away(proposal):

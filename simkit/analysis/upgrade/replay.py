@@ -10,6 +10,7 @@ from simkit.analysis.audit_log.requests import RecordedRequest
 from simkit.analysis.rbac.subject import text_of_user
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
+from simkit.meta.progress import tracked
 
 REPLAY_COLUMNS: Final = (
     "subject",
@@ -79,7 +80,7 @@ def replay(requests: Iterable[RecordedRequest], before: Server, after: Server) -
     be accepted.
     """
     answers: dict[tuple[Any, ...], ReplayedRequest] = {}
-    for each in requests:
+    for each in tracked(requests, "sending requests again"):
         key = (each.identity.user, each.agent, each.verb, each.uri.partition("?")[0])
         answer, known = _answer(each, before, after), answers.get(key)
         if known is not None and _TELLING.index(known.verdict) <= _TELLING.index(answer.verdict):

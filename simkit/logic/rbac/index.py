@@ -30,6 +30,7 @@ from simkit.meta.attributes import ALLOW, NO_OPINION, Attributes, Decision, Evid
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
+from simkit.meta.progress import tracked
 from simkit.snapshot.protocol import Snapshot
 
 RESOURCES: Final = (CLUSTER_ROLES, ROLES, CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS)
@@ -88,7 +89,7 @@ class AccessIndex:
         """The index of a snapshot. Raises IncompleteSnapshot if roles or bindings were not captured."""
         index = cls()
         for resource in RESOURCES:
-            for obj in snapshot.scan(resource):
+            for obj in tracked(snapshot.scan(resource), f"indexing {resource.resource}"):
                 index.put(key_of(obj, resource), obj)
         return index
 

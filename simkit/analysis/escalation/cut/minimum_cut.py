@@ -23,6 +23,7 @@ from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subje
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED
+from simkit.meta.progress import tracked
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 OPEN_TO_ALL: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, SERVICE_ACCOUNTS)
@@ -132,7 +133,7 @@ class _Cutter:
         starts = self._starts(sources, direct=direct)
         chosen: frozenset[Removal] = frozenset()
         exact = True
-        for _ in range(ROUNDS):
+        for _ in tracked(iter(range(ROUNDS)), "closing paths, round"):
             waiting = [state for state in starts if state not in self._left]
             paths = self._open(self.graph, waiting, chosen, direct=direct)
             paths = paths or self._still_open(waiting, chosen, direct=direct)

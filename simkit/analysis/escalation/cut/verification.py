@@ -17,6 +17,7 @@ from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import html_lines, text_lines
 from simkit.analysis.result import Evidence
 from simkit.meta.identity import Identity
+from simkit.meta.progress import tracked
 from simkit.snapshot.protocol import Sandbox
 
 if TYPE_CHECKING:
@@ -72,9 +73,11 @@ def verify(made: Cut, sandbox: Sandbox) -> Verified:
     left = {path.start for path in made.left}
     starts = [place.subject for place in made.starts if place not in left and place.subject is not None]
     found = escalations(fork.snapshot(), starts, goal=made.goal, members=made.members) if starts else ()
-    proofs = [path.prove(fork, members=made.members) for path in made.closed[:REPROVED]]
-    before = [use for use in made.used if may(sandbox, *use)]
-    lost = tuple(use for use in before if not may(fork, *use))
+    proofs = [
+        path.prove(fork, members=made.members) for path in tracked(made.closed[:REPROVED], "executing closed paths")
+    ]
+    before = [use for use in tracked(made.used, "asking for what is in use") if may(sandbox, *use)]
+    lost = tuple(use for use in tracked(before, "asking again") if not may(fork, *use))
     return Verified(
         tuple(found),
         tuple(proof for proof in proofs if proof.proven),

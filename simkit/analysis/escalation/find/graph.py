@@ -34,6 +34,7 @@ from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.names import GroupResource, Key
+from simkit.meta.progress import task
 from simkit.snapshot.protocol import Snapshot
 
 if TYPE_CHECKING:
@@ -241,12 +242,13 @@ class EscalationGraph:
         """All states that can be reached, with their edges."""
         found: dict[AttackState, tuple[Edge, ...]] = {}
         waiting = list(dict.fromkeys(sources))
-        with collection_paused():
+        with collection_paused(), task("looking at what identities can reach") as looking:
             while waiting:
                 state = waiting.pop()
                 if state in found:
                     continue
                 found[state] = self.edges(state)
+                looking.advance()
                 waiting += [edge.target for edge in found[state] if edge.target not in found]
         return found
 

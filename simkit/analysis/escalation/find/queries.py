@@ -31,6 +31,7 @@ from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
+from simkit.meta.progress import tracked
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ class Escalations(Result, Sequence[Path]):
         """Execute each path on a fork of its own."""
         from simkit.analysis.escalation.prove.proof import Proofs
 
-        return Proofs(tuple(path.prove(sandbox, members=self.members) for path in self.paths))
+        tried = tracked(self.paths, "proving paths")
+        return Proofs(tuple(path.prove(sandbox, members=self.members) for path in tried))
 
     def to_networkx(self) -> networkx.MultiDiGraph[AttackState]:
         """The steps of all paths as one graph, each once: see ``networkx_graph``."""
@@ -191,7 +193,7 @@ def escalations(
     sources = graph.sources() if subject is None else _places(graph, subject)
     every = subject is None
     paths: list[Path] = []
-    for one in goals:
+    for one in tracked(goals, "looking for paths to goals"):
         found = towards(graph, one, sources=None if every else sources, by=by, within=max_hops)
         for state in sources:
             if state in found and _counts(state, every):

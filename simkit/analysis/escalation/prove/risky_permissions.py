@@ -28,6 +28,7 @@ from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED
+from simkit.meta.progress import tracked
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 COLUMNS: Final = (
@@ -101,7 +102,8 @@ def risky_permissions(
         starts = _bound(snapshot, graph)
     else:
         starts = [place_of(graph, one) for one in ([subject] if isinstance(subject, Subject | str) else subject)]
-    rows = [row for state in starts for row in _Asked(graph, state, sandbox, members).rows()]
+    subjects = tracked(starts, "judging subjects")
+    rows = [row for state in subjects for row in _Asked(graph, state, sandbox, members).rows()]
     return table(rows, COLUMNS).astype({"flagged": bool, "everybody": bool})
 
 
