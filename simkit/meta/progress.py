@@ -147,7 +147,7 @@ class _Watch:
                 self._wait()
 
     def _wait(self) -> None:
-        """Start to count the seconds. A timer opens the display of a terminal; a notebook shows what its thread does."""
+        """Start to count the seconds. A timer opens the display of a terminal; a notebook shows its thread's work."""
         if self.silent or not _is_watched():
             self._due = float("inf")
             return
