@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from simkit.meta.domain import DEFAULT_NAMESPACE, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE, label
 from simkit.meta.objects import Object, annotations_of, labels_of, metadata, with_metadata
+from simkit.meta.podspec import CONTAINER_LISTS
 
 _WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 _PART: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -31,7 +32,7 @@ _BOOTSTRAPPING: Final = label("bootstrapping")
 _COMPOSED: Final = ("system:serviceaccount", "system:node:")
 """Prefixes of server-made names that contain names from users."""
 _USER_FACING: Final = frozenset({"cluster-admin", "admin", "edit", "view"})
-_NAMED_ITEMS: Final = ("containers", "initContainers", "ephemeralContainers", "volumes", "subjects")
+_NAMED_ITEMS: Final = (*CONTAINER_LISTS, "volumes", "subjects")
 
 
 class Pseudonyms:

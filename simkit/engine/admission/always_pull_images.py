@@ -12,7 +12,7 @@ from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_fo
 from simkit.engine.seams import Operation, Review
 from simkit.meta.fielderror import unsupported
 from simkit.meta.objects import Object, at
-from simkit.meta.podspec import CONTAINER_LISTS
+from simkit.meta.podspec import CONTAINER_LISTS, containers_of
 
 
 class AlwaysPullImages:
@@ -56,4 +56,4 @@ def _ignored(review: Review) -> bool:
 
 
 def _images(pod: Mapping[str, Any]) -> set[str]:
-    return {each.get("image", "") for field in CONTAINER_LISTS for each in at(pod, "spec", field) or ()}
+    return {each.get("image", "") for each in containers_of(pod.get("spec") or {})}

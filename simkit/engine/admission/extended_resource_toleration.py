@@ -11,6 +11,7 @@ from simkit.engine.admission.plugin_attributes import PODS, WRITES, with_spec, w
 from simkit.engine.seams import Operation, Review
 from simkit.logic.quota.usage import is_extended
 from simkit.meta.objects import Object, at
+from simkit.meta.podspec import NON_EPHEMERAL, containers_of
 
 
 class ExtendedResourceToleration:
@@ -30,8 +31,7 @@ class ExtendedResourceToleration:
             return pod
         asked = {
             name
-            for field in ("containers", "initContainers")
-            for container in at(pod, "spec", field) or ()
+            for container in containers_of(pod.get("spec") or {}, NON_EPHEMERAL)
             for name in at(container, "resources", "requests") or ()
             if is_extended(name)
         }

@@ -22,6 +22,7 @@ from simkit.kinds.parts.pod.amounts import pod_limits, pod_requests
 from simkit.meta.amounts import Amounts, amounts_of
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at, metadata, with_metadata
+from simkit.meta.podspec import NON_EPHEMERAL
 from simkit.meta.quantity import NANO, Quantity
 
 _NOTE: Final = label("limit-ranger")
@@ -77,7 +78,7 @@ def _defaulted(pod: Object, limits: Sequence[Object]) -> Object:
             maxima |= limit.get("default") or {}
     notes: list[str] = []
     changed: dict[str, Any] = {}
-    for field, word in (("containers", "container"), ("initContainers", "init container")):
+    for field, word in zip(NON_EPHEMERAL, ("container", "init container")):
         present = at(pod, "spec", field)
         if present:
             changed[field] = [_filled(each, requests, maxima, word, notes) for each in present]
@@ -116,7 +117,7 @@ def _pod_problems(pod: Object, limits: Sequence[Object]) -> list[str]:
     for limit in limits:
         kind = limit.get("type", "")
         if kind == "Container":
-            for field in ("containers", "initContainers"):
+            for field in NON_EPHEMERAL:
                 for container in at(pod, "spec", field) or ():
                     resources = container.get("resources") or {}
                     requests, maxima = amounts_of(resources.get("requests")), amounts_of(resources.get("limits"))

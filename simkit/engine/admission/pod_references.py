@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from simkit.meta.objects import Object, at
-from simkit.meta.podspec import CONTAINER_LISTS
+from simkit.meta.podspec import containers_of
 
 _VOLUME_SECRETS: Final = (
     ("azureFile", "secretName"),
@@ -29,9 +29,8 @@ def _secret_names(pod: Object) -> Iterator[str]:
     """Every secret that a pod references."""
     for each in at(pod, "spec", "imagePullSecrets") or ():
         yield each.get("name", "")
-    for field in CONTAINER_LISTS:
-        for container in at(pod, "spec", field) or ():
-            yield from (name for _, name in env_secrets(container))
+    for container in containers_of(pod.get("spec") or {}):
+        yield from (name for _, name in env_secrets(container))
     for volume in at(pod, "spec", "volumes") or ():
         for path in _VOLUME_SECRETS:
             found = at(volume, *path)
@@ -60,12 +59,11 @@ def references_secrets(pod: Object) -> bool:
 
 def references_config_maps(pod: Object) -> bool:
     """True if a pod mentions any config map."""
-    for field in CONTAINER_LISTS:
-        for container in at(pod, "spec", field) or ():
-            if any(env.get("configMapRef") is not None for env in container.get("envFrom") or ()):
-                return True
-            if any(at(env, "valueFrom", "configMapKeyRef") is not None for env in container.get("env") or ()):
-                return True
+    for container in containers_of(pod.get("spec") or {}):
+        if any(env.get("configMapRef") is not None for env in container.get("envFrom") or ()):
+            return True
+        if any(at(env, "valueFrom", "configMapKeyRef") is not None for env in container.get("env") or ()):
+            return True
     for volume in at(pod, "spec", "volumes") or ():
         if "configMap" in volume or any("configMap" in source for source in at(volume, "projected", "sources") or ()):
             return True

@@ -20,6 +20,7 @@ from simkit.meta.errors import internal, invalid
 from simkit.meta.fielderror import FieldError
 from simkit.meta.names import GroupKind, Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
+from simkit.meta.podspec import CONTAINER_LISTS
 
 _IGNORED: Final = frozenset({"exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"})
 _MOST_PODS: Final = 3000
@@ -191,7 +192,7 @@ def _matters(pod: Object, old: Object) -> bool:
     notes, former = annotations_of(pod), annotations_of(old)
     if notes.get(_SECCOMP_POD) != former.get(_SECCOMP_POD):
         return True
-    for field in ("containers", "initContainers", "ephemeralContainers"):
+    for field in CONTAINER_LISTS:
         new: Sequence[Mapping[str, Any]] = at(pod, "spec", field) or ()
         known = {each["name"]: each for each in at(old, "spec", field) or ()}
         if field != "ephemeralContainers" and len(new) != len(known):

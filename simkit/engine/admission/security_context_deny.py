@@ -8,7 +8,7 @@ from typing import Final
 from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_forbidden, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.objects import Object, at
-from simkit.meta.podspec import CONTAINER_LISTS
+from simkit.meta.podspec import containers_of
 
 _OF_POD: Final = ("supplementalGroups", "seLinuxOptions", "runAsUser", "fsGroup")
 _OF_CONTAINER: Final = ("seLinuxOptions", "runAsUser")
@@ -34,10 +34,9 @@ class SecurityContextDeny:
 def _said(pod: Object) -> Iterator[str]:
     context = at(pod, "spec", "securityContext") or {}
     yield from (f"pod.Spec.SecurityContext.{_go(name)}" for name in _OF_POD if context.get(name) is not None)
-    for kind in CONTAINER_LISTS:
-        for container in at(pod, "spec", kind) or ():
-            own = container.get("securityContext") or {}
-            yield from (f"SecurityContext.{_go(name)}" for name in _OF_CONTAINER if own.get(name) is not None)
+    for container in containers_of(pod.get("spec") or {}):
+        own = container.get("securityContext") or {}
+        yield from (f"SecurityContext.{_go(name)}" for name in _OF_CONTAINER if own.get(name) is not None)
 
 
 def _go(name: str) -> str:

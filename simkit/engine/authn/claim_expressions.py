@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.meta.identity import Identity
-
 if TYPE_CHECKING:
     from simkit.language.cel.environment import Environment, Program
     from simkit.schema.structural import Schema
@@ -92,9 +90,3 @@ class Expression:
             return self._program.evaluate({self._variable: bound}, budget=CALL_LIMIT).value
         except (EvaluationError, BudgetExceeded) as error:
             raise ExpressionFailed(f"expression '{self.source}' resulted in error: {error}") from error
-
-
-def user_object(identity: Identity) -> dict[str, Any]:
-    """An identity as expressions see it."""
-    extra = {name: list(values) for name, values in identity.extra.items()}
-    return {"username": identity.user, "uid": identity.uid, "groups": list(identity.groups), "extra": extra}

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simkit.engine.authn.claim_expressions import Expression, ExpressionFailed, user_object
+from simkit.engine.authn.claim_expressions import Expression, ExpressionFailed
 from simkit.meta.identity import Identity
+from simkit.meta.user_info import user_fields
 
 
 class TokenRefused(Exception):
@@ -145,7 +146,7 @@ def _check_claim(rule: ClaimValidationRule, claims: Mapping[str, Any]) -> None:
 
 def _check_user(rule: UserValidationRule, identity: Identity) -> None:
     try:
-        holds = rule.expression.value(user_object(identity)) is True
+        holds = rule.expression.value(user_fields(identity)) is True
     except ExpressionFailed as error:
         raise TokenRefused(f"oidc: error evaluating user info validation rule: {error}") from error
     if not holds:

@@ -13,7 +13,7 @@ from simkit.logic.rbac.layered import Layered, LayeredGroups
 from simkit.meta.domain import api_group, label
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
-from simkit.meta.podspec import CONTAINER_LISTS
+from simkit.meta.podspec import containers_of
 from simkit.snapshot.protocol import Snapshot
 
 PODS, SECRETS, CONFIG_MAPS, CLAIMS, VOLUMES, ACCOUNTS = (
@@ -156,9 +156,8 @@ def used_by_pod(pod: Object) -> Iterator[Key]:
         yield Key(ACCOUNTS, namespace, spec["serviceAccountName"])
     for secret in _names(spec.get("imagePullSecrets")):
         yield Key(SECRETS, namespace, secret)
-    for section in CONTAINER_LISTS:
-        for container in spec.get(section) or ():
-            yield from _of_environment(container, namespace)
+    for container in containers_of(spec):
+        yield from _of_environment(container, namespace)
     for volume in spec.get("volumes") or ():
         yield from _of_volume_source(volume, namespace, name_of(pod))
     for status in at(pod, "status", "resourceClaimStatuses") or ():

@@ -23,6 +23,7 @@ from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.identity import Identity
 from simkit.meta.objects import null_creation
+from simkit.meta.user_info import user_fields
 
 _LOG: Final = logging.getLogger("simkit.authz")
 REMEMBERED: Final = 8192
@@ -174,8 +175,8 @@ def spec_of(ask: Attributes) -> dict[str, Any]:
         spec["resourceAttributes"] = {name: value for name, value in attributes.items() if value}
     else:
         spec["nonResourceAttributes"] = {"path": ask.path, "verb": ask.verb}
-    extra = {name: list(values) for name, values in identity.extra.items()}
-    who = {"user": identity.user, "groups": list(identity.groups), "extra": extra, "uid": identity.uid}
+    who = user_fields(identity)
+    who = {"user": who["username"], "groups": who["groups"], "extra": who["extra"], "uid": who["uid"]}
     return {**spec, **{name: value for name, value in who.items() if value}}
 
 

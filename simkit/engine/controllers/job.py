@@ -25,6 +25,7 @@ from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, metadata, name_of
+from simkit.meta.podspec import NON_EPHEMERAL
 
 _TOO_MANY: Final = "Too many succeeded pods running after completion count reached"
 
@@ -325,7 +326,7 @@ def _give_index(pod: dict[str, Any], progress: Progress, index: int) -> None:
         spec["hostname"] = f"{name_of(job)}-{index}"
     field = {"fieldRef": {"fieldPath": f"metadata.labels['{jobs.INDEX}']"}}
     variable = {"name": "JOB_COMPLETION_INDEX", "valueFrom": field}
-    for part in ("containers", "initContainers"):
+    for part in NON_EPHEMERAL:
         if spec.get(part):
             spec[part] = [_with_variable(container, variable) for container in spec[part]]
 

@@ -21,6 +21,7 @@ from simkit.meta.domain import CERTIFICATES_GROUP, label
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, quoted, required, unsupported
 from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.user_info import user_info
 
 _LEGACY: Final = label("legacy-unknown")
 _SHORTEST: Final = 600
@@ -66,11 +67,8 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
     """Set the requesting user from the request, and missing times of conditions."""
     if old is None and circumstances.identity is not None:
-        who = circumstances.identity
         spec = {name: value for name, value in (draft.get("spec") or {}).items() if name not in _OF_REQUESTER}
-        extra = {key: list(values) for key, values in who.extra.items()}
-        told = {"username": who.user, "uid": who.uid, "groups": list(who.groups), "extra": extra}
-        draft["spec"] = {**spec, **{name: value for name, value in told.items() if value}}
+        draft["spec"] = {**spec, **user_info(circumstances.identity)}
     if old is not None and at(draft, "status", "conditions"):
         _stamp_conditions(draft, old, timestamp(circumstances.now))
 

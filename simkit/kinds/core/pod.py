@@ -41,6 +41,7 @@ from simkit.kinds.strategy import Deletion, Strategy, Subresource, WriteContext
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, quoted
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
+from simkit.meta.podspec import NON_EPHEMERAL
 
 _ENDED: Final = ("Succeeded", "Failed")
 _SPEC: Final = "spec"
@@ -90,7 +91,7 @@ def _validate_fields(obj: Object) -> list[FieldError]:
     errors += validate_pod_spec(_SPEC, spec, obj)
     if not spec.get("serviceAccountName"):
         errors += _validate_token(spec)
-    for name in ("containers", "initContainers"):
+    for name in NON_EPHEMERAL:
         for index, container in enumerate(spec.get(name) or ()):
             errors += validate_image(f"{_SPEC}.{name}[{index}]", container)
     return errors
@@ -143,7 +144,7 @@ def _merge_resize(draft: Draft, live: Object) -> None:
     """Only resources and resize policies are taken; where containers come, go or change places, all is."""
     wanted, before = draft.get(_SPEC) or {}, live.get(_SPEC) or {}
     spec = {**before}
-    for name in ("containers", "initContainers"):
+    for name in NON_EPHEMERAL:
         new, old = wanted.get(name) or (), before.get(name) or ()
         if len(new) != len(old):
             return

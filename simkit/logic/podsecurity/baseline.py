@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from simkit.logic.podsecurity.violation import Violation, containers, plural, quoted, security, setters, who
+from simkit.logic.podsecurity.violation import Violation, plural, quoted, security, setters, who
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, at
+from simkit.meta.podspec import containers_of
 
 _APPARMOR: Final = label("", "container.apparmor.security.beta")
 _SECCOMP_POD: Final = label("pod", "seccomp.security.alpha")
@@ -61,7 +62,7 @@ def _bad_profiles(spec: Object, field: str) -> tuple[bool, list[str], set[str]]:
     pod = chosen is not None and chosen.get("type") not in PROFILES
     values = {chosen.get("type", "")} if pod else set()
     bad: list[str] = []
-    for container in containers(spec):
+    for container in containers_of(spec):
         chosen = security(container, field)
         if chosen is not None and chosen.get("type") not in PROFILES:
             bad.append(container["name"])
@@ -81,7 +82,7 @@ def capabilities(metadata: Object, spec: Object) -> Violation | None:
     """The check of capabilities beyond those that container runtimes give by default."""
     bad: list[str] = []
     added: set[str] = set()
-    for container in containers(spec):
+    for container in containers_of(spec):
         extra = set(security(container, "capabilities", "add") or ()) - _CAPABILITIES
         if extra:
             bad.append(container["name"])
@@ -108,7 +109,7 @@ def host_ports(metadata: Object, spec: Object) -> Violation | None:
     """The check of host ports."""
     bad: list[str] = []
     ports: set[str] = set()
-    for container in containers(spec):
+    for container in containers_of(spec):
         used = {str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")}
         if used:
             bad.append(container["name"])
@@ -121,7 +122,7 @@ def host_ports(metadata: Object, spec: Object) -> Violation | None:
 
 def privileged(metadata: Object, spec: Object) -> Violation | None:
     """The check of privileged containers."""
-    bad = [container["name"] for container in containers(spec) if security(container, "privileged")]
+    bad = [container["name"] for container in containers_of(spec) if security(container, "privileged")]
     return Violation("privileged", f"{who(bad)} must not set securityContext.privileged=true") if bad else None
 
 
@@ -129,7 +130,7 @@ def proc_mount(metadata: Object, spec: Object) -> Violation | None:
     """The check of the unmasked /proc."""
     bad: list[str] = []
     types: set[str] = set()
-    for container in containers(spec):
+    for container in containers_of(spec):
         kind = security(container, "procMount")
         if kind is not None and kind != "Default":
             bad.append(container["name"])
@@ -143,7 +144,7 @@ def selinux(metadata: Object, spec: Object) -> Violation | None:
     """The check of SELinux users, roles and types."""
     found: dict[str, set[str]] = {"type": set(), "user": set(), "role": set()}
     pod = _bad_selinux(at(spec, "securityContext", "seLinuxOptions"), found)
-    bad = [each["name"] for each in containers(spec) if _bad_selinux(security(each, "seLinuxOptions"), found)]
+    bad = [each["name"] for each in containers_of(spec) if _bad_selinux(security(each, "seLinuxOptions"), found)]
     by = setters(pod, bad)
     if not by:
         return None
@@ -167,7 +168,7 @@ def _bad_selinux(options: Mapping[str, Any] | None, found: dict[str, set[str]]) 
 def seccomp_annotations(metadata: Object, spec: Object) -> Violation | None:
     """The check of seccomp profiles in annotations, as releases before 1.19 knew them."""
     notes = _annotations(metadata)
-    keys = {_SECCOMP_POD, *(_SECCOMP_CONTAINER + each["name"] for each in containers(spec))}
+    keys = {_SECCOMP_POD, *(_SECCOMP_CONTAINER + each["name"] for each in containers_of(spec))}
     bad = sorted(f'{key}="{notes[key]}"' for key in keys & notes.keys() if not _good_seccomp(notes[key]))
     if not bad:
         return None
@@ -203,7 +204,7 @@ sysctls_29 = partial(_sysctls, _SYSCTLS_29)
 def windows_host_process(metadata: Object, spec: Object) -> Violation | None:
     """The check of HostProcess containers on Windows."""
     pod = bool(at(spec, "securityContext", "windowsOptions", "hostProcess"))
-    bad = [each["name"] for each in containers(spec) if security(each, "windowsOptions", "hostProcess")]
+    bad = [each["name"] for each in containers_of(spec) if security(each, "windowsOptions", "hostProcess")]
     by = setters(pod, bad)
     if not by:
         return None

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.logic.podsecurity.baseline import PROFILES
-from simkit.logic.podsecurity.violation import Check, Violation, containers, plural, quoted, security, setters, who
+from simkit.logic.podsecurity.violation import Check, Violation, plural, quoted, security, setters, who
 from simkit.meta.objects import Object, at
+from simkit.meta.podspec import containers_of
 
 _VOLUMES: Final = frozenset(
     ["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"]
@@ -27,7 +28,7 @@ def linux_only(check: Check) -> Check:
 
 def privilege_escalation(metadata: Object, spec: Object) -> Violation | None:
     """The check that every container sets allowPrivilegeEscalation to false."""
-    bad = [each["name"] for each in containers(spec) if security(each, "allowPrivilegeEscalation") is not False]
+    bad = [each["name"] for each in containers_of(spec) if security(each, "allowPrivilegeEscalation") is not False]
     if not bad:
         return None
     detail = f"{who(bad)} must set securityContext.allowPrivilegeEscalation=false"
@@ -39,7 +40,7 @@ def capabilities(metadata: Object, spec: Object) -> Violation | None:
     keeping: list[str] = []
     adding: list[str] = []
     added: set[str] = set()
-    for container in containers(spec):
+    for container in containers_of(spec):
         if "ALL" not in (security(container, "capabilities", "drop") or ()):
             keeping.append(container["name"])
         extra = set(security(container, "capabilities", "add") or ()) - {"NET_BIND_SERVICE"}
@@ -70,7 +71,7 @@ def volumes(metadata: Object, spec: Object) -> Violation | None:
 def non_root(metadata: Object, spec: Object) -> Violation | None:
     """The check that containers must run as non-root."""
     chosen = at(spec, "securityContext", "runAsNonRoot")
-    said = {each["name"]: security(each, "runAsNonRoot") for each in containers(spec)}
+    said = {each["name"]: security(each, "runAsNonRoot") for each in containers_of(spec)}
     by = setters(chosen is False, [name for name, value in said.items() if value is False])
     if by:
         return Violation("runAsNonRoot != true", f"{by} must not set securityContext.runAsNonRoot=false")
@@ -83,7 +84,7 @@ def non_root(metadata: Object, spec: Object) -> Violation | None:
 def non_root_user(metadata: Object, spec: Object) -> Violation | None:
     """The check that no container runs as user 0."""
     pod = at(spec, "securityContext", "runAsUser") == 0
-    by = setters(pod, [each["name"] for each in containers(spec) if security(each, "runAsUser") == 0])
+    by = setters(pod, [each["name"] for each in containers_of(spec) if security(each, "runAsUser") == 0])
     return Violation("runAsUser=0", f"{by} must not set runAsUser=0") if by else None
 
 
@@ -94,7 +95,7 @@ def seccomp(metadata: Object, spec: Object) -> Violation | None:
     values = {chosen.get("type", "")} if pod else set()
     bad: list[str] = []
     silent: list[str] = []
-    for container in containers(spec):
+    for container in containers_of(spec):
         profile = security(container, "seccompProfile")
         if profile is None:
             silent += [container["name"]] if chosen is None or pod else []

@@ -5,11 +5,10 @@ CheckResult and AggregateCheckResult in k8s.io/pod-security-admission/policy/che
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from simkit.meta.objects import Object, at
-from simkit.meta.podspec import CONTAINER_LISTS
 
 
 class Violation(NamedTuple):
@@ -34,12 +33,6 @@ def forbidden_detail(violations: Iterable[Violation]) -> str:
 def forbidden_reason(violations: Iterable[Violation]) -> str:
     """All violations without details, as one text."""
     return ", ".join(violation.reason for violation in violations)
-
-
-def containers(spec: Object) -> Iterator[Mapping[str, Any]]:
-    """The containers of a pod in the order in which they are checked."""
-    for kind in CONTAINER_LISTS:
-        yield from spec.get(kind) or ()
 
 
 def security(container: Object, *path: str) -> Any:

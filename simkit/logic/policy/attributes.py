@@ -16,6 +16,7 @@ from simkit.meta.domain import META_GROUP
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource, GroupVersionKind, GroupVersionResource
 from simkit.meta.objects import Object
+from simkit.meta.user_info import user_info
 from simkit.schema.catalogue import Catalogue, Resource
 
 NAMESPACES: Final = GroupResource("", "namespaces")
@@ -78,7 +79,7 @@ class AdmissionAttributes:
             "name": self.name,
             "namespace": self.namespace,
             "operation": self.operation,
-            "userInfo": _user(self.identity),
+            "userInfo": user_info(self.identity),
         }
         found = {name: value for name, value in found.items() if value or name == "uid"}
         return found | {"dryRun": self.dry_run, "options": self.shown_options()}
@@ -96,16 +97,6 @@ def _resource(gvr: GroupVersionResource) -> dict[str, str]:
 
 def _kind(gvk: GroupVersionKind) -> dict[str, str]:
     return {"group": gvk.group, "version": gvk.version, "kind": gvk.kind}
-
-
-def _user(identity: Identity) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "username": identity.user,
-        "uid": identity.uid,
-        "groups": list(identity.groups),
-        "extra": {name: list(values) for name, values in identity.extra.items()},
-    }
-    return {name: value for name, value in shown.items() if value}
 
 
 class ClusterReader(Protocol):

@@ -13,6 +13,7 @@ from simkit.meta.amounts import amounts_of
 from simkit.meta.labels import of_object
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
+from simkit.meta.podspec import NON_EPHEMERAL, containers_of
 
 Scope = Mapping[str, Any]
 
@@ -58,12 +59,11 @@ def best_effort(pod: Object) -> bool:
     said = at(pod, "status", "qosClass")
     if said:
         return bool(said == "BestEffort")
-    for field in ("containers", "initContainers"):
-        for container in at(pod, "spec", field) or ():
-            for part in ("requests", "limits"):
-                amounts = amounts_of(at(container, "resources", part))
-                if any(amounts[name].nano > 0 for name in ("cpu", "memory") if name in amounts):
-                    return False
+    for container in containers_of(pod.get("spec") or {}, NON_EPHEMERAL):
+        for part in ("requests", "limits"):
+            amounts = amounts_of(at(container, "resources", part))
+            if any(amounts[name].nano > 0 for name in ("cpu", "memory") if name in amounts):
+                return False
     return True
 
 

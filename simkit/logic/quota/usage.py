@@ -16,6 +16,7 @@ from simkit.meta.domain import LABEL_DOMAIN, api_group, label
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, metadata
+from simkit.meta.podspec import NON_EPHEMERAL, containers_of
 from simkit.meta.quantity import NANO, Quantity
 
 PODS: Final = GroupResource("", "pods")
@@ -126,12 +127,11 @@ _MUST_SAY: Final = frozenset({"cpu", "memory", "requests.cpu", "requests.memory"
 def unsaid(pod: Object, names: Collection[str]) -> str:
     """The fields that containers must set because of a quota and do not set; empty if all are set."""
     missing: dict[str, set[str]] = {}
-    for field in ("containers", "initContainers"):
-        for container in at(pod, "spec", field) or ():
-            resources = container.get("resources") or {}
-            said = compute(amounts_of(resources.get("requests")), amounts_of(resources.get("limits")))
-            for name in _MUST_SAY.intersection(names) - said.keys():
-                missing.setdefault(name, set()).add(container["name"])
+    for container in containers_of(pod.get("spec") or {}, NON_EPHEMERAL):
+        resources = container.get("resources") or {}
+        said = compute(amounts_of(resources.get("requests")), amounts_of(resources.get("limits")))
+        for name in _MUST_SAY.intersection(names) - said.keys():
+            missing.setdefault(name, set()).add(container["name"])
     return "; ".join(f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))
 
 

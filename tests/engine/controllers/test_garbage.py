@@ -158,7 +158,8 @@ def test_a_request_that_fails_is_repeated_with_back_off() -> None:
     clock = SimulatedClock()
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "1"}
     orphans = [obj("v1", "ConfigMap", name, meta={"uid": name, "ownerReferences": [owner]}) for name in ("bad", "good")]
-    collector = GarbageCollector(lambda: Catalogue.for_release("1.30"), clock)
+    catalogue = Catalogue.for_release("1.30")
+    collector = GarbageCollector(lambda: catalogue, clock)
     asked: list[str] = []
 
     class Refusing:
@@ -168,7 +169,8 @@ def test_a_request_that_fails_is_repeated_with_back_off() -> None:
             asked.append(request.path.rsplit("/", 1)[1])
             return Response(500 if asked[-1] == "bad" else 200)
 
-    snapshot = MemorySnapshot(orphans, release="1.30")
+    everything = [resource.storage for resource in catalogue.stored()]
+    snapshot = MemorySnapshot(orphans, release="1.30", captured=everything)
     collector.sync(Refusing(), snapshot)
     assert asked == ["bad", "good"]
     delays = []

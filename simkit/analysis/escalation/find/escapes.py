@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from simkit.analysis.escalation.table.primitive import primitives
 from simkit.meta.objects import Object, at
-from simkit.meta.podspec import CONTAINER_LISTS
+from simkit.meta.podspec import containers_of
 
 Specification = Mapping[str, Any]
 _ESCAPING: Final = {"SYS_ADMIN", "SYS_MODULE", "DAC_READ_SEARCH", "SYS_RAWIO", "ALL"}
@@ -41,12 +41,6 @@ def escapes_of(pod: Object) -> tuple[Escape, ...]:
 @cache
 def _primitive(condition: str) -> str:
     return primitives().with_condition(condition).id
-
-
-def containers_of(spec: Specification) -> Iterator[Specification]:
-    """All containers of a specification."""
-    for kind in CONTAINER_LISTS:
-        yield from spec.get(kind) or ()
 
 
 def _added(container: Specification) -> set[str]:

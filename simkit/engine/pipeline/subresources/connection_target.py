@@ -16,6 +16,7 @@ from simkit.meta.errors import StatusError, bad_request, not_found, unexplained
 from simkit.meta.go_number import parse_int
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at
+from simkit.meta.podspec import containers_of
 
 PODS: Final = GroupResource("", "pods")
 NODES: Final = GroupResource("", "nodes")
@@ -37,11 +38,7 @@ class Target(NamedTuple):
 def container_of(pod: Object, wanted: str) -> str:
     """The container for a request. Raises 400 if the pod has no such one, or several and none is named."""
     name, spec = pod["metadata"]["name"], pod.get("spec") or {}
-    names = [
-        container.get("name", "")
-        for field in ("initContainers", "containers", "ephemeralContainers")
-        for container in spec.get(field) or ()
-    ]
+    names = [container.get("name", "") for container in containers_of(spec)]
     if wanted:
         if wanted not in names:
             raise bad_request(f"container {wanted} is not valid for pod {name}")

@@ -15,7 +15,6 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.user_info import user_info
 from simkit.engine.pipeline.virtual_resources.reviews import receive_review, review_response
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.meta.attributes import Attributes
@@ -27,6 +26,7 @@ from simkit.meta.identity import Identity
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource
 from simkit.meta.objects import Draft
+from simkit.meta.user_info import user_info
 
 Handler = Callable[[Engine, RequestContext, RequestScope], Response]
 

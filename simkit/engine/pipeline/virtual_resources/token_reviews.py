@@ -12,10 +12,10 @@ from typing import Any
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.user_info import user_info
 from simkit.engine.pipeline.virtual_resources.reviews import receive_review, review_response
 from simkit.meta.errors import bad_request
 from simkit.meta.message import Response
+from simkit.meta.user_info import user_info
 
 
 def token_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:

@@ -6,7 +6,7 @@ Follows ``pkg/apis/batch/validation/validation.go``, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.syntax import whole_numbers
 from simkit.kinds.parts.validation.labels import validate_qualified_name
@@ -21,6 +21,7 @@ from simkit.meta.fielderror import (
     unsupported,
 )
 from simkit.meta.objects import Object, at
+from simkit.meta.podspec import NON_EPHEMERAL, containers_of
 
 _ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS: Final = ("In", "NotIn")
@@ -34,8 +35,7 @@ def validate_failure_policy(path: str, spec: Object) -> Iterator[FieldError]:
     rules = at(spec, "podFailurePolicy", "rules") or ()
     if len(rules) > _MOST_RULES:
         yield too_many(f"{path}.rules", len(rules), _MOST_RULES)
-    lists = (at(spec, "template", "spec", name) or () for name in ("containers", "initContainers"))
-    names = {one.get("name") for each in lists for one in each}
+    names: set[Any] = {one.get("name") for one in containers_of(at(spec, "template", "spec") or {}, NON_EPHEMERAL)}
     for index, rule in enumerate(rules):
         at_rule = f"{path}.rules[{index}]"
         yield from _validate_action(f"{at_rule}.action", rule.get("action") or "", spec)

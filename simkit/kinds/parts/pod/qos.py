@@ -9,6 +9,7 @@ from typing import Final
 
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object
+from simkit.meta.podspec import NON_EPHEMERAL
 from simkit.meta.quantity import parse
 
 _COMPUTE: Final = ("cpu", "memory")
@@ -27,7 +28,7 @@ def qos_class(spec: Object) -> str:
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}
     complete = True
-    for name in ("containers", "initContainers"):
+    for name in NON_EPHEMERAL:
         for container in spec.get(name) or ():
             resources = container.get("resources")
             if not resources:

@@ -15,6 +15,7 @@ from simkit.kinds.parts.pod.defaults.volumes import defaulted_volume
 from simkit.kinds.parts.pod.resource_names import HUGE, is_pod_resource
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Draft, Object, null_creation
+from simkit.meta.podspec import NON_EPHEMERAL
 
 _SPEC: Final[Mapping[str, Any]] = {
     "restartPolicy": "Always",
@@ -35,7 +36,7 @@ _PROBE: Final[Mapping[str, Any]] = {
     "failureThreshold": 3,
 }
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
-_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
+_LISTS: Final = (*NON_EPHEMERAL, "ephemeralContainers")
 
 Change = Callable[[Any], Any]
 
@@ -161,7 +162,7 @@ def default_pod_only(spec: Object) -> Object:
     if (found.get(_GRACE) or 0) < 0:
         found = {**found, _GRACE: 1}
     host = bool(found.get("hostNetwork"))
-    for name in ("containers", "initContainers"):
+    for name in NON_EPHEMERAL:
         if name in found:
             found = replaced(found, name, lambda items: each(items, lambda one: _placed(one, host)))
     if found.get("resources") is not None and applies("pod-level-resources"):
