@@ -18,7 +18,6 @@ from simkit.engine.pipeline.audit.policy import AUDIT_GROUP, STAGES, Policy, Req
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_long_running
-from simkit.meta.user_info import user_info
 from simkit.meta.clock import Clock, NameSource, micro_time
 from simkit.meta.errors import PlainError
 from simkit.meta.fielderror import quoted
