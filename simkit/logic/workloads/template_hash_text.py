@@ -9,97 +9,26 @@ DeepHashObject in pkg/util/hash/hash.go, release 1.30, which prints with github.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
 
-from simkit.meta.domain import API_DOMAIN
+from simkit.meta import datasets
 from simkit.meta.objects import Object
 
-if TYPE_CHECKING:
-    from simkit.schema.binary.messages import Field
-
-_RELEASE: Final = "1.30"
-_TEMPLATE: Final = f"{API_DOMAIN}.api.core.v1.PodTemplateSpec"
-_DEFINED: Final = ".".join(reversed(API_DOMAIN.split(".")))
-"""The prefix of definitions' names, and that of messages."""
-_AFTER: Final[Mapping[str, Mapping[str, str]]] = {
-    "PodSpec": {
-        "initContainers": "volumes",
-        "ephemeralContainers": "containers",
-        "automountServiceAccountToken": "serviceAccount",
-        "shareProcessNamespace": "hostIPC",
-    },
-    "Container": {
-        "envFrom": "ports",
-        "resizePolicy": "resources",
-        "restartPolicy": "resizePolicy",
-        "volumeDevices": "volumeMounts",
-        "startupProbe": "readinessProbe",
-        "terminationMessagePolicy": "terminationMessagePath",
-    },
-    "VolumeMount": {"recursiveReadOnly": "readOnly"},
-    "SecurityContext": {"windowsOptions": "seLinuxOptions", "runAsGroup": "runAsUser"},
-    "PodSecurityContext": {"windowsOptions": "seLinuxOptions", "runAsGroup": "runAsUser"},
-    "PersistentVolumeClaimSpec": {"selector": "accessModes"},
-    "VolumeSource": {"projected": "photonPersistentDisk"},
-    "ISCSIVolumeSource": {"chapAuthSession": "chapAuthDiscovery"},
-}
-"""Fields with the fields that they follow, if that is not the order of their numbers."""
-_NAMES: Final[Mapping[str, str]] = {
-    "apiVersion": "APIVersion",
-    "awsElasticBlockStore": "AWSElasticBlockStore",
-    "cephfs": "CephFS",
-    "chapAuthDiscovery": "DiscoveryCHAPAuth",
-    "chapAuthSession": "SessionCHAPAuth",
-    "csi": "CSI",
-    "diskURI": "DataDiskURI",
-    "dnsConfig": "DNSConfig",
-    "dnsPolicy": "DNSPolicy",
-    "fc": "FC",
-    "fsGroup": "FSGroup",
-    "fsGroupChangePolicy": "FSGroupChangePolicy",
-    "fsType": "FSType",
-    "gcePersistentDisk": "GCEPersistentDisk",
-    "gmsaCredentialSpec": "GMSACredentialSpec",
-    "gmsaCredentialSpecName": "GMSACredentialSpecName",
-    "grpc": "GRPC",
-    "httpGet": "HTTPGet",
-    "httpHeaders": "HTTPHeaders",
-    "ip": "IP",
-    "iqn": "IQN",
-    "iscsi": "ISCSI",
-    "iscsiInterface": "ISCSIInterface",
-    "metadata": "ObjectMeta",
-    "nfs": "NFS",
-    "os": "OS",
-    "pdName": "PDName",
-    "rbd": "RBD",
-    "seLinuxOptions": "SELinuxOptions",
-    "serviceAccount": "DeprecatedServiceAccount",
-    "sslEnabled": "SSLEnabled",
-    "storageos": "StorageOS",
-    "tcpSocket": "TCPSocket",
-    "tty": "TTY",
-    "uid": "UID",
-    "wwids": "WWIDs",
-    "GlusterfsVolumeSource.endpoints": "EndpointsName",
-    "RBDVolumeSource.image": "RBDImage",
-    "RBDVolumeSource.monitors": "CephMonitors",
-    "RBDVolumeSource.pool": "RBDPool",
-    "RBDVolumeSource.user": "RadosUser",
-}
-_TYPES: Final[Mapping[str, str]] = {
-    "AzureDiskVolumeSource.cachingMode": "v1.AzureDataDiskCachingMode",
-    "AzureDiskVolumeSource.kind": "v1.AzureDataDiskKind",
-    "PodReadinessGate.conditionType": "v1.PodConditionType",
-    "TopologySpreadConstraint.nodeAffinityPolicy": "v1.NodeInclusionPolicy",
-    "TopologySpreadConstraint.nodeTaintsPolicy": "v1.NodeInclusionPolicy",
-    "VolumeMount.recursiveReadOnly": "v1.RecursiveReadOnlyMode",
-}
-"""String types that the schemas do not name."""
-_OTHERS: Final = {"Quantity": "resource.Quantity", "IntOrString": "intstr.IntOrString"}
+_TEMPLATE: Final = "PodTemplateSpec"
+_FOREIGN: Final = frozenset({"resource.Quantity", "intstr.IntOrString", "types.UID"})
+"""Types of other packages, under the names that Go prints."""
+_BUILT_IN: Final = frozenset({"string", "bool", "int32", "int64", "byte"})
 _NO_TIME: Final = "{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}"
+
+
+class _Field(NamedTuple):
+    """One field of a struct: its name in JSON (empty if embedded) and in Go, and its type with ``[]``, ``*`` or map."""
+
+    key: str
+    name: str
+    kind: str
 
 
 def template_text(template: Object) -> str:
@@ -110,81 +39,64 @@ def template_text(template: Object) -> str:
     As of release 1.30, whatever release is served. Sizes of 10**15 bytes and more, which only templates of claims
     have, are not printed as Go prints them.
     """
-    return f"(v1.PodTemplateSpec){_struct(template, _TEMPLATE)}"
+    return f"(v1.{_TEMPLATE}){_struct(template, _TEMPLATE)}"
 
 
 @cache
-def _fields(message: str) -> Sequence[tuple[Field, str, str]]:
-    """The fields of a struct in declaration order, each with its name and the type of one value."""
-    from simkit.schema.binary.messages import fields
-    from simkit.schema.definitions import definitions
-
-    short = message.rpartition(".")[2]
-    rows = definitions(_RELEASE).rows.get(f"{_DEFINED}{message.removeprefix(API_DOMAIN)}", {}).get("fields", {})
-    ordered: list[Field] = []
-    moved = _AFTER.get(short, {})
-    by_name = {field.json_name: field for field in fields(message, _RELEASE)}
-    for name, field in by_name.items():
-        if name not in moved:
-            ordered.append(field)
-    for name, before in moved.items():
-        place = next(index for index, field in enumerate(ordered) if field.json_name == before)
-        ordered.insert(place + 1, by_name[name])
-    return tuple((field, _name(short, field), _type(short, field, rows)) for field in ordered)
+def _structs() -> Mapping[str, tuple[_Field, ...]]:
+    """The fields of the structs in a pod template, in the order of their declaration."""
+    table = datasets.load("api/1.30/go-structs.json")
+    return {name: tuple(_Field(*field) for field in fields) for name, fields in table["structs"].items()}
 
 
-def _name(message: str, field: Field) -> str:
-    if field.inline:
-        return field.type.rpartition(".")[2]
-    name = field.json_name
-    return _NAMES.get(f"{message}.{name}") or _NAMES.get(name) or name[:1].upper() + name[1:]
+@cache
+def _strings() -> frozenset[str]:
+    """The names of the types that are strings."""
+    return frozenset(datasets.load("api/1.30/go-structs.json")["strings"])
 
 
-def _type(message: str, field: Field, rows: Mapping[str, Any]) -> str:
-    if field.key:
-        return "v1.ResourceList" if field.type.endswith(".Quantity") else f"map[{field.key}]{field.type}"
-    if not field.scalar:
-        short = field.type.rpartition(".")[2]
-        return _OTHERS.get(short, f"v1.{short}")
-    row = rows.get(field.json_name, {})
-    known: str = row.get("goType") or row.get("items", {}).get("goType") or field.type
-    return _TYPES.get(f"{message}.{field.json_name}", known)
+def _struct(value: Object, name: str) -> str:
+    return f"{{{' '.join(_field(value, field) for field in _structs()[name])}}}"
 
 
-def _struct(value: Object, message: str) -> str:
-    return f"{{{' '.join(_field(value, *each) for each in _fields(message))}}}"
+def _field(holder: Object, field: _Field) -> str:
+    kind = field.kind
+    if not field.key:
+        return f"{field.name}:({_shown(kind)}){_struct(holder, kind)}"
+    value, head = holder.get(field.key), f"{field.name}:({_shown(kind)})"
+    if kind == "ResourceList" or kind.startswith("map["):
+        inner = "resource.Quantity" if kind == "ResourceList" else kind.partition("]")[2]
+        pairs = [f"{key}:{_plain(value[key], inner)}" for key in sorted(value or ())]
+        return head + (f"map[{' '.join(pairs)}]" if pairs else "<nil>")
+    if kind.startswith("[]"):
+        items = [_plain(each, kind[2:]) for each in value or ()]
+        return head + (f"[{' '.join(items)}]" if items else "<nil>")
+    if kind.startswith("*"):
+        return head + ("<nil>" if value is None else _plain(value, kind[1:]))
+    return head + _plain(value, kind)
 
 
-def _field(holder: Object, field: Field, name: str, kind: str) -> str:
-    if field.inline:
-        return f"{name}:({kind}){_struct(holder, field.type)}"
-    value = holder.get(field.json_name)
-    if field.key:
-        entries = value or {}
-        pairs = [f"{key}:{_plain(entries[key], field.type)}" for key in sorted(entries)]
-        return f"{name}:({kind})" + (f"map[{' '.join(pairs)}]" if pairs else "<nil>")
-    if field.repeated:
-        items = [_plain(each, field.type) for each in value or ()]
-        return f"{name}:([]{kind})" + (f"[{' '.join(items)}]" if items else "<nil>")
-    if field.pointer:
-        return f"{name}:(*{kind}){'<nil>' if value is None else _plain(value, field.type)}"
-    return f"{name}:({kind}){_plain(value, field.type)}"
+def _shown(kind: str) -> str:
+    """A type as Go prints it: those of the API groups' packages begin with ``v1.``."""
+    for prefix in ("[]", "*"):
+        if kind.startswith(prefix):
+            return prefix + _shown(kind.removeprefix(prefix))
+    return kind if kind in _BUILT_IN or kind in _FOREIGN or kind.startswith("map[") else f"v1.{kind}"
 
 
 def _plain(value: Any, kind: str) -> str:
     """A value without its type."""
-    if kind == "string":
+    if kind in ("string", "types.UID") or kind in _strings():
         return value or ""
     if kind == "bool":
         return "true" if value else "false"
     if kind in ("int32", "int64"):
         return str(value or 0)
-    short = kind.rpartition(".")[2]
-    if short == "Time":
+    if kind == "Time":
         return _NO_TIME
-    if short == "Quantity":
+    if kind == "resource.Quantity":
         return _quantity(value)
-    if short == "IntOrString":
+    if kind == "intstr.IntOrString":
         number, text = (0, value) if isinstance(value, str) else (value or 0, "")
         return f"{{Type:(intstr.Type){int(isinstance(value, str))} IntVal:(int32){number} StrVal:(string){text}}}"
     return _struct(value or {}, kind)

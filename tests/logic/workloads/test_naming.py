@@ -83,3 +83,13 @@ def test_references_and_ports() -> None:
     assert "LivenessProbe:(*v1.Probe){ProbeHandler:(v1.ProbeHandler){Exec:(*v1.ExecAction)<nil> HTTPGet:" in text
     assert "Port:(intstr.IntOrString){Type:(intstr.Type)1 IntVal:(int32)0 StrVal:(string)web}" in text
     assert text.index("EnvFrom:") < text.index("Env:") < text.index("Resources:")
+
+
+def test_fields_are_printed_as_go_declares_them() -> None:
+    """Also where the numbers of the protobuf fields have another order."""
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "1"}
+    text = template_text({"metadata": {"ownerReferences": [owner]}, "spec": {}})
+    assert "[{APIVersion:(string)v1 Kind:(string)Pod Name:(string)a UID:(types.UID)1 " in text
+    source = {"clusterTrustBundle": {"name": "b", "optional": True, "path": "p"}}
+    text = template_text({"spec": {"volumes": [{"name": "v", "projected": {"sources": [source]}}]}})
+    assert "Optional:(*bool)true Path:(string)p}" in text
