@@ -66,7 +66,8 @@ def _field(holder: Object, field: _Field) -> str:
     value, head = holder.get(field.key), f"{field.name}:({_shown(kind)})"
     if kind == "ResourceList" or kind.startswith("map["):
         inner = "resource.Quantity" if kind == "ResourceList" else kind.partition("]")[2]
-        pairs = [f"{key}:{_plain(value[key], inner)}" for key in sorted(value or ())]
+        entries = value or {}
+        pairs = [f"{key}:{_plain(entries[key], inner)}" for key in sorted(entries)]
         return head + (f"map[{' '.join(pairs)}]" if pairs else "<nil>")
     if kind.startswith("[]"):
         items = [_plain(each, kind[2:]) for each in value or ()]
