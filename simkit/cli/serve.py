@@ -15,6 +15,7 @@ from simkit.cli import (
     audit_flags,
     etcd_flags,
     inert_flags,
+    node_flags,
     object_flags,
     outside,
     request_flags,
@@ -63,6 +64,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     audit_flags.add_arguments(parser.add_argument_group("audit log"))
     request_flags.add_arguments(parser.add_argument_group("requests"))
     _add_behaviour(parser.add_argument_group("behaviour"))
+    node_flags.add_arguments(parser.add_argument_group("simulated nodes"))
     object_flags.add_arguments(parser.add_argument_group("objects"))
     outside.add_arguments(parser.add_argument_group("servers that are called"))
     parser.add_argument(
@@ -148,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
         server, made = _made(args)
         collect_seldom()
     try:
-        server.run(lambda: _announce(server, dump=args.load))
+        server.run(lambda: _announce(server, dump=args.load, nodes=node_flags.wanted(args)))
         note("the server has stopped" + ("" if made.options.storage != "memory" else "; its objects are gone with it"))
     finally:
         if made.engine.audit is not None:
@@ -177,6 +179,7 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     made.engine.authenticate_with(authentication)
     if args.load is None:
         publish(made.engine)
+    node_flags.start(made, args)
     compress = made.engine.gate("APIResponseCompression")
     handler = APIServerHandler(made.engine)
     allowed = compile_origins(args.cors_allowed_origins) if args.cors_allowed_origins else []
@@ -195,14 +198,15 @@ def _tell_limits(release: str) -> None:
         print(f"simkit: {text}", file=sys.stderr)
 
 
-def _announce(server: Any, *, dump: Path | None) -> None:
+def _announce(server: Any, *, dump: Path | None, nodes: bool) -> None:
     """Report that the server is ready, how to use it, what does not run, and how to stop it."""
     print(f"{server!r} is ready", flush=True)
     if server.kubeconfig is not None:
         print(f"kubectl --kubeconfig {server.kubeconfig} get namespaces", flush=True)
     if dump is not None:
         note(f"it started with the objects of {dump}; changes are not written back")
-    note("there is no scheduler and no kubelet: pods stay Pending, and log and exec have nothing to reach")
+    if not nodes:
+        note("there is no scheduler and no kubelet: pods stay Pending; --nodes 3 runs them on simulated nodes")
     note("stop it with Ctrl-C")
 
 

@@ -339,7 +339,12 @@ def _runner(server: ControlPlane) -> ControllerManager:
         issuer = server.engine.authentication.issuer or server.token_key
         return issuer.issue(claims)
 
-    means = ControllerContext(server.clock, lambda: server.engine.catalogue, server.authority, issue, server.captured)
+    def alive(node: str) -> bool:
+        return server.simulation is not None and server.simulation.kubelets.keeps_alive(node)
+
+    means = ControllerContext(
+        server.clock, lambda: server.engine.catalogue, server.authority, issue, alive, server.captured
+    )
     return ControllerManager(
         server.store,
         [
@@ -367,13 +372,19 @@ def _expiry(server: ControlPlane) -> list[EventExpiry]:
 
 def _resumed(server: ControlPlane, origin: ControlPlane) -> ControllerManager:
     runner = _runner(server)
+    if server.simulation is not None:
+        server.simulation.kubelets.woken = runner.wake
     runner.resume_from(origin.runner)
     return runner
 
 
 def _simulated(server: ControlPlane, origin: ControlPlane) -> Simulation | None:
     """The nodes of a fork, which it goes on running by itself."""
-    return origin.simulation.fork(server.clock, performing(server.engine)) if origin.simulation is not None else None
+    if origin.simulation is None:
+        return None
+    made = origin.simulation.fork(server.clock, performing(server.engine))
+    server.engine.connections = made.connections
+    return made
 
 
 def _start_of_snapshots(server: ControlPlane, origin: ControlPlane) -> StoreSnapshot | None:

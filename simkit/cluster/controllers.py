@@ -62,6 +62,8 @@ class ControllerContext:
     authority: CertificateAuthority
     issue: Callable[[Mapping[str, Any]], str]
     """The function that signs the claims of a service account token."""
+    alive: Callable[[str], bool] = lambda _: False
+    """Whether a node is known to live although it does not report."""
     captured: Collection[GroupResource] | None = None
     """The resources that a dump captured; None: all resources."""
 
@@ -103,7 +105,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "pod-garbage-collector-controller": (True, lambda means: PodGCController(means.clock)),
     "resourcequota-controller": (True, lambda means: ResourceQuotaController(means.catalogue, means.clock)),
     "horizontal-pod-autoscaler-controller": (True, lambda means: HorizontalController(means.clock, means.catalogue)),
-    "node-lifecycle-controller": (True, lambda means: NodeLifecycleController(means.clock)),
+    "node-lifecycle-controller": (True, lambda means: NodeLifecycleController(means.clock, means.alive)),
     "taint-eviction-controller": (True, lambda means: TaintEvictionController(means.clock)),
     "ttl-controller": (True, lambda _: TTLController()),
     "persistentvolume-binder-controller": (True, lambda means: PersistentVolumeController(means.clock)),

@@ -11,6 +11,8 @@ from simkit.meta.objects import Object
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
+    from simkit.engine.seams import PortHandler
+    from simkit.simulation.kubelet.behaviour import Command
     from simkit.simulation.kubelet.process import Program
     from simkit.simulation.simulation import Simulation
 
@@ -90,6 +92,9 @@ class SimulationMethods:
         namespace: str = "*",
         selector: str = "",
         program: Program | str | None = None,
+        commands: Mapping[str, Command] | None = None,
+        files: Mapping[str, str | bytes] | None = None,
+        ports: Mapping[int, PortHandler] | None = None,
         **settings: str,
     ) -> None:
         """Say what containers do on simulated nodes; what is said later counts first.
@@ -103,6 +108,12 @@ class SimulationMethods:
         program
             A script of the built-in shell, or a generator function that is given the container: it yields lines to
             print and seconds to wait, and returns an exit code.
+        commands
+            What exec runs, by the name of the command: generator functions of the container and the words.
+        files
+            Files that containers start with, by absolute path.
+        ports
+            What listens on ports of the pods: functions from the bytes of a client to the bytes of the answer.
         settings
             What annotations of pods can say too: ``start_after="2s"``, ``ready_after``, ``ready="false"``,
             ``pull_error``, ``stop_after``.
@@ -111,7 +122,8 @@ class SimulationMethods:
 
         told = {name.replace("_", "-"): value for name, value in settings.items()}
         given = self._simulation().behaviours.given
-        given.insert(0, Behaviour(image, namespace, selector, program, told))
+        made = Behaviour(image, namespace, selector, program, commands or {}, files or {}, ports or {}, told)
+        given.insert(0, made)
 
     def stop_node(self, name: str) -> None:
         """Have the kubelet of a simulated node fall silent, as if its machine was lost. Raises SimkitError."""
@@ -140,13 +152,6 @@ class SimulationMethods:
         clock.advance(max(0.0, end - clock.now()))
 
     def _simulation(self, *, events: bool = True) -> Simulation:
-        from simkit.cluster.extensions import performing
-        from simkit.simulation.simulation import Simulation
+        from simkit.cluster.nodes import simulation_of
 
-        made = self._made
-        if made.simulation is None:
-            perform = performing(made.engine)
-            release, seed = made.catalogue.release, made.options.seed
-            made.simulation = Simulation(made.clock, perform, release=release, seed=seed, events=events)
-            made.runner.add(made.simulation.controllers, perform)
-        return made.simulation
+        return simulation_of(self._made, events=events)

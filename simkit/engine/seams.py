@@ -333,3 +333,63 @@ class EscalationGuard(Protocol):
     def check_binding(self, identity: Identity, binding: Object, old: Object | None) -> None:
         """Raises the 403 (or 404 for a missing role) StatusError if the binding grants more than the identity has."""
         ...
+
+
+class RemoteProcess(Protocol):
+    """The other end of an exec or attach. Nothing of it waits; it may be driven from one thread alone."""
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code, once it has ended and all that it wrote was polled."""
+        ...
+
+    @property
+    def failure(self) -> str:
+        """Why it could not even begin; empty where it could."""
+        ...
+
+    def feed(self, data: bytes) -> None:
+        """Give it input."""
+        ...
+
+    def end_input(self) -> None:
+        """Tell it that no more input comes."""
+        ...
+
+    def poll(self) -> Sequence[tuple[str, bytes]]:
+        """What it wrote since the last time: ``stdout`` or ``stderr``, and bytes."""
+        ...
+
+    def pause(self) -> float | None:
+        """Seconds until ``poll`` may find more although nobody gives it input; None: it tells by ``on_change``."""
+        ...
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Have a callback called, in any thread, when there may be something to poll."""
+        ...
+
+
+PortHandler = Callable[[bytes], bytes]
+"""What listens on a port of a pod: from what a client sent to what it answers."""
+
+
+class PodConnections(Protocol):
+    """What answers connections to the pods of some nodes, in the place of their kubelets."""
+
+    def reaches(self, node: str) -> bool:
+        """Whether the pods of a node can be connected to."""
+        ...
+
+    def log(self, pod: Object, container: str, options: Mapping[str, Any]) -> bytes | Any:
+        """The log of a container, or a stream of it. Raises a StatusError where there is none."""
+        ...
+
+    def command(
+        self, pod: Object, container: str, command: Sequence[str] | None, *, stdin: bool, tty: bool
+    ) -> RemoteProcess:
+        """A process that runs a command in a container, or for None what runs in it already. Raises a StatusError."""
+        ...
+
+    def port(self, pod: Object, port: int) -> PortHandler:
+        """What listens on a port. Raises a StatusError where nothing does."""
+        ...

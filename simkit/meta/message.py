@@ -84,6 +84,8 @@ class Response:
     content_type: str = "application/json"
     headers: list[tuple[str, str]] = field(default_factory=list)
     stream: Any = None
+    upgrade: Any = None
+    """What goes on with the connection where its protocol changes (101)."""
 
     @property
     def object(self) -> Any:

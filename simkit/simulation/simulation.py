@@ -8,6 +8,7 @@ from simkit.engine.controllers.controller_manager import Controller, Perform
 from simkit.engine.controllers.reconciler import ReconcilingController
 from simkit.meta.clock import Clock
 from simkit.meta.objects import Object
+from simkit.simulation.connections import KubeletConnections
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.node_config import NodeConfig
@@ -37,6 +38,7 @@ class Simulation:
         self.kubelets = Kubelets(clock, perform, self.behaviours, release=release, events=events)
         provisioner = ReconcilingController(VolumeProvisioner(), clock)
         self.controllers: Sequence[Controller] = (self.scheduler, self.kubelets, provisioner)
+        self.connections = KubeletConnections(self.kubelets, clock)
         self._registered = 0
 
     def fork(self, clock: Clock, perform: Perform) -> Simulation:

@@ -220,6 +220,10 @@ class ControllerManager:
         self._thread = threading.Thread(target=self._run, name="simkit-controllers", daemon=True)
         self._thread.start()
 
+    def wake(self) -> None:
+        """Have the background thread look at once whether a controller wants to be run."""
+        self._wake.set()
+
     def _heard(self, changes: Sequence[Change]) -> None:
         self._wake.set()
 

@@ -5,7 +5,7 @@ Upstream: pkg/controller/nodelifecycle, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import expect, keys_of, merge
@@ -44,15 +44,16 @@ class NodeLifecycleController(ResourceWatcher):
     A node that never had a Ready condition becomes Unknown after the grace period of its start. One that reported, by
     heartbeats in its Ready condition or by its lease, becomes Unknown after that of monitoring. Nodes that came with
     a Ready condition, as those of a dump, stay as they are until something is heard of them: no kubelets run here.
+    ``alive`` tells of nodes that need not report to be known to live, such as simulated ones on a simulated clock.
     Evictions are not slowed down where a part of the nodes is in trouble; where all are, there are none.
     """
 
     name = "node-lifecycle-controller"
     account = "node-controller"
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, alive: Callable[[str], bool] = lambda _: False) -> None:
         super().__init__(NODES, PODS)
-        self._clock = clock
+        self._clock, self._alive = clock, alive
         self._events = EventRecorder(clock, self.account)
         self._news: dict[Key, tuple[str, str, Object]] = {}
         """Nodes that have come or gone: reason and text of the event, and the node."""
@@ -119,6 +120,8 @@ class NodeLifecycleController(ResourceWatcher):
 
     def _silent_at(self, node: Object) -> float | None:
         """The time at which the node becomes Unknown without further reports; None for never."""
+        if self._alive(name_of(node)):
+            return None
         ready, heard = find(at(node, "status", "conditions"), "Ready"), self._heard.get(name_of(node))
         if ready is None:
             created = metadata(node).get("creationTimestamp")

@@ -115,6 +115,12 @@ class Application:
         cut
             Ends the connection of a client that does not read its watch.
         """
+        response = await self.settle(exchange, then, receive)
+        assert exchange.request is not None
+        await self._finish(exchange.request, response, receive, send, cut)
+
+    async def settle(self, exchange: Exchange, then: Next, receive: Receive) -> Response:
+        """The answer to a request whose body was read, once all that it asks for is done."""
         while not isinstance(then, Response):
             gone = asyncio.ensure_future(disconnected(receive))
             try:
@@ -127,8 +133,7 @@ class Application:
                     then = exchange.turn(then)
             finally:
                 gone.cancel()
-        assert exchange.request is not None
-        await self._finish(exchange.request, then, receive, send, cut)
+        return then
 
     async def _run(self, exchange: Exchange, work: Work) -> Next:
         """Have a piece of work done on a worker thread; gives what is next, a refusal where it takes too long."""

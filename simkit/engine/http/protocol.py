@@ -21,7 +21,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from simkit.engine.http import exchange as limits
 from simkit.engine.http.asgi import LARGE_HEAD, Application
 from simkit.engine.http.exchange import Exchange, Next
-from simkit.engine.http.message import RawHeaders, audit_id, parse_headers, parse_query, response_headers
+from simkit.engine.http.message import (
+    RawHeaders,
+    audit_id,
+    error_response,
+    parse_headers,
+    parse_query,
+    response_headers,
+)
+from simkit.engine.http.upgrade.switch import switch
+from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
 
 if TYPE_CHECKING:
@@ -297,11 +306,30 @@ class Conversation(HttpToolsProtocol):
     def _answer(self, request: Request, exchange: Exchange) -> None:
         keep_alive: bool = self.parser.should_keep_alive()
         then = exchange.end(request)
-        if isinstance(then, Response) and self._application.is_brief(request, then):
+        if isinstance(then, Response) and then.upgrade is not None:
+            self._switch(request, then)
+        elif isinstance(then, Response) and self._application.is_brief(request, then):
             self._write(request, then, keep_alive=keep_alive)
         else:
-            self._hand_over(self._application.drive, exchange, then)
+            self._hand_over(self._drive if request.header("upgrade") else self._application.drive, exchange, then)
             super().on_message_complete()
+
+    async def _drive(self, exchange: Exchange, then: Next, receive: Any, send: Any, *, cut: Any = None) -> None:
+        """Drive a request that wants another protocol, and may have to wait for it."""
+        response, request = await self._application.settle(exchange, then, receive), exchange.request
+        if response.upgrade is None or request is None:
+            await self._application.drive(exchange, response, receive, send, cut=cut)
+        else:
+            self.cycle.disconnected = True  # uvicorn has nothing more to say
+            self._switch(request, response)
+
+    def _switch(self, request: Request, response: Response) -> None:
+        """Change the protocol of the connection, or say why it is not changed."""
+        try:
+            switch(request, response.upgrade, self.transport, self.connection_lost, self.loop)
+            self._unset_keepalive_if_required()
+        except StatusError as error:
+            self._write(request, error_response(error), keep_alive=False)
 
     def _request(self) -> Request:
         """The request of the head that was read, without its body."""

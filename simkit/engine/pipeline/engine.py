@@ -15,7 +15,7 @@ from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry
-from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGuard, Store
+from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGuard, PodConnections, Store
 from simkit.engine.watch.watch_cache import WatchCache
 from simkit.kinds.apiextensions.definition import Conversion, uncalled
 from simkit.meta.clock import Clock, NameSource, SystemClock
@@ -99,6 +99,8 @@ class Engine:
         self.started, self.stopping = True, False
         """True after the start is complete, and True once shutdown begins; health checks report both."""
         self._since = parts.clock.now()
+        self.connections: PodConnections | None = None
+        """Answers connections to pods; None: there is nothing to connect to."""
         self.after_write: Callable[[], None] = _nothing
         """Called after a write, before it is answered."""
         self.converting: Collection[str] = ()

@@ -15,19 +15,22 @@ An annotation whose name ends with a dot and the name of a container is about th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from simkit.engine.seams import PortHandler
 from simkit.meta.duration import seconds
 from simkit.meta.labels import LabelSelector
 from simkit.meta.labels import parse as parse_selector
 from simkit.meta.objects import Object, annotations_of, labels_of, metadata, namespace_of
-from simkit.simulation.kubelet.process import Container, Program, completes, forever
+from simkit.simulation.kubelet.process import Container, Program, Step, completes, forever
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
 
 PREFIX: Final = "simkit/"
+Command = Callable[[Container, Sequence[str]], Generator[Step, Any, Any]]
+"""What exec runs in the place of a command: it is given the container and the words of the command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,12 @@ class Behaviour:
         A label selector of the pods that are meant.
     program
         What runs: a generator function of a ``Container``, or commands of the built-in shell.
+    commands
+        What exec runs, by the name of the command: generator functions of a ``Container`` and the words.
+    files
+        Files that are there from the start, by absolute path.
+    ports
+        What listens on ports: functions from what a client sent to what it is answered, in bytes.
     settings
         The same as the annotations say, such as ``{"start-after": "2s"}``.
     """
@@ -50,6 +59,9 @@ class Behaviour:
     namespace: str = "*"
     selector: str = ""
     program: Program | str | None = None
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
+    ports: Mapping[int, PortHandler] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def concerns(self, pod: Object, image: str) -> bool:
@@ -88,6 +100,28 @@ class Behaviours:
             return seconds(self.setting(pod, container, name) or "0s")
         except ValueError:
             return 0.0
+
+    def _concerned(self, pod: Object, container: Mapping[str, Any]) -> list[Behaviour]:
+        return [each for each in self.given if each.concerns(pod, str(container.get("image", "")))]
+
+    def files(self, pod: Object, container: Mapping[str, Any]) -> dict[str, str | bytes]:
+        """The files that a container starts with."""
+        found: dict[str, str | bytes] = {}
+        for each in reversed(self._concerned(pod, container)):
+            found |= each.files
+        return found
+
+    def command(self, pod: Object, container: Mapping[str, Any], name: str) -> Command | None:
+        """What exec runs for a command, where the test says so."""
+        return next((each.commands[name] for each in self._concerned(pod, container) if name in each.commands), None)
+
+    def port(self, pod: Object, number: int) -> PortHandler | None:
+        """What listens on a port of a pod, where the test says so."""
+        for container in (pod.get("spec") or {}).get("containers") or ():
+            for each in self._concerned(pod, container):
+                if number in each.ports:
+                    return each.ports[number]
+        return None
 
     def program(self, container: Container) -> Program:
         """What a container runs.

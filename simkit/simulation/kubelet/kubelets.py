@@ -6,7 +6,7 @@ Upstream: pkg/kubelet and k8s.io/component-helpers/apimachinery/lease, release 1
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 from typing import Any, Final
@@ -37,8 +37,8 @@ from simkit.snapshot.protocol import Snapshot
 _LOG: Final = logging.getLogger("simkit.kubelet")
 LEASES: Final = GroupResource(api_group("coordination"), "leases")
 _RENEW_EVERY: Final = 10.0
-_RENEW_SIMULATED: Final = 30.0
-"""On a clock that is turned, nobody sees the difference as long as nodes are heard of in time."""
+_RENEW_SIMULATED: Final = 300.0
+"""On a clock that is turned nodes need not report to be known to live."""
 _LEASE_SECONDS: Final = 40
 _REPORT_EVERY: Final = 300.0
 _RETRY: Final = 1.0
@@ -97,6 +97,10 @@ class Kubelets:
         self._heap: list[tuple[float, Key]] = []
         self._network_condition = tuple(map(int, release.split("."))) >= (1, 29)
         self._renewed = 0.0
+        self._urgent: set[Key] = set()
+        """Pods to be looked at without a change or a time that was set."""
+        self.woken: Callable[[], None] = lambda: None
+        """Called when there is something to do that nobody else knows of."""
         self._returned: set[str] = set()
         """Nodes whose pods have to be looked at, since they were away."""
         self._period = _RENEW_SIMULATED if isinstance(clock, SimulatedClock) else _RENEW_EVERY
@@ -146,7 +150,9 @@ class Kubelets:
 
     def stop(self, name: str) -> None:
         """Have a kubelet fall silent: no heartbeats, and nothing happens to its pods."""
-        self._known(name).alive = False
+        node, now = self._known(name), self._clock.now()
+        node.alive = False
+        self._renew(node, now)
 
     def start(self, name: str) -> None:
         """Have a silent kubelet come back."""
@@ -161,6 +167,11 @@ class Kubelets:
             raise SimkitError(f"no simulated node {name!r}; there are {', '.join(sorted(self.nodes)[:10]) or 'none'}")
         return self.nodes[name]
 
+    def keeps_alive(self, name: str) -> bool:
+        """Whether a node lives, on a clock that is turned."""
+        node = self.nodes.get(name)
+        return isinstance(self._clock, SimulatedClock) and node is not None and node.alive
+
     # The controller
 
     @property
@@ -168,6 +179,8 @@ class Kubelets:
         while self._heap and self._due.get(self._heap[0][1]) != self._heap[0][0]:
             heappop(self._heap)
         times = [self._heap[0][0]] if self._heap else []
+        if self._urgent:
+            return 0.0
         if self.nodes:
             times.append(self._renewed + self._period)
         return min(times, default=None)
@@ -195,16 +208,22 @@ class Kubelets:
         lister, now = Lister(snapshot), self._clock.now()
         keys = self._take(changes or ())
         if changes is None or self._returned:
-            among, self._returned = self.nodes.keys() if changes is None else self._returned, set()
-            pods = [pod for pod in snapshot.scan(PODS) if at(pod, "spec", "nodeName") in among]
+            pods = [pod for pod in snapshot.scan(PODS) if self._needs_look(pod, everything=changes is None)]
+            self._returned.clear()
             keys += [Key(PODS, namespace_of(pod), name_of(pod)) for pod in pods]
-        keys += self._overdue(now)
+        keys += [*self._overdue(now), *(self._urgent.pop() for _ in range(len(self._urgent)))]
         for key in dict.fromkeys(keys):
             self._due.pop(key, None)
             self._sync_pod(lister, key)
         if self.nodes and now >= self._renewed + self._period:
             self._renewed = now
             self._heartbeats(lister, now)
+
+    def _needs_look(self, pod: Object, *, everything: bool) -> bool:
+        """Whether a pod is looked at though it has not changed. What runs already, as in a dump, is left as it is."""
+        node = at(pod, "spec", "nodeName")
+        fresh = not at(pod, "status", "startTime") or bool(metadata(pod).get("deletionTimestamp"))
+        return node in self._returned or (everything and fresh and node in self.nodes)
 
     def _take(self, changes: Sequence[Change]) -> list[Key]:
         keys = []
@@ -225,6 +244,11 @@ class Kubelets:
             if self._due.get(key) == when:
                 found.append(key)
         return found
+
+    def look_at(self, key: Key) -> None:
+        """Look at a pod at once, because its program has ended in the meantime. May be called from any thread."""
+        self._urgent.add(key)
+        self.woken()
 
     def _look_again(self, key: Key, when: float | None) -> None:
         if when is not None:
@@ -334,13 +358,16 @@ class Kubelets:
         for node in list(self.nodes.values()):
             if not node.alive:
                 continue
-            client = _NodeClient(self._perform, node)
-            change = {"spec": {"renewTime": _micro(now), "holderIdentity": node.name}}
-            path = path_of(LEASES, NODE_LEASE_NAMESPACE, node.name)
-            client.perform(Request.of("PATCH", path, change, content_type=_MERGE))
+            self._renew(node, now)
             if now - node.reported >= _REPORT_EVERY:
                 node.reported = now
-                self._report(client, lister, node, now)
+                self._report(_NodeClient(self._perform, node), lister, node, now)
+
+    def _renew(self, node: _Node, now: float) -> None:
+        """Renew the lease by which a node says that it lives."""
+        change = {"spec": {"renewTime": _micro(now), "holderIdentity": node.name}}
+        path = path_of(LEASES, NODE_LEASE_NAMESPACE, node.name)
+        _NodeClient(self._perform, node).perform(Request.of("PATCH", path, change, content_type=_MERGE))
 
     def _report(self, client: Client, lister: Lister, node: _Node, now: float) -> None:
         """Write the conditions of a node, with those of others kept."""

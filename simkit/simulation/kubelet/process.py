@@ -7,19 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.objects import Object
+from simkit.simulation.shell.files import Files
 
 STDOUT, STDERR = "stdout", "stderr"
 _MOST_STEPS: Final = 10_000
 """What a program may do without letting time pass; then it has to wait a second."""
-_MOST_LINES: Final = 10_000
-"""Lines of a log that are kept."""
+_MOST_PRINTED: Final = 10_000
+"""Pieces of output that are kept."""
 ERROR: Final = 1
 
 
 class Output(NamedTuple):
     """Text that a program prints."""
 
-    text: str
+    data: str | bytes
     stream: str = STDOUT
 
 
@@ -33,6 +34,7 @@ class Container:
     started: float = 0.0
     """When it started, in seconds since the epoch."""
     environment: Mapping[str, str] = field(default_factory=dict)
+    files: Files = field(default_factory=Files)
 
     @property
     def name(self) -> str:
@@ -52,12 +54,12 @@ Program = Callable[[Container], Generator[Step, Any, Any]]
 """Runs in a container. It yields lines and seconds, and returns its exit code; None is 0."""
 
 
-class LogLine(NamedTuple):
-    """A line, or the part of one that was printed at once."""
+class Printed(NamedTuple):
+    """What was printed at once."""
 
     time: float
     stream: str
-    text: str
+    data: bytes
 
 
 class Process:
@@ -71,8 +73,8 @@ class Process:
     ...     return 3
     >>> process = Process(program(Container({}, {})), 100.0)
     >>> process.advance(101.0)
-    >>> process.lines[0].text, process.ended, process.next_time
-    ('ready\\n', None, 105.0)
+    >>> process.printed[0].data, process.ended, process.next_time
+    (b'ready\\n', None, 105.0)
     >>> process.advance(110.0)
     >>> process.ended
     (105.0, 3)
@@ -83,11 +85,12 @@ class Process:
         self._takes_input, self._given = takes_input, b""
         self._wish: Input | None = None
         self._answer: bytes | None = None
-        self.lines: list[LogLine] = []
+        self.printed: list[Printed] = []
+        self.dropped = 0
+        """How many of what it printed first are no longer kept."""
         self.ended: tuple[float, int] | None = None
         """When it ended, and its exit code."""
-        self.changed: Callable[[], None] = lambda: None
-        """Called when there are new lines."""
+        self._listeners: list[Callable[[], None]] = []
 
     @property
     def next_time(self) -> float | None:
@@ -118,7 +121,7 @@ class Process:
 
     def advance(self, now: float) -> None:
         """Let it run until the present."""
-        steps, before = 0, len(self.lines)
+        steps, before = 0, self.dropped + len(self.printed)
         if self._wish is not None:
             self._now = max(self._now, now)
         while self.ended is None and self._now <= now and not self._blocked:
@@ -127,8 +130,21 @@ class Process:
             if steps >= _MOST_STEPS:
                 self._now, steps = self._now + 1.0, 0
                 break
-        if len(self.lines) != before or self.ended is not None:
-            self.changed()
+        if self.dropped + len(self.printed) != before or self.ended is not None:
+            self._tell()
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Have a listener called when something was printed, or the program has ended."""
+        self._listeners.append(listener)
+
+    def unlisten(self, listener: Callable[[], None]) -> None:
+        """Call a listener no longer."""
+        if listener in self._listeners:
+            self._listeners.remove(listener)
+
+    def _tell(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()
 
     def _step(self) -> None:
         if self._wish is not None:
@@ -143,22 +159,23 @@ class Process:
         if isinstance(step, Input):
             self._wish = step
         elif isinstance(step, Output):
-            self._print(step.text, step.stream)
+            self._print(step.data if isinstance(step.data, bytes) else step.data.encode(), step.stream)
         elif isinstance(step, str):
-            self._print(f"{step}\n", STDOUT)
+            self._print(f"{step}\n".encode(), STDOUT)
         else:
             self._now += max(0.0, float(step))
 
-    def _print(self, text: str, stream: str) -> None:
-        self.lines.append(LogLine(self._now, stream, text))
-        if len(self.lines) > _MOST_LINES:
-            del self.lines[: -_MOST_LINES // 2]
+    def _print(self, data: bytes, stream: str) -> None:
+        self.printed.append(Printed(self._now, stream, data))
+        if len(self.printed) > _MOST_PRINTED:
+            self.dropped += _MOST_PRINTED // 2
+            del self.printed[: _MOST_PRINTED // 2]
 
     def kill(self, now: float, code: int) -> None:
         """End it from outside."""
         if self.ended is None:
             self.ended = (now, code)
-            self.changed()
+            self._tell()
 
 
 def _exit_code(value: object) -> int:

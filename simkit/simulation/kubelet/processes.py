@@ -27,7 +27,7 @@ class Processes:
         name, own = str(container.get("name", "")), self._by_pod.setdefault(uid_of(pod), {})
         found = own.get((name, restarts))
         if found is None:
-            given = Container(pod, container, restarts, started, environment)
+            given = Container(pod, container, restarts, started, environment, self.files(pod, container))
             steps = self._behaviours.program(given)(given)
             found = own[name, restarts] = Process(steps, started, takes_input=bool(container.get("stdin")))
             for key in [key for key in own if key[0] == name and key[1] < restarts - 1]:
@@ -38,9 +38,13 @@ class Processes:
         """The process of a container, None where none was started here."""
         return self._by_pod.get(uid, {}).get((container, restarts))
 
-    def files(self, pod: Object, container: str) -> Files:
-        """The files of a container."""
-        return self._files.setdefault((uid_of(pod), container), Files())
+    def files(self, pod: Object, container: Mapping[str, Any]) -> Files:
+        """The files of a container: first those that the test gives it."""
+        key = (uid_of(pod), str(container.get("name", "")))
+        found = self._files.get(key)
+        if found is None:
+            found = self._files[key] = Files(self._behaviours.files(pod, container))
+        return found
 
     def kill(self, pod: Object, now: float, code: int) -> None:
         """End all processes of a pod."""

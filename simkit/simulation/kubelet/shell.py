@@ -18,13 +18,16 @@ class UnknownCommand(Exception):
     """A command that the built-in shell does not have."""
 
 
-def script_program(command: str | Sequence[str]) -> Program:
-    """The program that runs a script, or a command with its arguments. Raises UnknownCommand."""
+def script_program(command: str | Sequence[str], *, alone: bool = False) -> Program:
+    """The program that runs a script, or a command with its arguments. Raises UnknownCommand.
+
+    ``alone`` says that only the command itself has to be known: a script then fails at what it does not know.
+    """
     if not isinstance(command, str):
-        check_known(command)
+        check_known(command[:1] if alone else command)
 
     def program(container: Container) -> Generator[Step, Any, Any]:
-        machine = Machine(environment=dict(container.environment), hostname=_hostname(container))
+        machine = Machine(container.files, dict(container.environment), _hostname(container))
         run = run_script(machine, command) if isinstance(command, str) else run_command(machine, command)
         machine.now = container.started
         return _steps(machine, run)
@@ -67,7 +70,7 @@ def _steps(machine: Machine, run: Run) -> Generator[Step, Any, Any]:
         while True:
             sent = b""
             if isinstance(effect, Write):
-                yield Output(effect.data.decode("utf-8", "replace"), effect.stream)
+                yield Output(effect.data, effect.stream)
             elif isinstance(effect, Read):
                 sent = yield Input(effect.everything)
             else:

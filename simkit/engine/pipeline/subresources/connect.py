@@ -1,4 +1,4 @@
-"""Connections to pods, nodes and services: validated, admitted, and then refused, since there is no kubelet.
+"""Connections to pods, nodes and services: checked, admitted, and then refused where nothing is there to connect to.
 
 The checks and their order are those of ``pkg/registry/core/pod/rest/{subresources,log}.go``, release 1.30; how the
 connection itself fails is what kube-apiserver says when it cannot reach a node.
@@ -14,6 +14,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.subresources.connection_options import check_log_options, connection_options
+from simkit.engine.pipeline.subresources.connection_session import opened
 from simkit.engine.pipeline.subresources.connection_target import (
     NODES,
     PODS,
@@ -36,10 +37,10 @@ _STREAMS: Final = ("exec", "attach", "portforward")
 
 
 def read_log(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """The log of a pod: empty, with 204, for an unscheduled pod, else refused.
+    """The log of a pod: empty, with 204, for a pod that is on no node, and refused where nobody answers.
 
     Raises 400 and 422 for options that are none, 404 for a pod or node that is not there, 400 for a container that is
-    none of the pod's, and else 500: nobody answers at the other end. Reading a log is no connection to admission.
+    none of the pod's, and 500 where nobody answers at the other end. Reading a log is no connection to admission.
     """
     info, request = context.info, context.request
     options = connection_options(request, "log")
@@ -50,17 +51,28 @@ def read_log(engine: Engine, context: RequestContext, scope: RequestScope) -> Re
     if not node:
         return Response(204)
     kubelet = kubelet_of(engine, node)
+    if engine.connections is not None and engine.connections.reaches(node):
+        return _log_response(engine.connections.log(pod, container, {**options, **_flags(context)}))
     asked = _log_query(context, options)
     path = f"containerLogs/{info.namespace}/{info.name}/{container}{'?' if asked else ''}{asked}"
     raise unexplained(f'Get "https://{_joined(kubelet)}/{path}": {_no_way_to(kubelet)}')
 
 
 def _log_query(context: RequestContext, options: Mapping[str, Any]) -> str:
-    """The query for the kubelet, keys in order."""
-    request = context.request
-    flags = [name for name in ("follow", "previous", "timestamps") if _is_on(request.query.get(name, ()))]
+    """The query that the kubelet is asked, keys in order."""
     given = {name: value for name, value in options.items() if value is not None}
-    return urlencode(sorted({**given, **dict.fromkeys(flags, "true")}.items()))
+    return urlencode(sorted({**given, **dict.fromkeys(_flags(context), "true")}.items()))
+
+
+def _flags(context: RequestContext) -> dict[str, bool]:
+    query = context.request.query
+    return {name: True for name in ("follow", "previous", "timestamps") if _is_on(query.get(name, ()))}
+
+
+def _log_response(log: Any) -> Response:
+    if isinstance(log, bytes):
+        return Response(200, log, "text/plain")
+    return Response(200, content_type="text/plain", stream=log)
 
 
 def _is_on(values: Any) -> bool:
@@ -68,22 +80,24 @@ def _is_on(values: Any) -> bool:
 
 
 def stream(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """Refuse an exec, attach or portforward as a server does that reaches no node.
+    """An exec, attach or portforward: the response with which the connection changes its protocol.
 
     Raises what admission raises, 404 for a pod or node that is not there, 400 for a container that is none of the
-    pod's, for a pod that is on no node and for a request without an upgrade, and else 500.
+    pod's, for a pod that is on no node and for a request without an upgrade, and 500 where no node is reached.
     """
-    info = context.info
+    info, container = context.info, ""
     _admit(engine, context, scope)
     pod = stored(engine, PODS, info.namespace, info.name)
     if info.subresource != "portforward":
-        container_of(pod, context.request.option("container"))
+        container = container_of(pod, context.request.option("container"))
     node = at(pod, "spec", "nodeName")
     if not node:
         raise bad_request(f"pod {info.name} does not have a host assigned")
     kubelet = kubelet_of(engine, node)
     if not context.request.header("upgrade"):
         raise bad_request("Upgrade request required")
+    if engine.connections is not None and engine.connections.reaches(node):
+        return Response(101, upgrade=opened(engine.connections, context, pod, container))
     raise unexplained(f"error dialing backend: {_no_way_to(kubelet)}")
 
 

@@ -1,0 +1,50 @@
+"""The flags of ``simkit serve`` about simulated nodes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.cluster.control_plane import ControlPlane
+
+_MOST: int = 20_000
+
+
+def _count(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= _MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of nodes from 0 to {_MOST:,}")
+    return number
+
+
+def add_arguments(group: Any) -> None:
+    """Add the flags to a group of arguments."""
+    group.add_argument(
+        "--nodes", type=_count, default=0, metavar="N", help="run pods on N simulated nodes (default: none)"
+    )
+    group.add_argument(
+        "--node-config", type=Path, metavar="FILE", help="nodes and behaviours of pods in YAML (docs/testing.md)"
+    )
+
+
+def start(made: ControlPlane, args: argparse.Namespace) -> None:
+    """Start the simulated nodes that the flags ask for. Raises SimkitError."""
+    if not wanted(args):
+        return
+    from simkit.cluster.nodes import SimulationConfig, add_configured, read_config
+
+    config = read_config(args.node_config) if args.node_config is not None else SimulationConfig()
+    if not add_configured(made, config, args.nodes):
+        raise SimkitError(f"{args.node_config} has no nodes; add some to it, or say --nodes 3")
+
+
+def wanted(args: argparse.Namespace) -> bool:
+    """Whether there are to be nodes."""
+    return bool(args.nodes) or args.node_config is not None

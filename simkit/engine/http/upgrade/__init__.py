@@ -1,0 +1,1 @@
+"""Connections that change their protocol: WebSockets and SPDY/3.1, as kubectl and client libraries speak them."""

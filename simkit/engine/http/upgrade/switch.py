@@ -1,0 +1,120 @@
+"""The change of a connection's protocol: the answer to the request for it, and what reads the connection then."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from simkit.engine.http.upgrade.spdy_session import SpdySession
+from simkit.engine.http.upgrade.websocket_session import COMMANDS, PORTS, WebSocketSession
+from simkit.engine.pipeline.subresources.connection_session import CommandSession, Session
+from simkit.meta.errors import StatusError, bad_request
+from simkit.meta.message import Request
+
+_GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+"""The identifier that the answer to a WebSocket's key is made with (RFC 6455)."""
+_SPDY_COMMANDS: Final = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
+_SPDY_PORTS: Final = ("portforward.k8s.io",)
+Header = tuple[bytes, bytes]
+
+
+class _Link(Protocol):
+    def received(self, data: bytes) -> None: ...
+
+    def lost(self) -> None: ...
+
+
+class UpgradedConnection(asyncio.Protocol):
+    """Reads a connection after its protocol has changed."""
+
+    def __init__(self, transport: asyncio.Transport, gone: Callable[[Exception | None], None]) -> None:
+        self._transport, self._gone = transport, gone
+        self.link: _Link | None = None
+
+    def data_received(self, data: bytes) -> None:
+        if self.link is not None:
+            self.link.received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.link is not None:
+            self.link.lost()
+        self._gone(exc)
+
+    def write(self, data: bytes) -> None:
+        """Send bytes, as long as the client is there."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """Close once all is sent."""
+        if not self._transport.is_closing():
+            self._transport.close()
+
+    def waiting(self) -> int:
+        """Bytes that the client has not read."""
+        return self._transport.get_write_buffer_size()
+
+
+def handshake(request: Request, session: Session) -> tuple[list[Header], str]:
+    """The headers of the answer, and the protocol that was agreed on. Raises 400 and 403 StatusError."""
+    wanted = request.header("upgrade").lower()
+    if wanted == "websocket":
+        return _websocket(request, session)
+    if wanted == "spdy/3.1":
+        return _spdy(request, session)
+    raise bad_request(f'unable to upgrade: missing upgrade headers in request: "{wanted}"')
+
+
+def _websocket(request: Request, session: Session) -> tuple[list[Header], str]:
+    key = request.header("sec-websocket-key")
+    if not key or request.header("sec-websocket-version") != "13":
+        raise bad_request("websocket: bad handshake")
+    accepted = base64.b64encode(hashlib.sha1(key.encode("latin-1") + _GUID).digest())  # noqa: S324 - RFC 6455
+    headers = [(b"upgrade", b"websocket"), (b"connection", b"Upgrade"), (b"sec-websocket-accept", accepted)]
+    offered = [each.strip() for text in request.headers.get("sec-websocket-protocol", ()) for each in text.split(",")]
+    known = COMMANDS if isinstance(session, CommandSession) else PORTS
+    protocol = _agreed(offered, known)
+    if protocol:
+        headers.append((b"sec-websocket-protocol", protocol.encode()))
+    elif offered:
+        raise bad_request("websocket: no supported protocol is offered")
+    return headers, protocol or "channel.k8s.io"
+
+
+def _spdy(request: Request, session: Session) -> tuple[list[Header], str]:
+    offered = [
+        each.strip() for text in request.headers.get("x-stream-protocol-version", ()) for each in text.split(",")
+    ]
+    known = _SPDY_COMMANDS if isinstance(session, CommandSession) else _SPDY_PORTS
+    protocol = _agreed(offered, known)
+    if offered and not protocol:
+        told = f"unable to upgrade: unable to negotiate protocol: client supports [{' '.join(offered)}]"
+        raise StatusError(403, "Forbidden", f"{told}, server accepts [{' '.join(known)}]")
+    headers = [(b"upgrade", b"SPDY/3.1"), (b"connection", b"Upgrade")]
+    if protocol:
+        headers.append((b"x-stream-protocol-version", protocol.encode()))
+    return headers, protocol
+
+
+def _agreed(offered: Sequence[str], known: Sequence[str]) -> str:
+    return next((each for each in offered if each in known), "")
+
+
+def switch(
+    request: Request,
+    session: Session,
+    transport: asyncio.Transport,
+    gone: Callable[[Exception | None], None],
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    """Change the protocol of a connection, and let the session begin on it. Raises StatusError where it cannot be."""
+    headers, protocol = handshake(request, session)
+    lines = b"".join(b"%s: %s\r\n" % header for header in headers)
+    transport.write(b"HTTP/1.1 101 Switching Protocols\r\n" + lines + b"\r\n")
+    connection = UpgradedConnection(transport, gone)
+    transport.set_protocol(connection)
+    make = WebSocketSession if request.header("upgrade").lower() == "websocket" else SpdySession
+    connection.link = make(session, protocol, connection.write, connection.close, connection.waiting, loop)

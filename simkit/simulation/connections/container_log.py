@@ -1,0 +1,113 @@
+"""The log of a container: what its process printed, line by line.
+
+Upstream: pkg/kubelet/kuberuntime/logs/logs.go, release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from simkit.meta.clock import moment
+from simkit.simulation.kubelet.process import Printed, Process
+
+_A_DAY: Final = 86_400.0
+Line = tuple[float, bytes]
+
+
+def lines(printed: Iterable[Printed]) -> Iterator[Line]:
+    """Whole lines with their times; the last may have no end yet.
+
+    Examples
+    --------
+    >>> list(lines([Printed(1.0, "stdout", b"a"), Printed(2.0, "stdout", b"b\\nc\\n")]))
+    [(1.0, b'ab\\n'), (2.0, b'c\\n')]
+    """
+    begun: dict[str, Line] = {}
+    for each in printed:
+        for part in each.data.splitlines(keepends=True):
+            since, before = begun.pop(each.stream, (each.time, b""))
+            if part.endswith(b"\n"):
+                yield since, before + part
+            else:
+                begun[each.stream] = since, before + part
+    yield from begun.values()
+
+
+def log_text(process: Process, options: Mapping[str, Any], now: float) -> bytes:
+    """The log as the options want it."""
+    found = list(_since(lines(process.printed), options, now))
+    tail = options.get("tailLines")
+    if tail is not None:
+        found = found[-int(tail) :] if tail else []
+    text = b"".join(_shown(line, options) for line in found)
+    limit = options.get("limitBytes")
+    return text if limit is None else text[: int(limit)]
+
+
+def _since(found: Iterable[Line], options: Mapping[str, Any], now: float) -> Iterator[Line]:
+    start = float("-inf")
+    if options.get("sinceSeconds") is not None:
+        start = now - float(options["sinceSeconds"])
+    elif options.get("sinceTime"):
+        start = moment(str(options["sinceTime"]))
+    return (line for line in found if line[0] >= start)
+
+
+def _shown(line: Line, options: Mapping[str, Any]) -> bytes:
+    time, text = line
+    if not options.get("timestamps"):
+        return text
+    stamp = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
+    return f"{stamp}000Z ".encode() + text
+
+
+class LogStream:
+    """A log that is followed; polled as a watch is."""
+
+    def __init__(self, process: Process, options: Mapping[str, Any], now: float) -> None:
+        self._process, self._options = process, options
+        self._ready = [log_text(process, options, now)]
+        self._seen = process.dropped + len(process.printed)
+        self._callbacks: list[Callable[[], None]] = []
+        self._closed = False
+        self.blocks = self.computes = self.behind = False
+        self.deadline: float | None = _A_DAY
+        process.listen(self._tell)
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more will come."""
+        ended = self._process.ended is not None
+        return self._closed or (ended and self._seen >= self._process.dropped + len(self._process.printed))
+
+    def poll(self, limit: int = 512) -> list[bytes]:
+        """What was printed since the last time."""
+        found, self._ready = [part for part in self._ready if part], []
+        fresh = self._process.printed[max(0, self._seen - self._process.dropped) :]
+        self._seen = self._process.dropped + len(self._process.printed)
+        return [*found, *(_shown(line, self._options) for line in lines(fresh))]
+
+    def bookmark(self) -> list[bytes]:
+        """Nothing: a log has no bookmarks."""
+        return []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Whether there is something to read; logs of this process come while others work."""
+        return bool(self._ready) or self._seen < self._process.dropped + len(self._process.printed)
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Be woken when something was printed."""
+        self._callbacks.append(callback)
+        callback()
+
+    def _tell(self) -> None:
+        for callback in tuple(self._callbacks):
+            callback()
+
+    def close(self) -> None:
+        """Follow no longer."""
+        self._closed = True
+        self._process.unlisten(self._tell)
+        self._tell()

@@ -1,0 +1,118 @@
+"""Answers of simulated kubelets to log, exec, attach and portforward.
+
+Upstream: pkg/kubelet/{kubelet,kubelet_pods}.go and pkg/kubelet/server, release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simkit.engine.controllers.lister import uid_of
+from simkit.engine.controllers.resources import PODS
+from simkit.engine.seams import PortHandler, RemoteProcess
+from simkit.meta.clock import Clock, moment
+from simkit.meta.errors import StatusError, bad_request, unexplained
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.simulation.connections.container_log import LogStream, log_text
+from simkit.simulation.connections.ports import echo
+from simkit.simulation.connections.remote_processes import AttachedProcess, ExecProcess, FailedProcess
+from simkit.simulation.connections.terminal import Terminal
+from simkit.simulation.kubelet.configuration_errors import environment
+from simkit.simulation.kubelet.kubelets import Kubelets
+from simkit.simulation.kubelet.process import Container, Process
+from simkit.simulation.kubelet.shell import UnknownCommand, script_program
+
+_FIELDS = (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses"))
+
+
+class KubeletConnections:
+    """Connections to pods on simulated nodes."""
+
+    def __init__(self, kubelets: Kubelets, clock: Clock) -> None:
+        self._kubelets, self._clock = kubelets, clock
+
+    def reaches(self, node: str) -> bool:
+        """Whether a node is simulated, and its kubelet runs."""
+        known = self._kubelets.nodes.get(node)
+        return known is not None and known.alive
+
+    def log(self, pod: Object, container: str, options: Mapping[str, Any]) -> bytes | LogStream:
+        """The log of a container. Raises 400 for one that has not started, or had not before."""
+        process = self._logged(pod, container, previous=bool(options.get("previous")))
+        process.advance(self._clock.now())
+        if options.get("follow"):
+            return LogStream(process, options, self._clock.now())
+        return log_text(process, options, self._clock.now())
+
+    def _logged(self, pod: Object, name: str, *, previous: bool) -> Process:
+        spec, status = _container(pod, name)
+        restarts, state = status.get("restartCount", 0), status.get("state") or {}
+        waits = "waiting" in state or not state
+        if previous and not status.get("lastState"):
+            raise bad_request(f'previous terminated container "{name}" in pod "{name_of(pod)}" not found')
+        if waits and not status.get("lastState"):
+            reason = at(state, "waiting", "reason") or "ContainerCreating"
+            raise bad_request(f'container "{name}" in pod "{name_of(pod)}" is waiting to start: {reason}')
+        if previous and not waits:
+            restarts -= 1
+        known = self._kubelets.processes.known(uid_of(pod), name, restarts)
+        if known is not None:
+            return known
+        last = status.get("lastState") or {}
+        ran = last if waits or previous else state
+        started = at(ran, "running", "startedAt") or at(ran, "terminated", "startedAt") or ""
+        when = moment(started) if started else self._clock.now()
+        return self._kubelets.processes.of(pod, spec, restarts, when, environment(pod, spec, None))
+
+    def command(
+        self, pod: Object, container: str, command: Sequence[str] | None, *, stdin: bool, tty: bool
+    ) -> RemoteProcess:
+        """The process of an exec, or of an attach. Raises 500 for a container that does not run."""
+        spec, status = _container(pod, container)
+        started = at(status, "state", "running", "startedAt")
+        if not started:
+            raise unexplained(f'container not found ("{container}")')
+        if command is None:
+            process = self._kubelets.processes.of(
+                pod, spec, status.get("restartCount", 0), moment(started), environment(pod, spec, None)
+            )
+            key = Key(PODS, namespace_of(pod), name_of(pod))
+            process.listen(lambda: self._kubelets.look_at(key) if process.ended is not None else None)
+            attached = AttachedProcess(process, self._clock, once=bool(spec.get("stdinOnce")))
+            return Terminal(attached) if tty else attached
+        made = self._exec(pod, spec, command, stdin=stdin, tty=tty)
+        return Terminal(made) if tty and stdin else made
+
+    def _exec(
+        self, pod: Object, spec: Mapping[str, Any], command: Sequence[str], *, stdin: bool, tty: bool
+    ) -> RemoteProcess:
+        now, files = self._clock.now(), self._kubelets.processes.files(pod, spec)
+        variables = environment(pod, spec, None) | ({"TERM": "xterm"} if tty else {})
+        given = Container(pod, spec, 0, now, variables, files)
+        told = self._kubelets.behaviours.command(pod, spec, command[0])
+        try:
+            steps = told(given, command) if told is not None else script_program(command, alone=True)(given)
+        except UnknownCommand:
+            return FailedProcess(
+                "failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: unable to "
+                f'start container process: exec: "{command[0]}": executable file not found in $PATH: unknown'
+            )
+        return ExecProcess(Process(steps, now, takes_input=stdin), self._clock)
+
+    def port(self, pod: Object, port: int) -> PortHandler:
+        """What listens on a port. Raises 400 for a number that is none."""
+        if not 0 < port < 65536:
+            raise StatusError(400, "BadRequest", f"port {port} is not a port")
+        return self._kubelets.behaviours.port(pod, port) or echo(pod, port)
+
+
+def _container(pod: Object, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """A container and its status."""
+    for field, told in _FIELDS:
+        for spec in at(pod, "spec", field) or ():
+            if spec.get("name") == name:
+                statuses = at(pod, "status", told) or ()
+                return spec, next((each for each in statuses if each.get("name") == name), {})
+    return {"name": name}, {}

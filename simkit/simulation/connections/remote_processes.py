@@ -1,0 +1,116 @@
+"""Processes at the other end of a connection: one that exec starts, and one that attach finds.
+
+Upstream: pkg/kubelet/cri/streaming, release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from simkit.meta.clock import Clock, SimulatedClock
+from simkit.simulation.kubelet.process import Process
+
+_FOREVER = 1e11
+
+
+class ExecProcess:
+    """A process of its own beside that of the container. On a simulated clock its pauses take no time."""
+
+    def __init__(self, process: Process, clock: Clock) -> None:
+        self._process, self._clock = process, clock
+        self._seen = 0
+        self._skipped = 0.0
+        self.failure = ""
+
+    def _now(self) -> float:
+        return self._clock.now() + self._skipped
+
+    @property
+    def exit_code(self) -> int | None:
+        ended = self._process.ended
+        done = self._seen >= self._process.dropped + len(self._process.printed)
+        return ended[1] if ended is not None and done else None
+
+    def feed(self, data: bytes) -> None:
+        self._process.feed(data, self._now())
+
+    def end_input(self) -> None:
+        self._process.end_input(self._now())
+
+    def poll(self) -> Sequence[tuple[str, bytes]]:
+        due = self._process.next_time
+        if due is not None and due < _FOREVER and isinstance(self._clock, SimulatedClock):
+            self._skipped = max(self._skipped, due - self._clock.now())
+        self._process.advance(self._now())
+        fresh = self._process.printed[max(0, self._seen - self._process.dropped) :]
+        self._seen = self._process.dropped + len(self._process.printed)
+        return [(each.stream, each.data) for each in fresh]
+
+    def pause(self) -> float | None:
+        due = self._process.next_time
+        return None if due is None or due > _FOREVER else max(0.0, due - self._now())
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Nobody else drives it."""
+
+
+class AttachedProcess:
+    """The process of a container, from now on. Its output is told by whoever runs it.
+
+    ``once`` says that its input ends when the first client that sent some has no more.
+    """
+
+    def __init__(self, process: Process, clock: Clock, *, once: bool) -> None:
+        self._process, self._clock, self._once = process, clock, once
+        self._seen = process.dropped + len(process.printed)
+        self.failure = ""
+
+    @property
+    def exit_code(self) -> int | None:
+        ended = self._process.ended
+        done = self._seen >= self._process.dropped + len(self._process.printed)
+        return 0 if ended is not None and done else None
+
+    def feed(self, data: bytes) -> None:
+        self._process.feed(data, self._clock.now())
+
+    def end_input(self) -> None:
+        if self._once:
+            self._process.end_input(self._clock.now())
+
+    def poll(self) -> Sequence[tuple[str, bytes]]:
+        self._process.advance(self._clock.now())
+        fresh = self._process.printed[max(0, self._seen - self._process.dropped) :]
+        self._seen = self._process.dropped + len(self._process.printed)
+        return [(each.stream, each.data) for each in fresh]
+
+    def pause(self) -> float | None:
+        due = self._process.next_time
+        return None if due is None or due > _FOREVER else max(0.0, due - self._clock.now())
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        self._process.listen(callback)
+
+
+class FailedProcess:
+    """A command that is not there."""
+
+    exit_code: int | None = 126
+
+    def __init__(self, failure: str) -> None:
+        self.failure = failure
+
+    def feed(self, data: bytes) -> None:
+        """Nobody reads it."""
+
+    def end_input(self) -> None:
+        """Nobody reads it."""
+
+    def poll(self) -> Sequence[tuple[str, bytes]]:
+        return ()
+
+    def pause(self) -> float | None:
+        return None
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Nothing changes."""

@@ -1,0 +1,214 @@
+"""kubectl and the Python client reach pods: logs, exec, attach, cp and port-forward, over WebSockets and SPDY."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simkit
+from simkit.engine.http.upgrade.spdy import Opened, Received, SpdyConnection, SpdyError
+from simkit.engine.seams import RemoteProcess
+from simkit.meta.message import Request
+from simkit.simulation.connections.terminal import Terminal
+from tests.simulation.worlds import pod, simulated
+
+Kubectl = Callable[..., "subprocess.CompletedProcess[str]"]
+WEBSOCKETS = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "true", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "true"}
+SPDY = dict.fromkeys(WEBSOCKETS, "false")
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A served cluster with two nodes and a pod that runs."""
+    cluster = simkit.Cluster(seed=3)
+    cluster.add_nodes(2)
+    cluster.behave(image="web:*", files={"/etc/motd": "hello\n"}, ports={81: bytes.upper})
+    path = tmp_path_factory.mktemp("connections") / "kubeconfig"
+    with cluster.serve(kubeconfig=path):
+        cluster.create(pod("web", image="web:1"))
+        deadline = time.monotonic() + 10
+        while cluster.get("pod", "web")["status"]["phase"] != "Running" and time.monotonic() < deadline:
+            time.sleep(0.02)
+        yield path
+
+
+@pytest.fixture
+def kubectl(kubeconfig: Path) -> Kubectl:
+    """Runs kubectl against it."""
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not installed")
+
+    def run(*words: str, env: dict[str, str] | None = None, given: str = "") -> subprocess.CompletedProcess[str]:
+        known = {**os.environ, "KUBECONFIG": str(kubeconfig), **(env or {})}
+        return subprocess.run(
+            ["kubectl", *words], env=known, input=given, capture_output=True, text=True, timeout=30, check=False
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("env", [WEBSOCKETS, SPDY], ids=["websocket", "spdy"])
+def test_exec(kubectl: Kubectl, env: dict[str, str]) -> None:
+    """Outputs, input and exit code go through; what the container does not have is told as containerd does."""
+    done = kubectl("exec", "web", "--", "sh", "-c", "cat /etc/motd; echo no >&2; exit 3", env=env)
+    assert (done.returncode, done.stdout) == (3, "hello\n")
+    assert done.stderr == "no\ncommand terminated with exit code 3\n"
+    assert kubectl("exec", "-i", "web", "--", "cat", env=env, given="typed").stdout == "typed"
+    missing = kubectl("exec", "web", "--", "psql", env=env)
+    assert 'exec: "psql": executable file not found in $PATH' in missing.stderr
+    assert missing.returncode == 1
+
+
+@pytest.mark.parametrize("env", [WEBSOCKETS, SPDY], ids=["websocket", "spdy"])
+def test_copies(kubectl: Kubectl, env: dict[str, str], tmp_path: Path) -> None:
+    """A folder goes into a container and comes back the same."""
+    there = f"web:/data-{len(env['KUBECTL_REMOTE_COMMAND_WEBSOCKETS'])}"
+    (tmp_path / "there" / "sub").mkdir(parents=True)
+    (tmp_path / "there" / "sub" / "data").write_bytes(os.urandom(100_000))
+    assert kubectl("cp", str(tmp_path / "there"), there, env=env).returncode == 0
+    assert kubectl("cp", there, str(tmp_path / "back"), env=env).returncode == 0
+    assert (tmp_path / "back" / "sub" / "data").read_bytes() == (tmp_path / "there" / "sub" / "data").read_bytes()
+
+
+@pytest.mark.parametrize("env", [WEBSOCKETS, SPDY], ids=["websocket", "spdy"])
+def test_port_forward(kubeconfig: Path, kubectl: Kubectl, env: dict[str, str]) -> None:
+    """HTTP is answered by the built-in handler, another port by the function of the test."""
+    known = {**os.environ, "KUBECONFIG": str(kubeconfig), **env}
+    words = ["kubectl", "port-forward", "pod/web", ":80", ":81"]
+    with subprocess.Popen(words, env=known, stdout=subprocess.PIPE, text=True) as forward:
+        try:
+            assert forward.stdout is not None
+            found: dict[str, int] = {}
+            while len(found) < 2:
+                line = forward.stdout.readline()
+                if "127.0.0.1" in line:
+                    found[line.split()[-1]] = int(line.split(":")[1].split()[0])
+            with urllib.request.urlopen(f"http://127.0.0.1:{found['80']}/x") as answer:
+                assert answer.read() == b"default/web:80 GET /x HTTP/1.1\n"
+            with socket.create_connection(("127.0.0.1", found["81"])) as link:
+                link.sendall(b"shout")
+                assert link.recv(100) == b"SHOUT"
+        finally:
+            forward.terminate()
+
+
+def test_logs_and_attach(kubectl: Kubectl) -> None:
+    """A log is followed to the end of its pod; what is typed at a shell that runs in a container ends it."""
+    kubectl("run", "talk", "--image=busybox", "--restart=Never", "--", "sh", "-c", "echo one; sleep 1; echo two")
+    assert kubectl("wait", "pod/talk", "--for=jsonpath={.status.startTime}", "--timeout=10s").returncode == 0
+    assert kubectl("logs", "-f", "talk").stdout == "one\ntwo\n"
+    assert kubectl("logs", "--tail=1", "talk").stdout == "two\n"
+    done = kubectl("run", "-i", "box", "--image=busybox", "--restart=Never", "--", "sh", given="echo hi\nexit 4\n")
+    assert done.stdout.startswith("hi")
+    assert done.returncode == 4
+
+
+def test_the_python_client_streams(kubeconfig: Path) -> None:
+    """The official client reads what a command writes, and its exit code."""
+    from kubernetes import client, config
+    from kubernetes.stream import stream
+
+    api = config.new_client_from_config(str(kubeconfig))  # type: ignore[no-untyped-call]
+    core = client.CoreV1Api(api)
+    call = core.connect_get_namespaced_pod_exec
+    link = stream(call, "web", "default", command=["sh"], stdin=True, stdout=True, stderr=True, tty=False,
+                  _preload_content=False)  # fmt: skip
+    link.write_stdin("echo one\n")
+    assert link.readline_stdout(timeout=5) == "one"
+    link.write_stdin("echo two >&2\n")
+    assert link.readline_stderr(timeout=5) == "two"
+    link.write_stdin("exit 5\n")
+    link.run_forever(timeout=5)
+    assert link.returncode == 5
+    link.sock.shutdown()
+    assert core.read_namespaced_pod_log("web", "default") == ""
+    api.close()
+
+
+def test_logs_in_process() -> None:
+    """Options choose lines; a container that has not started, or not before, is told as by a kubelet."""
+    cluster = simulated(1)
+    cluster.create(pod("p", restartPolicy="Never", command=["sh", "-c", "echo a; sleep 10; echo b"]))
+    cluster.create(pod("late", annotations={"simkit/start-after": "1h"}))
+    cluster.settle()
+    cluster.advance(seconds=20)
+    path = "/api/v1/namespaces/default/pods/p/log"
+
+    def log(query: str) -> bytes:
+        return cluster.perform(Request.of("GET", f"{path}?{query}")).body
+
+    assert [log(query) for query in ("", "tailLines=1", "limitBytes=3", "sinceSeconds=15")] == [
+        b"a\nb\n",
+        b"b\n",
+        b"a\nb",
+        b"b\n",
+    ]
+    assert log("timestamps=true").startswith(b"2024-04-17T00:00:00.000000000Z a\n")
+    assert b'previous terminated container \\"main\\" in pod \\"p\\" not found' in log("previous=true")
+    late = cluster.perform(Request.of("GET", path.replace("/p/", "/late/")))
+    assert late.status == 400
+    assert b"is waiting to start: ContainerCreating" in late.body
+
+
+def test_a_terminal_echoes_and_mends_lines() -> None:
+    """Backspace takes a letter back, and a line is sent as a whole."""
+
+    class Recorder:
+        exit_code, failure = None, ""
+
+        def __init__(self) -> None:
+            self.fed: list[bytes] = []
+
+        def feed(self, data: bytes) -> None:
+            self.fed.append(data)
+
+        def end_input(self) -> None:
+            self.fed.append(b"")
+
+        def poll(self) -> list[tuple[str, bytes]]:
+            return []
+
+        def pause(self) -> None:
+            return None
+
+        def on_change(self, callback: Callable[[], None]) -> None:
+            """Nothing changes."""
+
+    process = Recorder()
+    terminal: RemoteProcess = Terminal(process)
+    terminal.feed(b"lx\x7fs\r\x04")
+    assert process.fed == [b"ls\n", b""]
+    assert terminal.poll() == [("stdout", b"lx\b \bs\n")]
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.binary(max_size=70_000)), max_size=4), st.integers(1, 50))
+def test_frames_arrive_whatever_their_pieces(sent: list[tuple[int, bytes]], size: int) -> None:
+    """Bytes that arrive in pieces of any size make the same events."""
+    client, server = SpdyConnection(), SpdyConnection()
+    wire = b"".join(client.open(2 * number + 1, {"streamtype": "stdin"}) for number in range(3))
+    wire += b"".join(client.data(stream, data) for stream, data in sent)
+    step = max(size, len(wire) // 500)
+    events = [event for at in range(0, len(wire), step) for event in server.receive(wire[at : at + step])]
+    assert [event.headers for event in events if isinstance(event, Opened)] == [{"streamtype": "stdin"}] * 3
+    received = [event for event in events if isinstance(event, Received)]
+    for stream in {stream for stream, _ in sent}:
+        arrived = b"".join(event.data for event in received if event.stream == stream)
+        assert arrived == b"".join(data for other, data in sent if other == stream)
+
+
+@given(st.binary(max_size=200))
+def test_strange_bytes_are_refused(data: bytes) -> None:
+    """What is no SPDY makes events or an error, and nothing else."""
+    with suppress(SpdyError):
+        list(SpdyConnection().receive(data))
