@@ -34,6 +34,7 @@ Exit code: 0 when nothing breaks, 1 when something does, 2 for wrong use or unre
 """
 FOUND = 1
 SHOWN = ("release", "severity", "what", "where", "who", "remedy")
+PLANNED = ("hop", "when", "blocks", "step", "why", "count", "possible_from", "example")
 PROVEN = ("release", "who", "request", "requests", "before", "after", "mended", "verdict", "mending")
 _WHAT = "a dump, manifests, a rendered chart, or several of these: files, folders, archives; - is standard input"
 
@@ -57,6 +58,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--demo", action="store_true", help="use the demo cluster of simkit")
     parser.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
+    parser.add_argument("--plan", action="store_true", help="show the steps to take, hop by hop")
     parser.add_argument("--prove", action="store_true", help="execute what breaks on forks, and show the answers")
     parser.add_argument("--all", action="store_true", help="show also what is only worth knowing")
     add_output(parser, faults=True)
@@ -79,7 +81,11 @@ def run(args: argparse.Namespace) -> int:
         complain(str(problem))
     if not items.items and items.problems:
         raise SimkitError("no object could be read")
-    if args.prove:
+    if args.plan:
+        table = found.plan().to_frame()
+        columns = tuple(map(str, table.columns))
+        write_rows(columns, table.to_dict("records"), _table_form(args.output), shown=PLANNED, empty="nothing to do")
+    elif args.prove:
         _write_proof(found, items, args.output)
     else:
         _write(found, args)
@@ -126,14 +132,18 @@ def _write_proof(found: UpgradeReport, items: Items, form: str) -> None:
     from simkit.schema.releases import BASE
     from simkit.snapshot.load import load
 
-    if form in FORMS:
-        raise SimkitError("a proof is a table; give another -o")
     stored = [dict(item.obj) for item in items.items if item.origin == "stored"]
     release = found.span.start or BASE
     cluster = Cluster.of(load(stored, release=release)) if stored else Cluster(release=release)
     table = replace(found, sandbox=cluster).prove().to_frame()
     columns = tuple(map(str, table.columns))
-    write_rows(columns, table.to_dict("records"), form, shown=PROVEN, empty="nothing to execute")
+    write_rows(columns, table.to_dict("records"), _table_form(form), shown=PROVEN, empty="nothing to execute")
+
+
+def _table_form(form: str) -> str:
+    if form in FORMS:
+        raise SimkitError(f"plans and proofs are tables, which -o {form} is not")
+    return form
 
 
 def _short(row: Mapping[Any, Any]) -> Mapping[Any, Any]:

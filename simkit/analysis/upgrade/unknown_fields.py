@@ -11,6 +11,7 @@ from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema.catalogue import Catalogue
+from simkit.schema.decode_pass import MOST_PROBLEMS
 from simkit.schema.decoding import DecodeError, decode
 from simkit.schema.lifecycle import is_served
 from simkit.schema.releases import RELEASES, minor_of
@@ -61,7 +62,10 @@ class UnknownFields:
     def _last_without(self, item: Item, problem: str) -> str:
         """The last release before the target that reads the item without this problem."""
         for release in reversed(self._before):
-            if is_served(item.api_version, item.kind, release) and problem not in _problems(item, release):
+            if not is_served(item.api_version, item.kind, release):
+                continue
+            told = _problems(item, release)
+            if problem not in told and len(told) < MOST_PROBLEMS:  # more are not told
                 return release
         return ""
 

@@ -30,6 +30,7 @@ from simkit.snapshot.sources import Source
 
 if TYPE_CHECKING:
     from simkit.analysis.upgrade.proof import UpgradeProof
+    from simkit.analysis.upgrade.upgrade_plan import UpgradePlan
 
 SUMMARY_COLUMNS: Final = ("release", "check", "severity", "breaks", "count", "example")
 _DRIVERS: Final = api_group("storage")
@@ -82,6 +83,12 @@ class UpgradeReport(Result):
             worst = max((row.severity for row in found), key=SEVERITY_WORDS.index)
             rows.append((release, check, worst, breaks, len(found), found[0].where))
         return table(rows, SUMMARY_COLUMNS)
+
+    def plan(self) -> UpgradePlan:
+        """The steps to take, hop by hop: what before which, from when on it can be done, what comes after."""
+        from simkit.analysis.upgrade.upgrade_plan import plan_of
+
+        return plan_of(self.span, self.rows, self.items)
 
     def prove(self) -> UpgradeProof:
         """Execute the manifests and recorded requests that break on forks at the releases on the way, as they are and

@@ -78,13 +78,15 @@ class Entry(BaseModel):
     sources: tuple[str, ...] = Field(min_length=1)
     look: tuple[Look, ...] = Field(min_length=1)
     breaks: bool = True
+    possible: str = ""
+    """The first release in which the remedy works; empty: any."""
     component: str = ""
     """Another project whose release decides, instead of that of Kubernetes."""
 
     @model_validator(mode="after")
     def _known(self) -> Entry:
-        if self.release:
-            release_name(self.release)
+        for release in filter(None, (self.release, self.possible)):
+            release_name(release)
         for look in self.look:
             Severity.named(look.severity or self.severity)
         return self
