@@ -34,7 +34,7 @@ Exit code: 0 when nothing breaks, 1 when something does, 2 for wrong use or unre
 """
 FOUND = 1
 SHOWN = ("release", "severity", "what", "where", "who", "remedy")
-PLANNED = ("hop", "when", "blocks", "step", "why", "count", "possible_from", "example")
+PLANNED = ("hop", "when", "blocks", "step", "why", "findings", "possible_from", "example")
 PROVEN = ("release", "who", "request", "requests", "before", "after", "mended", "verdict", "mending")
 _WHAT = "a dump, manifests, a rendered chart, or several of these: files, folders, archives; - is standard input"
 

@@ -25,7 +25,7 @@ from simkit.schema.releases import RELEASES, minor_of
 from simkit.schema.releases import release as release_dates
 from simkit.schema.storageversion import stored_as
 
-PLAN_COLUMNS: Final = ("hop", "when", "blocks", "step", "why", "count", "possible_from", "example", "source")
+PLAN_COLUMNS: Final = ("hop", "when", "blocks", "step", "why", "findings", "possible_from", "example", "source")
 BEFORE: Final = "before"
 AFTER: Final = "after"
 ROLLBACK: Final = "rollback"
@@ -44,7 +44,7 @@ class PlanStep(NamedTuple):
     blocks: bool
     step: str
     why: str
-    count: int
+    findings: int
     possible_from: str
     example: str
     source: str
@@ -65,7 +65,7 @@ class UpgradePlan(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per step, in the order of the way: hop, when (before, after, rollback), blocks (whether the hop must
-        wait for it), step, why, count (of objects or callers), possible_from (a release), example, source."""
+        wait for it), step, why, findings (how many), possible_from (a release), example, source."""
         return table(self.steps, PLAN_COLUMNS)
 
     def early(self) -> pd.DataFrame:

@@ -26,7 +26,7 @@ def test_a_step_can_be_taken_when_its_version_is_there() -> None:
     """An Ingress can be rewritten from 1.19 on, and must be before 1.22."""
     found = plan([named("Ingress", "networking.k8s.io/v1beta1", spec={})] * 2, "1.18", "1.25")
     (step,) = steps(found, "before")
-    assert (step.hop, step.possible_from, step.blocks, step.count) == ("1.22", "1.19", True, 2)
+    assert (step.hop, step.possible_from, step.blocks, step.findings) == ("1.22", "1.19", True, 2)
     assert not found
     assert not len(found.early())
     assert len(plan([named("Ingress", "networking.k8s.io/v1beta1", spec={})], "1.20", "1.25").early()) == 1
