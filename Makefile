@@ -11,7 +11,7 @@ FILES := simkit tests tools
 .PHONY: demo help test check bench soak serve format lock changelog setup clean
 
 demo: $(DEMO)  ## an audit of the bundled cluster, as a page: build/rbac-audit.html (the default)
-	$(BIN)/simkit audit --demo --html build/rbac-audit.html
+	$(BIN)/simkit audit --demo --show critical --html build/rbac-audit.html
 
 test: check  ## all checks and tests
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile

@@ -24,7 +24,8 @@ EXAMPLES = """\
 examples:
   simkit audit cluster.yaml
   simkit audit dumps/ --fail-on high --output markdown
-  simkit audit cluster.yaml --html report.html
+  simkit audit cluster.yaml --html report.html --json report.json --sarif report.sarif
+  simkit audit cluster.yaml --html report.html --since last-week.json --audit-log audit.jsonl
   simkit audit cluster.yaml --suppress accepted.yaml -o sarif > audit.sarif
   simkit audit cluster.yaml --write-baseline known.json
   simkit audit cluster.yaml --baseline known.json
@@ -51,7 +52,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Checks the RBAC roles and bindings of a Kubernetes cluster and lists findings, the worst first.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a report that stands alone, with figures")
+    _add_reports(parser)
     parser.add_argument("--fail-on", choices=(*LEVELS, "never"), default="high", help="exit with 1 from here on (high)")
     parser.add_argument("--show", choices=LEVELS, default="high", help="what to list in tables, or worse (high)")
     parser.add_argument("--check", action="append", metavar="ID", help="make only this check; may be repeated")
@@ -71,6 +72,21 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_source(parser, paths=True)
     add_output(parser, faults=True)
     return parser
+
+
+def _add_reports(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a report: causes, plan, paths, all findings")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the content of the report as JSON")
+    parser.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings as SARIF")
+    parser.add_argument(
+        "--since", type=Path, metavar="FILE", help="an earlier report (--json): what is new, worse, gone"
+    )
+    parser.add_argument(
+        "--audit-log", action="append", metavar="PATH", help="what is in use, and who wrote what is new"
+    )
+    parser.add_argument(
+        "--prove", action="store_true", help="execute all escalation paths for the report, not only some"
+    )
 
 
 def _add_accepting(parser: argparse.ArgumentParser) -> None:
@@ -101,19 +117,34 @@ def run(args: argparse.Namespace) -> int:
         return _write_baseline(found, args.write_baseline)
     if args.output in reports.FORMS:
         least = None if args.output == "sarif" else args.fail_on  # JUnit: findings count from --fail-on
-        cases = audit_cases(sifted, dump, paths[0] if paths else "cluster", least, args.check)
+        cases = _cases(sifted, dump, paths, least, args)
         write_report(args.output, cases, name="audit")
     else:
         _write(found, sifted.accepted, args)
     _remark(sifted)
-    if args.html is not None:
-        from simkit.cluster.report.report import write_report as write_html
+    if args.sarif is not None:
+        _save(args.sarif, json_text(reports.sarif(_cases(sifted, dump, paths, None, args), name="simkit-audit")))
+    if args.html is not None or args.json is not None or args.since is not None:
+        from simkit.cli.audit_report import write_audit_report
 
-        write_html(dump, args.html, name=_name(paths, args), include_defaults=args.include_defaults)
-        note(f"the report is in {args.html}")
+        write_audit_report(dump, sifted, _name(paths, args), args)
     if args.demo or args.fail_on == "never":
         return 0
     return 1 if found.at_least(args.fail_on) else 0
+
+
+def _cases(
+    sifted: Sifted, dump: Dump, paths: list[str], least: str | None, args: argparse.Namespace
+) -> list[reports.Case]:
+    """The audit as cases for build servers."""
+    return audit_cases(sifted, dump, paths[0] if paths else "cluster", least, args.check)
+
+
+def _save(target: Path, text: str) -> None:
+    """Write a file beside the answer, and say where it is."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+    note(f"the findings are in {target}")
 
 
 def _name(paths: list[str], args: argparse.Namespace) -> str:

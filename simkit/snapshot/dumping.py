@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from simkit.meta.domain import CERTIFICATES_GROUP, EVENTS_GROUP, EXTENSIONS_GROUP, RBAC_GROUP, label
+from simkit.meta.domain import CERTIFICATES_GROUP, EVENTS_GROUP, EXTENSIONS_GROUP, RBAC_GROUP, api_group, label
 from simkit.meta.errors import SimkitError
 
 FOLDER: Final = "dump"
@@ -30,12 +30,13 @@ AUDIT: Final = (
     "configmaps",
     f"certificatesigningrequests.{CERTIFICATES_GROUP}",
     f"customresourcedefinitions.{EXTENSIONS_GROUP}",
+    f"networkpolicies.{api_group('networking')}",
 )
 """The further resources that ``simkit audit`` reads."""
 NEEDED: Final[Mapping[str, Sequence[str]]] = {
     **dict.fromkeys(("who-can", "can-i", "check", "diff", "least-privilege"), ACCESS),
     "audit": AUDIT,
-    **dict.fromkeys(("escalations", "cut", "removal-report"), ()),
+    **dict.fromkeys(("causes", "escalations", "cut", "removal-report"), ()),
 }
 """The resources that each command reads; empty if it reads all."""
 _ACCOUNT: Final = label("service-account.name")

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from simkit.cluster.report.library import notebook
-from simkit.cluster.report.report import executed
+from tests.notebooks.execution import executed
 
 RESOURCES, RBAC = "course/01-resources-verbs-and-subjects.ipynb", "course/02-rbac-from-zero.ipynb"
 EXERCISES = {RESOURCES: 4, RBAC: 5}

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from simkit.cluster.report.library import notebook
-from simkit.cluster.report.report import executed
+from tests.notebooks.execution import executed
 
 NAME = "02-what-if-and-expectations.ipynb"
 

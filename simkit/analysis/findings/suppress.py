@@ -92,6 +92,8 @@ class Accepted:
 
     finding: Finding
     reason: str
+    expires: str = ""
+    """The last day, empty for one without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +198,11 @@ def sift(
     for finding in found.findings:
         meant = [place for place, each in enumerate(suppressions) if each.matches(finding)]
         used.update(meant)
-        standing = [suppressions[place].reason for place in meant if not suppressions[place].expired(today)]
-        reason = standing[0] if standing else IN_BASELINE if fingerprint(finding) in known else ""
+        standing = [suppressions[place] for place in meant if not suppressions[place].expired(today)]
+        reason = standing[0].reason if standing else IN_BASELINE if fingerprint(finding) in known else ""
         if reason:
-            accepted.append(Accepted(finding, reason))
+            ends = standing[0].expires if standing else None
+            accepted.append(Accepted(finding, reason, "" if ends is None else ends.isoformat()))
         else:
             left.append(finding)
     over = [each for place, each in enumerate(suppressions) if place in used and each.expired(today)]

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS, require_captured
 from simkit.analysis.rbac.subject import Members, groups_in, identity_of, implied_groups, parse_subject
 from simkit.logic.rbac.aggregate import is_aggregated, settled
-from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER, Subject, key_of
+from simkit.logic.rbac.binding import (
+    CLUSTER_ROLES,
+    GROUP,
+    RESOURCES_OF_KINDS,
+    SERVICE_ACCOUNT,
+    USER,
+    Subject,
+    key_of,
+)
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, Identity
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
-from simkit.meta.objects import name_of, namespace_of
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.snapshot.protocol import Snapshot, Successor
 
 NO_MEMBERS: Final[Members] = {}
@@ -33,6 +42,30 @@ def index_of(snapshot: Snapshot) -> AccessIndex:
     Aggregated roles without rules, as manifests have them, get those that their controller would give them.
     """
     return _indexes.of(snapshot, _indexed)
+
+
+def derive_index(before: Snapshot, after: Snapshot, put: Iterable[Object], gone: Iterable[Key]) -> None:
+    """Make the index of a snapshot out of that of another one, from which it differs by some objects.
+
+    Notes
+    -----
+    O(changed objects), where the index of the other one is known; nothing is made where it is not.
+    """
+    known = _indexes.known(before)
+    if known is None:
+        return
+
+    def derived(_: Snapshot) -> AccessIndex:
+        index = known.fork()
+        for key in gone:
+            index.remove(key)
+        for obj in put:
+            resource = RESOURCES_OF_KINDS.get(str(obj.get("kind")))
+            if resource is not None:
+                index.put(key_of(obj, resource), obj)
+        return index
+
+    _indexes.of(after, derived)
 
 
 def _indexed(snapshot: Snapshot) -> AccessIndex:

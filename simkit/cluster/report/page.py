@@ -1,90 +1,98 @@
-"""The page around a report: its style, its head, its list of sections."""
+"""A report as one HTML page that needs nothing else: no network, no fonts, no libraries."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from html import escape
-from string import Template
-from typing import Final
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
 
-_STYLE: Final = """
-:root { --ink: #1f2328; --soft: #59636e; --line: #d8dee4; --band: #f6f8fa; --link: #0072b2; }
-* { box-sizing: border-box; }
-body { margin: 0; color: var(--ink); background: #fff; font: 16px/1.55 system-ui, "Segoe UI", Roboto, sans-serif; }
-nav { position: fixed; inset: 0 auto 0 0; width: 15rem; padding: 2rem 1.2rem; overflow-y: auto;
-      border-right: 1px solid var(--line); background: var(--band); font-size: .9rem; }
-nav a { display: block; padding: .25rem 0; color: var(--ink); text-decoration: none; }
-nav a:hover, nav a:focus { color: var(--link); text-decoration: underline; }
-main { margin-left: 15rem; padding: 2rem 3rem 6rem; max-width: 86rem; }
-main p, main ul { max-width: 46rem; }
-h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .2rem; }
-h2 { font-size: 1.35rem; margin: 2.6rem 0 .6rem; padding-top: 1rem; border-top: 1px solid var(--line); }
-.subtitle { color: var(--soft); margin: 0 0 1.5rem; }
-a { color: var(--link); }
-.anchor-link { display: none; }
-pre, code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .85rem; }
-pre { background: var(--band); padding: .8rem 1rem; overflow-x: auto; border-radius: 6px; white-space: pre-wrap; }
-.jp-OutputArea-output, .output_html { overflow-x: auto; }
-table { border-collapse: collapse; border: 0; font-size: .85rem; margin: .6rem 0 1rem; }
-th, td { text-align: left !important; vertical-align: top !important; padding: .35rem .7rem; border: 0;
-         border-bottom: 1px solid var(--line); }
-tbody th { color: var(--soft); font-weight: normal; }
-.severity { color: #fff; border-radius: 4px; padding: .05rem .45rem; white-space: nowrap; }
-.critical { background: #7f2704; } .high { background: #b34700; } .medium { background: #8a6100; }
-.low { background: #00658f; } .info { background: #59636e; }
-thead th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid var(--ink); white-space: nowrap; }
-tbody tr:nth-child(even) { background: var(--band); }
-img { max-width: 100%; height: auto; }
-@media (max-width: 60rem) { nav { position: static; width: auto; border: 0; } main { margin: 0; padding: 1.2rem; } }
-@media print { nav { display: none; } main { margin: 0; padding: 0; max-width: none; } thead th { position: static; } }
-"""
+from simkit.meta.escaping import one_line, terminal_text
 
-_SEVERITY: Final = re.compile(r"<td>(critical|high|medium|low|info)</td>")
-_PAGE: Final = Template("""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>$title</title>
-<style>$style</style>
-</head>
-<body>
-<nav aria-label="Sections">
-$links
-</nav>
-<main>
-<p class="subtitle">$subtitle</p>
-$body
-</main>
-</body>
-</html>
-""")
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+LEVELS: Final = ("critical", "high", "medium", "low", "info")
+NATURES: Final = {
+    "mistake": "granted by those who run the cluster, and needed by no product that is known",
+    "unused": "of accounts that no pod runs as and no workload names",
+    "administrators": "makes named people administrators: to be confirmed",
+    "product": "what an installed product needs for itself",
+    "server": "kube-apiserver's own",
+}
 
 
-def page(body: str, headings: Sequence[str], subtitle: str = "", *, title: str = "Audit of access control") -> str:
-    """A whole page around the body of a report, with links to its headings at the side.
+def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) -> str:
+    """The page of a report.
 
-    Examples
-    --------
-    >>> '<a href="#What-there-is">What there is</a>' in page("", ["What there is"])
-    True
+    Parameters
+    ----------
+    content
+        What ``document`` gives back, perhaps with a comparison.
+    pictures
+        SVG elements by name, made by simkit itself.
     """
-    links = "\n".join(f'<a href="#{anchor(heading)}">{escape(heading)}</a>' for heading in headings)
-    return _PAGE.substitute(title=escape(title), style=_STYLE, links=links, subtitle=escape(subtitle), body=body)
+    from markupsafe import Markup
+
+    environment = _environment()
+    style, script = _part("report.css"), _part("report.js")
+    findings: dict[str, list[Mapping[str, Any]]] = {}
+    for each in content["findings"]:
+        findings.setdefault(each["check"], []).append(each)
+    order = {check["id"]: place for place, check in enumerate(content["checks"])}
+    checks = sorted(
+        findings, key=lambda name: (min(LEVELS.index(one["severity"]) for one in findings[name]), order[name])
+    )
+    return environment.get_template("report.html").render(
+        report=content,
+        findings=[(name, findings[name]) for name in checks],
+        checks={check["id"]: check for check in content["checks"]},
+        causes={cause["id"]: cause for cause in content["causes"]},
+        levels=LEVELS,
+        natures=NATURES,
+        pictures={name: Markup(text) for name, text in (pictures or {}).items()},  # noqa: S704
+        style=Markup(style),  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+    )
 
 
-def marked(body: str) -> str:
-    """The body with severities in tables as coloured marks.
-
-    Examples
-    --------
-    >>> marked("<td>high</td><td>highest</td>")
-    '<td><span class="severity high">high</span></td><td>highest</td>'
-    """
-    return _SEVERITY.sub(r'<td><span class="severity \1">\1</span></td>', body)
+def _part(name: str) -> str:
+    """A file beside the template."""
+    return files("simkit.cluster.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def anchor(heading: str) -> str:
-    """The id that a heading gets in the body."""
-    return escape(heading.replace(" ", "-"), quote=True)
+@cache
+def _environment() -> Environment:
+    """The environment of the template: what is put in is escaped, and control characters are written out."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("simkit.cluster.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    made.filters["block"] = _block
+    made.filters["counted"] = _counted
+    return made
+
+
+def _shown(value: Any) -> Any:
+    """What a field shows: names without what acts on a reader; markup of simkit's own as it is."""
+    return one_line(value) if type(value) is str else value
+
+
+def _block(text: str) -> Any:
+    """Several lines, shown as they are."""
+    from markupsafe import escape
+
+    return escape(terminal_text(text))
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

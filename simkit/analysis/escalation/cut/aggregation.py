@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from simkit.analysis.rbac.index import derive_index
 from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE
 from simkit.logic.rbac.aggregate import is_aggregated, settled
 from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES, key_of
@@ -58,17 +59,31 @@ class RoleAggregation:
 
     def wholes(self, part: Key) -> tuple[Key, ...]:
         """The role itself, and all aggregated roles that include its rules."""
-        found = [Key(CLUSTER_ROLES, "", name) for name, role in self._roles.items() if is_aggregated(role)]
-        return (part, *(key for key in found if part in self.parts(key)))
+        return (part, *(key for key in self._aggregated if part in self.parts(key)))
+
+    @cached_property
+    def _aggregated(self) -> tuple[Key, ...]:
+        return tuple(Key(CLUSTER_ROLES, "", name) for name, role in self._roles.items() if is_aggregated(role))
 
 
 def as_settled(base: Snapshot, put: Iterable[Object], gone: Iterable[Key]) -> Snapshot:
     """A snapshot with objects put and removed, and its aggregated roles as the controller would fill them."""
     changed, removed = list(put), list(gone)
     after = OverlaySnapshot(base, changed, removed)
-    if not any(obj.get("kind") == "ClusterRole" for obj in changed):
-        return after
-    roles = list(after.scan(CLUSTER_ROLES))
-    before = {name_of(role): role.get("rules") for role in roles}
-    refilled = [role for role in settled(roles) if is_aggregated(role) and role.get("rules") != before[name_of(role)]]
-    return OverlaySnapshot(base, [*changed, *refilled], removed) if refilled else after
+    if any(_may_be_gathered(base, obj) for obj in changed):
+        roles = list(after.scan(CLUSTER_ROLES))
+        before = {name_of(role): role.get("rules") for role in roles}
+        refilled = [one for one in settled(roles) if is_aggregated(one) and one.get("rules") != before[name_of(one)]]
+        if refilled:
+            changed += refilled
+            after = OverlaySnapshot(base, changed, removed)
+    derive_index(base, after, changed, removed)
+    return after
+
+
+def _may_be_gathered(base: Snapshot, obj: Object) -> bool:
+    """Whether a changed object may change what another role gathers: a cluster role with labels, now or before."""
+    if obj.get("kind") != "ClusterRole":
+        return False
+    known = base.get(CLUSTER_ROLES, name_of(obj))
+    return bool(is_aggregated(obj) or labels_of(obj) or (known is not None and labels_of(known)))

@@ -250,7 +250,9 @@ class PossibleRemovals:
         return found if granted and self._may_narrow(found) else None
 
     def _may_narrow(self, narrow: RemovePermissions) -> bool:
-        if narrow.role in self._gathering.fixed or self._keep.intersection(self._holders(narrow.role)):
+        if narrow.role in self._gathering.fixed:
+            return False
+        if self._keep and self._keep.intersection(self._holders(narrow.role)):
             return False
         rule = (self._index.rules(narrow.role) or ())[narrow.rule]
         return all(

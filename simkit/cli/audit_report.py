@@ -1,0 +1,63 @@
+"""The reports of ``simkit audit``: HTML and JSON, beside an earlier one where that is wanted."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simkit.cli.notes import note
+from simkit.cli.output import json_text
+from simkit.cli.source import read_members
+
+if TYPE_CHECKING:
+    from simkit.analysis.findings.suppress import Sifted
+    from simkit.snapshot.dump import Dump
+
+
+def write_audit_report(dump: Dump, sifted: Sifted, name: str, args: argparse.Namespace) -> None:
+    """Write the reports that were asked for, and tell what changed since an earlier one."""
+    from simkit.cluster.report.comparison import compared, read_report
+    from simkit.cluster.report.document import Request, document
+    from simkit.cluster.report.report import write_page
+
+    earlier = read_report(args.since) if args.since is not None else None
+    request = Request(
+        name,
+        include_defaults=args.include_defaults,
+        members=read_members(args),
+        managed=args.managed,
+        audit_log=args.audit_log,
+        prove=args.prove,
+    )
+    content = document(dump, sifted, request, tell=_progress)
+    if earlier is not None:
+        content["comparison"] = compared(content, earlier, args.audit_log)
+        _tell(content["comparison"])
+    if args.json is not None:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json_text(content), encoding="utf-8")
+        print(f"The report is in {args.json}", file=sys.stderr)
+    if args.html is not None:
+        write_page(content, args.html)
+        print(f"The report is in {Path(args.html)}: open it in a browser", file=sys.stderr)
+
+
+def _progress(words: str) -> None:
+    if sys.stderr.isatty():
+        note(f"{words} ...")
+
+
+def _tell(changes: Mapping[str, Any]) -> None:
+    """What is new, worse and gone since the earlier report, in a few lines."""
+    counts = {name: len(changes[name]) for name in ("new", "worse", "gone", "paths_new", "paths_gone")}
+    note(
+        f"since {changes['since'][:16]}: {counts['new']} new findings, {counts['worse']} worse, {counts['gone']} gone; "
+        f"{counts['paths_new']} new paths, {counts['paths_gone']} gone"
+    )
+    for what in ("new", "worse"):
+        for one in changes[what]:
+            by = f" (written by {'; '.join(one['by'])})" if one["by"] else ""
+            note(f"{what}: {one['severity']} {one['message']}{by}")

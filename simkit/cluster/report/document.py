@@ -1,0 +1,261 @@
+"""The content of a report as plain mappings: what the page shows, and what is written as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit import __version__
+from simkit.cluster.report.path_groups import PathGroup, grouped
+
+if TYPE_CHECKING:
+    from simkit.analysis import Cause, Finding, Plan, PlanStep
+    from simkit.analysis.causes import Remedy
+    from simkit.analysis.findings.suppress import Sifted
+    from simkit.analysis.rbac.subject import Members
+    from simkit.snapshot.dump import Dump
+
+KIND: Final = "AuditReport"
+GOALS: Final = ("cluster-admin", "all secrets", "a node")
+PROVEN: Final = 10
+"""Of so many causes one path is executed, unless all paths are asked for."""
+BEST: Final = 5
+DETAILED: Final = 25
+"""Of so many causes the remedy is told with its effect and its diff; of the others in words and commands."""
+EFFECTS: Final = 40
+"""So many rows of who loses what a remedy shows."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a report is asked for besides the audit.
+
+    ``prove`` executes all paths, and not only one of each of the first causes. ``today`` is when the report is made.
+    """
+
+    name: str
+    include_defaults: bool = False
+    members: Members = field(default_factory=dict)
+    managed: Sequence[str] = ()
+    audit_log: Any = None
+    goals: Sequence[str] = GOALS
+    best: int = BEST
+    prove: bool = False
+    today: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+def document(dump: Dump, sifted: Sifted, request: Request, *, tell: Any = None) -> dict[str, Any]:
+    """The report of an audit: what was looked at, causes, plan, paths, findings, and what was accepted.
+
+    Parameters
+    ----------
+    tell
+        Called with a few words before each part that takes time.
+    """
+    from simkit.analysis import escalations, plan
+    from simkit.analysis.causes import group_causes
+
+    say = tell or _nothing
+    snapshot = dump.snapshot()
+    say("looking for escalation paths")
+    paths = escalations(snapshot, goal=request.goals, members=request.members)
+    every = (*sifted.audit.findings, *(one.finding for one in sifted.accepted))
+    causes = group_causes(snapshot, every, tuple(paths), members=request.members, managed=request.managed)
+    say("looking for the changes that close most of them")
+    best = plan(snapshot, goal=request.goals, best=request.best, audit_log=request.audit_log, members=request.members)
+    say("executing paths on a fork")
+    groups = grouped(causes, dump, request.members, every=request.prove, first=PROVEN)
+    ids, subjects = _ids(every), {path.subject for path in paths}
+    owners = {id(finding): cause for cause in causes for finding in cause.findings}
+    names = {cause.key: f"c-{number}" for number, cause in enumerate(causes, 1)}
+    return {
+        "kind": KIND,
+        "simkit": __version__,
+        "made": request.today.isoformat(timespec="seconds"),
+        "name": request.name,
+        "release": dump.release,
+        "looked_at": _looked_at(dump, sifted, paths.unknown),
+        "counts": dict(sifted.audit.counts()),
+        "totals": {"paths": len(paths), "subjects": len(subjects), "goals": list(request.goals)},
+        "checks": [{"id": one.id, "title": one.title, "why": one.why, "fix": one.fix} for one in sifted.audit.checks],
+        "causes": [_cause(one, names[one.key], ids, dump, full=number < DETAILED) for number, one in enumerate(causes)],
+        "natures": causes.summary().to_dict("records"),
+        "plan": _plan(best, dump),
+        "paths": [[path.subject, path.goal.name] for path in paths],
+        "path_groups": [_path_group(one, names) for one in groups],
+        "findings": [_finding(one, ids, owners.get(id(one)), names, dump) for one in sifted.audit.findings],
+        "accepted": [
+            _finding(one.finding, ids, owners.get(id(one.finding)), names, dump)
+            | {"reason": one.reason, "expires": one.expires}
+            for one in sifted.accepted
+        ],
+        "suppressions_to_look_at": [
+            *({"what": "ended", "on": str(one.expires), "reason": one.reason} for one in sifted.expired),
+            *({"what": "means nothing any more", "on": "", "reason": one.reason} for one in sifted.unused),
+        ],
+        "exposure": _exposure(dump, request),
+    }
+
+
+def _nothing(words: str) -> None:
+    """Say nothing."""
+
+
+def _looked_at(dump: Dump, sifted: Sifted, unknown: Sequence[str]) -> dict[str, Any]:
+    counts = {str(resource): number for resource, number in dump.counts.items() if number}
+    namespaces = {key.namespace for key in dump.keyed if key.namespace}
+    return {
+        "objects": len(dump),
+        "resources": counts,
+        "namespaces": len(namespaces),
+        "withheld_secrets": dump.withheld,
+        "checks_made": len(sifted.audit.checks) - len(sifted.audit.skipped),
+        "skipped": [{"check": one.check, "title": one.title, "reason": one.reason} for one in sifted.audit.skipped],
+        "unread": [str(problem) for problem in dump.lost],
+        "not_captured": list(unknown),
+        "set_aside": sifted.audit.set_aside,
+        "accepted": len(sifted.accepted),
+    }
+
+
+def _ids(findings: Iterable[Finding]) -> dict[int, str]:
+    """A stable id of each finding: its fingerprint, with a number where several have the same."""
+    from simkit.analysis.findings.suppress import fingerprint
+
+    seen: Counter[str] = Counter()
+    made = {}
+    for finding in findings:
+        mark = fingerprint(finding)
+        seen[mark] += 1
+        made[id(finding)] = mark if seen[mark] == 1 else f"{mark}-{seen[mark]}"
+    return made
+
+
+def _finding(
+    finding: Finding, ids: Mapping[int, str], cause: Cause | None, names: Mapping[Any, str], dump: Dump
+) -> dict[str, Any]:
+    from simkit.analysis.rbac.objects import display_name
+    from simkit.analysis.rbac.subject import text_of
+
+    places = (dump.origins.get(key) for key in (finding.binding, finding.role) if key is not None)
+    file, line = next(filter(None, places), ("", None))
+    return {
+        "id": ids[id(finding)],
+        "check": finding.check,
+        "title": finding.title,
+        "severity": finding.severity.word,
+        "namespace": finding.namespace,
+        "subjects": [text_of(subject) for subject in finding.subjects],
+        "binding": "" if finding.binding is None else display_name(finding.binding),
+        "role": "" if finding.role is None else display_name(finding.role),
+        "rules": list(finding.rules),
+        "message": finding.message,
+        "fix": finding.fix,
+        "command": finding.command,
+        "manifest": finding.manifest,
+        "cause": "" if cause is None else names[cause.key],
+        "nature": "" if cause is None else cause.nature.name,
+        "file": file,
+        "line": line,
+    }
+
+
+def _cause(one: Cause, name: str, ids: Mapping[int, str], dump: Dump, *, full: bool) -> dict[str, Any]:
+    from simkit.analysis import text_of
+
+    return {
+        "id": name,
+        "text": one.text,
+        "kind": one.kind,
+        "nature": one.nature.name,
+        "product": one.nature.product,
+        "namespace": one.key.namespace,
+        "severity": one.severity.word,
+        "subjects": list(one.subjects),
+        "bound": [text_of(subject) for subject in one.bound],
+        "paths": len(one.paths),
+        "goals": dict(one.goals),
+        "through": one.through,
+        "reaches": one.reaches,
+        "findings": [ids[id(finding)] for finding in one.findings],
+        "remedy": _remedy(one.remedy, dump, full=full),
+    }
+
+
+def _remedy(remedy: Remedy, dump: Dump, *, full: bool = True) -> dict[str, Any]:
+    """A remedy with its effect by what-if; a short one has the words and the commands alone."""
+    told: dict[str, Any] = {"text": remedy.text, "risk": remedy.risk, "commands": remedy.commands()}
+    if not full or not remedy:
+        return told
+    effect = remedy.effect.to_dict("records")
+    rows = [
+        {"change": row["change"], "subject": row["subject"], "scope": row["scope"], "what": _permission(row)}
+        for row in effect[:EFFECTS]
+    ]
+    return {
+        **told,
+        "way_back": remedy.way_back(),
+        "diff": remedy.diff(dump.origins),
+        "effect": rows,
+        "effects": len(effect),
+    }
+
+
+def _permission(row: Mapping[Any, Any]) -> str:
+    what = row["url"] or f"{row['resource']}.{row['api_group']}".rstrip(".")
+    return f"{row['verb']} {what}" + (f" {row['name']}" if row["name"] else "")
+
+
+def _plan(best: Plan, dump: Dump) -> dict[str, Any]:
+    return {
+        "before": {"paths": best.paths, "subjects": best.subjects, "findings": best.findings},
+        "with_log": best.with_log,
+        "knee": best.knee,
+        "steps": [_step(best, one, dump) for one in best],
+    }
+
+
+def _step(best: Plan, one: PlanStep, dump: Dump) -> dict[str, Any]:
+    return {
+        "number": one.number,
+        "change": str(one.change),
+        "closes": one.closes,
+        "remaining": one.remaining,
+        "subjects": one.subjects,
+        "findings": one.findings,
+        "share": round(best.share(one), 4),
+        "breaks": list(one.breaks),
+        "harm": one.harm,
+        "remedy": _remedy(one.remedy, dump),
+    }
+
+
+def _path_group(one: PathGroup, names: Mapping[Any, str]) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "cause": names[one.cause.key],
+        "goals": list(one.goals),
+        "subjects": list(one.subjects),
+        "hops": one.path.hops,
+        "severity": one.path.severity,
+        "steps": one.steps(),
+        "proof": one.proof,
+        "proven": one.proven,
+        "executed": one.executed,
+    }
+
+
+def _exposure(dump: Dump, request: Request) -> dict[str, Any]:
+    """Who holds which risky permission where, as numbers: rows and columns with the most first."""
+    from simkit.analysis import exposure
+
+    frame = exposure(dump.snapshot(), include_defaults=request.include_defaults, members=request.members)
+    held = {str(name): dict(row) for name, row in frame.to_dict("index").items() if any(row.values())}
+    totals = {str(name): sum(int(row[name]) for row in held.values()) for name in frame.columns}
+    columns = sorted((name for name in totals if totals[name]), key=lambda name: (-totals[name], name))
+    rows = [(name, [int(row[column]) for column in columns]) for name, row in held.items()]
+    rows.sort(key=lambda row: (row[0] != "*", -sum(row[1]), row[0]))
+    return {"columns": list(columns), "rows": [{"namespace": name, "numbers": numbers} for name, numbers in rows]}

@@ -1,0 +1,97 @@
+"""Escalation paths that go the same way, told once for all who go it, with a proof of one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simkit.analysis import Cause, Causes, Path, Proof
+    from simkit.analysis.rbac.subject import Members
+    from simkit.snapshot.dump import Dump
+
+
+@dataclass(frozen=True)
+class PathGroup:
+    """Paths of one cause with the same steps. ``path`` is the one that is shown; ``proofs`` are of some or all."""
+
+    id: str
+    cause: Cause
+    path: Path
+    paths: tuple[Path, ...]
+    proofs: tuple[Proof, ...]
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Who can go this way."""
+        return tuple(dict.fromkeys(path.subject for path in self.paths))
+
+    @property
+    def goals(self) -> tuple[str, ...]:
+        """What it leads to."""
+        return tuple(dict.fromkeys(path.goal.name for path in self.paths))
+
+    @property
+    def executed(self) -> int:
+        """How many of the paths were executed."""
+        return len(self.proofs)
+
+    @property
+    def proven(self) -> int:
+        """How many of the executed paths went through."""
+        return sum(1 for proof in self.proofs if proof.proven)
+
+    @property
+    def proof(self) -> dict[str, Any] | None:
+        """The requests of one proof with their answers."""
+        if not self.proofs:
+            return None
+        shown = next((proof for proof in self.proofs if proof.proven), self.proofs[0])
+        rows = [
+            {"step": one.step, "actor": one.actor, "request": one.request, "status": one.status}
+            | {"message": one.message, "assumption": one.assumption}
+            for one in shown.performed
+        ]
+        return {"subject": shown.path.subject, "verdict": shown.verdict, "reason": shown.reason, "requests": rows}
+
+    def steps(self) -> list[dict[str, Any]]:
+        """The steps: what is done, where it leads, by which grant."""
+        from simkit.analysis.escalation.find.path import source_text
+
+        return [
+            {
+                "primitive": step.primitive.id,
+                "title": step.primitive.title,
+                "severity": step.primitive.severity.word,
+                "target": str(step.target),
+                "granted_by": [source_text(need[0]) for need in step.edge.granted_by if need],
+                "mitigation": step.primitive.mitigation,
+            }
+            for step in self.path.steps
+        ]
+
+
+def grouped(causes: Causes, dump: Dump, members: Members, *, every: bool, first: int) -> list[PathGroup]:
+    """The paths of causes by the way that they go, in the order of the causes.
+
+    Parameters
+    ----------
+    every
+        Whether all paths are executed; else one of each of the first causes.
+    first
+        How many causes have a path executed.
+    """
+    from simkit.cluster.cluster import Cluster
+
+    cluster = Cluster.of(dump)
+    found: list[PathGroup] = []
+    for place, cause in enumerate(one for one in causes if one.paths):
+        ways: dict[tuple[Any, ...], list[Path]] = {}
+        for path in cause.paths:
+            way = tuple((step.primitive.id, str(step.target)) for step in path.steps)
+            ways.setdefault(way, []).append(path)
+        for number, some in enumerate(sorted(ways.values(), key=len, reverse=True)):
+            wanted = some if every else some[:1] if place < first and not number else []
+            proofs = tuple(path.prove(cluster, members=members) for path in wanted)
+            found.append(PathGroup(f"p-{len(found) + 1}", cause, some[0], tuple(some), proofs))
+    return found

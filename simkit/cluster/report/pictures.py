@@ -1,0 +1,70 @@
+"""The pictures of a report, drawn as SVG that follows the colours of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any, Final
+
+from simkit.meta.escaping import one_line
+
+WIDE: Final = 640
+HIGH: Final = 240
+LEFT, RIGHT, TOP, BOTTOM = 48, 12, 14, 30
+
+
+def curve(plan: Mapping[str, Any]) -> str:
+    """What remains after each step of a plan, as a curve whose points tell their step; empty without steps."""
+    steps = plan["steps"]
+    if not steps:
+        return ""
+    paths = [plan["before"]["paths"], *(step["remaining"] for step in steps)]
+    subjects = [plan["before"]["subjects"], *(step["subjects"] for step in steps)]
+    findings = [plan["before"]["findings"], *(step["findings"] for step in steps)]
+    highest = max(*paths, *subjects, *findings, 1)
+    names = ["before", *(f"{step['number']}. {one_line(step['change'])}" for step in steps)]
+    told = f"{paths[0]} escalation paths become {paths[-1]} after {len(steps)} changes."
+    parts = [
+        f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{escape(told)}" class="curve">',
+        f"<title>{escape(told)}</title>",
+        *_frame(highest, len(steps)),
+        *_line("findings", findings, highest, names),
+        *_line("subjects", subjects, highest, names),
+        *_line("paths", paths, highest, names),
+    ]
+    if plan["knee"]:
+        x = _x(plan["knee"], len(steps))
+        parts.append(f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{HIGH - BOTTOM}" class="knee"/>')
+        parts.append(f'<text x="{x + 4}" y="{TOP + 8}">knee</text>')
+    return "".join((*parts, "</svg>"))
+
+
+def _x(place: int, steps: int) -> float:
+    return round(LEFT + (WIDE - LEFT - RIGHT) * place / max(steps, 1), 1)
+
+
+def _y(value: int, highest: int) -> float:
+    return round(TOP + (HIGH - TOP - BOTTOM) * (1 - value / highest), 1)
+
+
+def _frame(highest: int, steps: int) -> list[str]:
+    """The axis of numbers at the left, the steps below."""
+    parts = []
+    for share in (0, 0.5, 1):
+        y = _y(round(highest * share), highest)
+        parts.append(f'<line x1="{LEFT}" x2="{WIDE - RIGHT}" y1="{y}" y2="{y}" class="grid"/>')
+        parts.append(f'<text x="{LEFT - 6}" y="{y + 4}" text-anchor="end">{round(highest * share):,}</text>')
+    for place in range(steps + 1):
+        word = "before" if not place else str(place)
+        parts.append(f'<text x="{_x(place, steps)}" y="{HIGH - 10}" text-anchor="middle">{word}</text>')
+    return parts
+
+
+def _line(name: str, values: list[int], highest: int, steps: list[str]) -> list[str]:
+    points = [(_x(place, len(values) - 1), _y(value, highest)) for place, value in enumerate(values)]
+    drawn = f'<polyline points="{" ".join(f"{x},{y}" for x, y in points)}" class="line {name}"/>'
+    dots = [
+        f'<circle cx="{x}" cy="{y}" r="4" class="{name}"><title>{escape(step)}: {value:,} {name} left</title></circle>'
+        for (x, y), value, step in zip(points, values, steps)
+    ]
+    return [drawn, *dots]

@@ -1,0 +1,186 @@
+"""The report of an audit: nothing of the tables is missing, names are text, and changes are told."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from simkit.analysis import audit
+from simkit.analysis.findings.suppress import Sifted, Suppression, sift
+from simkit.cli import main
+from simkit.cluster.report.comparison import compared, read_report
+from simkit.cluster.report.document import Request, document
+from simkit.cluster.report.report import write_page, write_report
+from simkit.meta.errors import SimkitError
+from simkit.snapshot.dump import Dump
+from simkit.snapshot.load import load
+from tests.analysis.escalation.scenes import pod, scene
+from tests.analysis.worlds import account, binding, namespace, role, rule
+from tests.security.hostile_cluster import HOSTILE, Elements
+from tests.shared import SHARED, needs_shared
+
+ADMIN = role("cluster-admin", rule("*", "*", groups="*"))
+OBJECTS = [
+    *(ADMIN, binding("ops-admin", "cluster-admin", "sa:ops/admin")),
+    *scene(rule("create", "serviceaccounts/token"), place="ops"),
+    *(namespace("shop"), account("shop", "web"), pod("shop", "web-0", "web")),
+    binding("everyone", "cluster-admin", "group:system:authenticated", namespace="shop"),
+    binding("gone", "deleted", "user:ann"),
+]
+
+
+def dump_of(*objects: dict[str, Any]) -> Dump:
+    """A dump of objects, which are all there is."""
+    text = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
+    return load(text, captured=["*"])
+
+
+def everything(dump: Dump) -> Sifted:
+    return Sifted(audit(dump.snapshot()), (), (), ())
+
+
+def content(dump: Dump, sifted: Sifted | None = None, **more: Any) -> dict[str, Any]:
+    return document(dump, sifted or everything(dump), Request("a test", **more))
+
+
+class Page(HTMLParser):
+    """The elements of a page: ids, data of findings, references, and all text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.findings: list[dict[str, str]] = []
+        self.references: list[str] = []
+        self.scripts = 0
+        self.told: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.ids += [found["id"]] if "id" in found else []
+        self.findings += [found] if "data-f" in found else []
+        self.references += [found[name] for name in ("src", "href") if name in found]
+        self.scripts += tag == "script"
+
+    def handle_data(self, data: str) -> None:
+        self.told.append(data)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The report of a small cluster."""
+    target = write_report(dump_of(*OBJECTS), tmp_path_factory.mktemp("deep") / "er" / "report.html", name="shop & <co>")
+    return Page(target.read_text(encoding="utf-8"))
+
+
+def test_no_finding_of_the_tables_is_missing(page: Page) -> None:
+    """Each finding has an entry with its severity, its namespace and its check; ids are unique."""
+    found = audit(dump_of(*OBJECTS).snapshot())
+    listed = sorted((one["data-f"], one["data-c"], one["data-n"]) for one in page.findings)
+    assert listed == sorted((one.severity.word, one.check, one.namespace) for one in found.findings)
+    text = " ".join(page.told)
+    assert all(one.message in text for one in found.findings)
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_the_report_stands_alone(page: Page) -> None:
+    """It refers to nothing outside of itself; links within it lead somewhere."""
+    assert all(one.startswith("#") for one in page.references)
+    assert {one[1:] for one in page.references} <= set(page.ids)
+    assert page.scripts == 1
+    text = " ".join(page.told)
+    assert "shop & <co>" in text
+    assert "RoleBinding shop/everyone gives ClusterRole cluster-admin" in text
+    assert "What to change first" in text
+    assert "proven" in text
+
+
+@needs_shared
+def test_the_report_of_a_real_cluster(tmp_path: Path) -> None:
+    """All findings of a dump of 25 products and a company, in about a megabyte; the first cause first."""
+    dump = load(SHARED / "datasets" / "operators-and-teams.json.gz")
+    made = content(dump, goals=("cluster-admin",), best=1)
+    target = write_page(made, tmp_path / "report.html")
+    page = Page(target.read_text(encoding="utf-8"))
+    assert len(page.findings) == len(audit(dump.snapshot())) == sum(made["counts"].values())
+    assert len(page.ids) == len(set(page.ids))
+    assert target.stat().st_size < 2_000_000
+    assert "everyone-admin" in made["causes"][0]["text"]
+    assert sum(cause["paths"] for cause in made["causes"]) == made["totals"]["paths"]
+
+
+def test_hostile_names_are_text(tmp_path: Path) -> None:
+    """No name of a cluster whose names were chosen by an attacker becomes markup, script or a link."""
+    target = write_report(load(HOSTILE, captured=["*"]), tmp_path / "report.html", name="<script>alert(1)</script>")
+    text = target.read_text(encoding="utf-8")
+    assert not {letter for letter in text if not letter.isprintable() and letter not in "\n\t"}
+    page = Page(text)
+    assert page.scripts == 1
+    elements = Elements(text)
+    assert not {"img", "x", "iframe", "object", "svg:script"} & set(elements.names)
+    assert not {name for name in elements.attributes if name.startswith("on")}
+    assert all(one.startswith("#") for one in page.references)
+
+
+def test_what_is_accepted_is_told_with_its_reason() -> None:
+    """And until when; it counts nowhere else."""
+    dump = dump_of(*OBJECTS)
+    rule_of_thumb = Suppression(check="missing-role", reason="ticket 7", expires=date(2030, 1, 2))
+    ended = Suppression(check="everybody", reason="long ago", expires=date(2020, 1, 1))
+    sifted = sift(audit(dump.snapshot()), [rule_of_thumb, ended], today=date(2026, 1, 1))
+    made = content(dump, sifted)
+    [accepted] = made["accepted"]
+    assert (accepted["check"], accepted["reason"], accepted["expires"]) == ("missing-role", "ticket 7", "2030-01-02")
+    assert "missing-role" not in {one["check"] for one in made["findings"]}
+    assert made["suppressions_to_look_at"] == [{"what": "ended", "on": "2020-01-01", "reason": "long ago"}]
+
+
+def test_what_changed_since_an_earlier_report(tmp_path: Path) -> None:
+    """New, gone and worse findings and paths, and who wrote them."""
+    old = content(dump_of(*OBJECTS[:-2]))
+    new = content(dump_of(*OBJECTS))
+    write = {
+        "kind": "Event",
+        "stage": "ResponseComplete",
+        "verb": "create",
+        "requestReceivedTimestamp": "2099-01-01T00:00:00Z",
+        "user": {"username": "eve"},
+        "objectRef": {"resource": "rolebindings", "namespace": "shop", "name": "everyone", "apiGroup": "rbac"},
+        "responseStatus": {"code": 201},
+    }
+    changes = compared(new, old, [write])
+    assert {one["check"] for one in changes["new"]} >= {"everybody", "missing-role"}
+    assert changes["gone"] == []
+    by = {one["check"]: one["by"] for one in changes["new"]}
+    assert by["everybody"] == ["2099-01-01 00:00:00 user:eve create"]
+    assert by["missing-role"] == []
+    assert compared(old, new)["gone"]
+    worse = {**new, "findings": [{**one, "severity": "critical"} for one in new["findings"]]}
+    assert len(compared(worse, new)["worse"]) == sum(one["severity"] != "critical" for one in new["findings"])
+    (tmp_path / "no.json").write_text("{}")
+    with pytest.raises(SimkitError, match="is no report"):
+        read_report(tmp_path / "no.json")
+
+
+def test_the_command_writes_all_forms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """HTML, JSON and SARIF of one audit hold the same findings; the JSON is read back by --since."""
+    source = tmp_path / "cluster.json"
+    source.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": OBJECTS}))
+    html, told, sarif = tmp_path / "r.html", tmp_path / "r.json", tmp_path / "r.sarif"
+    words = ["audit", str(source), "--complete", "*", "--html", str(html), "--json", str(told), "--sarif", str(sarif)]
+    assert main(words) == 1
+    made = orjson.loads(told.read_bytes())
+    log = orjson.loads(sarif.read_bytes())
+    assert len(made["findings"]) == len(log["runs"][0]["results"])
+    assert len(Page(html.read_text(encoding="utf-8")).findings) == len(made["findings"])
+    capsys.readouterr()
+    assert main(["audit", str(source), "--complete", "*", "--html", str(html), "--since", str(told)]) == 1
+    assert "0 new findings, 0 worse, 0 gone" in capsys.readouterr().err
+    assert "What changed since the report" in re.sub(r"\s+", " ", html.read_text(encoding="utf-8"))
+    assert main(["audit", str(source), "--since", str(source)]) == 2
