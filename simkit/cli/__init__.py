@@ -76,6 +76,7 @@ COMMANDS: Final = (
     Command("migrate", "rewrite manifests for a later release", CHANGE),
     Command("serve", "run a Kubernetes API server in memory", SERVE),
     Command("dump", "print the kubectl commands that dump a cluster, or write the dump", SHARE),
+    Command("save", "write the objects of a dump into an etcd or a SQLite file", SHARE),
     Command("redact", "write a dump that can be shared", SHARE),
     Command("notebooks", "copy the notebooks that come with simkit", SHARE),
     Command("completion", "print the script that completes commands in a shell", SHARE),

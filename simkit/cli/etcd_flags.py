@@ -25,6 +25,11 @@ def add_arguments(group: Any) -> None:
         help="memory (default), sqlite:PATH, a file that lasts, or etcd:URL[,URL], which several servers may share",
     )
     group.add_argument("--etcd-servers", type=words, default=(), metavar="URL,URL", help="as --storage etcd:URL,URL")
+    add_connection(group)
+
+
+def add_connection(group: Any) -> None:
+    """Add the flags that say how an etcd is reached."""
     group.add_argument("--etcd-prefix", default="/registry", metavar="PREFIX", help="of all keys (default /registry)")
     for name, text in _FILES.items():
         group.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
@@ -37,6 +42,11 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
     servers = f"etcd:{','.join(args.etcd_servers)}" if args.etcd_servers else ""
     return {
         "storage": args.storage or servers or "memory",
-        "etcd_prefix": args.etcd_prefix,
-        **{name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in _FILES},
+        **connection(args),
     }
+
+
+def connection(args: argparse.Namespace) -> dict[str, Any]:
+    """The values of the flags that say how an etcd is reached, by the name of the option."""
+    named = {name.replace("-", "_") for name in ("etcd-prefix", *_FILES)}
+    return {name: getattr(args, name) for name in sorted(named)}

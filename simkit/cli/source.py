@@ -136,7 +136,8 @@ def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
         from simkit.cluster.loading import onto_defaults
 
         return _told(load(onto_defaults(source, release), release=release, captured=["*"], namespace=args.into))
-    return _told(load(source, release=release, captured=args.complete, namespace=args.into))
+    secrets = getattr(args, "secrets", False)
+    return _told(load(source, release=release, captured=args.complete, secrets=secrets, namespace=args.into))
 
 
 def _live(args: argparse.Namespace) -> Dump:

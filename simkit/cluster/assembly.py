@@ -13,7 +13,7 @@ from simkit.engine.storage.memory import MemoryStore
 from simkit.kinds.conversions import convert, versions
 from simkit.meta.clock import Clock, SystemClock
 from simkit.meta.errors import SimkitError
-from simkit.meta.names import GroupResource, GroupVersionKind
+from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, copied, group_version_of, metadata
 from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.dump import Dump
@@ -37,18 +37,23 @@ def new_store(options: Options) -> Store:
 def _etcd(options: Options, clock: Clock, servers: Sequence[str]) -> Store:
     """The store in an etcd that is there already."""
     try:
-        from simkit.engine.storage import etcd  # gRPC only where it is asked for
+        from simkit.engine.storage.etcd import open_store  # gRPC only where it is asked for
+        from simkit.snapshot.etcd.encryption import read_encryption
+        from simkit.snapshot.etcd.endpoints import EtcdEndpoints
+        from simkit.snapshot.etcd.layout import Layout
+        from simkit.snapshot.etcd.values import Values
     except ModuleNotFoundError as error:
         raise SimkitError(f"a store in etcd needs {error.name}: pip install 'simkit[etcd]'") from error
     if not isinstance(clock, SystemClock):
         raise SimkitError("a store in etcd runs on the machine's clock, since others use it too; leave the clock out")
-    endpoints = etcd.EtcdEndpoints(
+    endpoints = EtcdEndpoints(
         servers, options.etcd_prefix, options.etcd_cafile, options.etcd_certfile, options.etcd_keyfile
     )
     catalogue = Catalogue.for_release(options.release, everything=True)
-    values = etcd.values(catalogue, options.encryption_provider_config)
+    configuration = options.encryption_provider_config
+    values = Values(catalogue, read_encryption(configuration) if configuration is not None else None)
     leases = {catalogue.lookup("events").storage: options.event_ttl}
-    return etcd.open_store(endpoints, etcd.layout(endpoints, catalogue), values, clock, leases)
+    return open_store(endpoints, Layout.of(endpoints.root, catalogue), values, clock, leases)
 
 
 def fresh(options: Options) -> ControlPlane:
@@ -75,11 +80,17 @@ def loaded(options: Options, dump: Dump, *, whole: bool = False, calls: bool = F
         Whether the webhooks and backing servers that the dump names may be called.
     """
     store, catalogue = new_store(options), Catalogue.for_release(options.release, everything=True)
-    store.seed((key, _stored(catalogue, obj)) for key, obj in dump.keyed.items())
+    store.seed(stored_objects(options.release, dump))
     captured = {dump.index.stored(resource) for resource in dump.captured}
     if whole:
         captured |= {each.storage for each in catalogue.stored()} - set(_owners(catalogue, dump))
     return ControlPlane(options, store, captured=captured, calls=calls, rested=True)
+
+
+def stored_objects(release: str, dump: Dump) -> Iterator[tuple[Key, Object]]:
+    """The objects of a dump in the version that a store keeps."""
+    catalogue = Catalogue.for_release(release, everything=True)
+    return ((key, _stored(catalogue, obj)) for key, obj in dump.keyed.items())
 
 
 def _owners(catalogue: Catalogue, dump: Dump) -> Iterator[GroupResource]:

@@ -35,7 +35,8 @@ def load(
     Parameters
     ----------
     source
-        A file, a folder (read with its subfolders), an archive, a pattern such as ``dumps/*.yaml``; text; an open
+        A file, a folder (read with its subfolders), an archive, a pattern such as ``dumps/*.yaml``; a snapshot or a
+        data directory of etcd (through etcd's own tools, which have to be installed); text; an open
         file; decoded objects; or several of these. JSON, JSON lines, YAML with any number of documents, ``List`` and
         lists of one kind, compressed or not: the content decides, not the name. Of what must-gather, Velero, Sonobuoy
         and Troubleshoot write, the files that hold objects.
@@ -76,7 +77,7 @@ def load(
     with collection_paused():
         report = Report()
         flattener = ListFlattener(report)
-        found = _found(source, flattener, report, limits)
+        found = _found(source, flattener, report, limits, release)
         index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), release)
         intake = Intake(index, report, secrets=secrets, namespace=namespace)
         for each in found:
@@ -114,9 +115,9 @@ def _ignore(_: int) -> None:
     """Progress that nobody looks at."""
 
 
-def _found(source: Source, flattener: ListFlattener, report: Report, limits: Limits) -> list[Found]:
+def _found(source: Source, flattener: ListFlattener, report: Report, limits: Limits, release: str) -> list[Found]:
     """Every object of the source. Texts are released as soon as they are parsed."""
-    waiting = list(pieces(source, report, limits))
+    waiting = list(pieces(source, report, limits, release=release))
     waiting.reverse()
     found: list[Found] = []
     with task("loading", sum(piece.size for piece in waiting), unit="B") as progress:

@@ -12,6 +12,7 @@ from textwrap import dedent
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from simkit.meta.errors import SimkitError
+from simkit.snapshot.etcd.backup import is_backup, read_backup
 from simkit.snapshot.layouts import layout_of
 from simkit.snapshot.report import Report
 from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits, Unpacking
@@ -51,7 +52,7 @@ Source = str | Path | bytes | Mapping[str, Any] | Readable | Piece | Iterable[An
 """A path, text, bytes, an open file, a decoded object or list, text with a name for reports, or several of these."""
 
 
-def pieces(source: Any, report: Report, limits: Limits = DEFAULT_LIMITS) -> Iterator[Piece]:
+def pieces(source: Any, report: Report, limits: Limits = DEFAULT_LIMITS, *, release: str = "1.30") -> Iterator[Piece]:
     """Every text and decoded value of a source, in a fixed order: folders by path, archives as they are packed.
 
     Links of a folder that lead out of it are not followed.
@@ -61,7 +62,7 @@ def pieces(source: Any, report: Report, limits: Limits = DEFAULT_LIMITS) -> Iter
     SimkitError
         For a path at which there is nothing, and for values that are no source.
     """
-    yield from _pieces(source, Unpacking(report, limits))
+    yield from _pieces(source, Unpacking(report, limits, release))
 
 
 def _pieces(source: Any, unpacking: Unpacking) -> Iterator[Piece]:
@@ -99,7 +100,10 @@ def _from_file(source: Readable, unpacking: Unpacking) -> Iterator[Piece]:
 
 
 def _from_path(path: Path, unpacking: Unpacking) -> Iterator[Piece]:
-    if path.is_dir():
+    if path.exists() and is_backup(path):
+        for each in read_backup(path, unpacking.report, release=unpacking.release):
+            yield Piece(str(path), each)
+    elif path.is_dir():
         yield from _from_folder(path, unpacking)
     elif path.exists():
         yield from _from_bytes(str(path), path.read_bytes(), unpacking)

@@ -42,6 +42,8 @@ class Unpacking:
 
     report: Report
     limits: Limits = DEFAULT_LIMITS
+    release: str = "1.30"
+    """By which a backup of etcd is read."""
     used: int = 0
 
     def gunzipped(self, name: str, content: bytes) -> bytes | None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import grpc
 
-from simkit.engine.storage.etcd.client import EtcdClient
-from simkit.engine.storage.etcd.endpoints import EtcdEndpoints
 from simkit.meta.errors import StatusError
+from simkit.snapshot.etcd.client import EtcdClient
+from simkit.snapshot.etcd.endpoints import EtcdEndpoints
 
 START_SECONDS = 20.0
 MISSING = "etcd is not installed (Debian's etcd-server)"

@@ -10,16 +10,17 @@ from typing import ClassVar
 import pytest
 
 from simkit.engine.seams import ABSENT, Change, Stale, Store
-from simkit.engine.storage.etcd import EtcdEndpoints, EtcdStore, open_store
-from simkit.engine.storage.etcd.client import EtcdClient
+from simkit.engine.storage.etcd import EtcdStore, open_store
 from simkit.engine.storage.etcd.entry import reader
 from simkit.engine.storage.etcd.follower import Follower
-from simkit.engine.storage.etcd.layout import Layout
-from simkit.engine.storage.etcd.values import Values
 from simkit.engine.storage.memory import MemoryStore
 from simkit.meta.clock import SimulatedClock, SystemClock
 from simkit.meta.errors import StatusError
 from simkit.schema.catalogue import Catalogue
+from simkit.snapshot.etcd.client import EtcdClient
+from simkit.snapshot.etcd.endpoints import EtcdEndpoints
+from simkit.snapshot.etcd.layout import Layout
+from simkit.snapshot.etcd.values import Values
 from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
 from tests.protocols.store_suite import MAPS, PODS, StoreSuite, key, names, value
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 pytest.importorskip("nacl", reason="simkit[etcd] is not installed")
 
-from simkit.engine.storage.etcd.encryption import Encryption, read_encryption
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import GroupResource
+from simkit.snapshot.etcd.encryption import Encryption, read_encryption
 
 SECRETS, MAPS = GroupResource("", "secrets"), GroupResource("", "configmaps")
 KEY = base64.b64encode(bytes(range(32))).decode()

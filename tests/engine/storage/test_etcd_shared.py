@@ -18,11 +18,11 @@ from simkit.cluster.options import Options
 from simkit.engine.controllers.leader_election import LeaderElection
 from simkit.engine.seams import ABSENT, Stale
 from simkit.engine.storage.etcd import EtcdStore
-from simkit.engine.storage.etcd.client import EtcdClient
 from simkit.engine.storage.etcd.compactor import Compactor
-from simkit.engine.storage.etcd.endpoints import EtcdEndpoints
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import Revision
+from simkit.snapshot.etcd.client import EtcdClient
+from simkit.snapshot.etcd.endpoints import EtcdEndpoints
 from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
 from tests.engine.storage.test_etcd import opened
 from tests.protocols.store_suite import key, value

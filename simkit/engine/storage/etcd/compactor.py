@@ -11,9 +11,9 @@ import logging
 import threading
 from typing import Final
 
-from simkit.engine.storage.etcd import rpc
-from simkit.engine.storage.etcd.client import EtcdClient
 from simkit.meta.errors import StatusError
+from simkit.snapshot.etcd import rpc
+from simkit.snapshot.etcd.client import EtcdClient
 
 _LOG: Final = logging.getLogger("simkit.storage.etcd")
 KEY: Final = b"compact_rev_key"

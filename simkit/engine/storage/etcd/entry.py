@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from simkit.engine.seams import Entry
-from simkit.engine.storage.etcd.layout import Layout
-from simkit.engine.storage.etcd.values import Values
 from simkit.engine.storage.memory import stamped
 from simkit.meta.names import Key, Revision
 from simkit.meta.objects import Object
+from simkit.snapshot.etcd.layout import Layout
+from simkit.snapshot.etcd.values import Values
 
 Decode = Callable[[Key, bytes, Revision], Object]
 ReadEntry = Callable[[Any], Entry | None]

@@ -15,14 +15,14 @@ from typing import Any, Final
 import grpc
 
 from simkit.engine.seams import Change, Entry
-from simkit.engine.storage.etcd import rpc
-from simkit.engine.storage.etcd.client import EtcdClient, WatchStream, told
 from simkit.engine.storage.etcd.entry import ReadEntry, removed
 from simkit.engine.storage.memory import MemoryStore
 from simkit.engine.storage.state import State, tables_of
 from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import Key, Revision
+from simkit.snapshot.etcd import rpc
+from simkit.snapshot.etcd.client import EtcdClient, WatchStream, told
 
 _LOG: Final = logging.getLogger("simkit.storage.etcd")
 QUIET_SECONDS: Final = 0.05

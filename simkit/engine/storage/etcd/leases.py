@@ -10,8 +10,8 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from simkit.engine.storage.etcd.client import EtcdClient
 from simkit.meta.names import GroupResource
+from simkit.snapshot.etcd.client import EtcdClient
 
 REUSED_SECONDS: Final = 60.0
 """For how long a lease is given to further objects: etcd bears few leases better than many."""

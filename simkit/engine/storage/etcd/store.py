@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.engine.seams import ABSENT, Change, Entry, Stale
-from simkit.engine.storage.etcd import rpc
-from simkit.engine.storage.etcd.client import EtcdClient
 from simkit.engine.storage.etcd.compactor import Compactor
-from simkit.engine.storage.etcd.endpoints import EtcdEndpoints
 from simkit.engine.storage.etcd.entry import reader, removed
 from simkit.engine.storage.etcd.follower import Follower
-from simkit.engine.storage.etcd.layout import Layout
 from simkit.engine.storage.etcd.leases import Leases
-from simkit.engine.storage.etcd.values import Values
 from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore, encodable_size, stamped
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
+from simkit.snapshot.etcd import rpc
+from simkit.snapshot.etcd.client import EtcdClient
+from simkit.snapshot.etcd.endpoints import EtcdEndpoints
+from simkit.snapshot.etcd.layout import Layout
+from simkit.snapshot.etcd.values import Values
 
 WAIT_SECONDS: Final = 3.0
 """How long a consistent read waits for the watch to catch up, as kube-apiserver does."""

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import grpc
 
-from simkit.engine.storage.etcd import rpc
-from simkit.engine.storage.etcd.endpoints import EtcdEndpoints
 from simkit.meta.errors import SimkitError, StatusError, unexplained
+from simkit.snapshot.etcd import rpc
+from simkit.snapshot.etcd.endpoints import EtcdEndpoints
 
 CALL_SECONDS: Final = 10.0
 """How long a call may take; kube-apiserver gives its own as long as the request has."""

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.storage.etcd.encryption import Encryption
 from simkit.kinds.conversions import ConversionError, convert
 from simkit.kinds.strategies import strategy_of
 from simkit.meta.domain import api_group
@@ -24,6 +23,7 @@ from simkit.schema.decode_pass import DecodeError
 from simkit.schema.decoding import normalise
 from simkit.schema.resources import Resource
 from simkit.schema.storageversion import stored_as
+from simkit.snapshot.etcd.encryption import Encryption
 
 _MAGIC: Final = b"k8s\x00"
 _JSON_GROUPS: Final = frozenset({api_group("apiextensions"), api_group("apiregistration")})

@@ -13,6 +13,7 @@ from typing import Final
 
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupResource, Key
+from simkit.schema.catalogue import Catalogue
 
 _NAMED: Final = {
     ("", "endpoints"): "services/endpoints",
@@ -57,6 +58,11 @@ class Layout:
         self.root = root.encode()
         self._folders = {each: _NAMED.get(each, each.resource) for each in built_in}
         self._resources = {folder: each for each, folder in self._folders.items()}
+
+    @classmethod
+    def of(cls, root: str, catalogue: Catalogue) -> Layout:
+        """The keys of all kinds of a release."""
+        return cls(root, (each.storage for each in catalogue.stored()))
 
     def built_in(self, resource: GroupResource) -> bool:
         """Whether a resource is the server's own."""

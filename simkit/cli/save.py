@@ -1,0 +1,56 @@
+"""``simkit save``: writes the objects of a dump into an etcd, from which kube-apiserver or simkit can serve them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from simkit.cli import etcd_flags
+from simkit.cli.notes import note
+from simkit.cli.source import add_source, opened
+from simkit.meta.errors import SimkitError
+
+EXAMPLES = """\
+examples:
+  simkit save cluster.yaml --to etcd:http://127.0.0.1:2379     # an etcd that holds no objects yet
+  simkit save snapshot.db --secrets --to etcd:https://etcd:2379 --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key
+  simkit save cluster.yaml --to sqlite:cluster.db              # for simkit serve --storage sqlite:cluster.db
+
+Of secrets only the keys are written, with empty values, unless --secrets is given.
+
+Exit code: 0 when all was written, 2 for wrong use.
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "save",
+        help="write the objects of a dump into an etcd or a SQLite file",
+        description="Writes the objects of a dump as they are into an etcd, in kube-apiserver's own layout and form, "
+        "or into a SQLite file.",
+        epilog=EXAMPLES,
+    )
+    add_source(parser, paths=True)
+    parser.add_argument("--secrets", action="store_true", help="write the values of secrets too")
+    parser.add_argument("--to", required=True, metavar="WHERE", help="etcd:URL[,URL] or sqlite:PATH")
+    etcd_flags.add_connection(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the objects, and return the exit code."""
+    from simkit.cluster.assembly import new_store, stored_objects
+    from simkit.cluster.options import Options
+
+    if not args.to.startswith(("etcd:", "sqlite:")):
+        raise SimkitError(f"--to {args.to!r} is no place for objects; write etcd:URL[,URL] or sqlite:PATH")
+    dump = opened(args)
+    options = Options(release=dump.release, storage=args.to, **etcd_flags.connection(args))
+    store = new_store(options)
+    try:
+        store.seed(stored_objects(options.release, dump))
+    finally:
+        store.close()
+    note(f"{len(dump.objects)} objects are at {args.to}")
+    return 0
