@@ -13,7 +13,7 @@ from simkit.meta.errors import SimkitError
 EXAMPLES = """\
 examples:
   simkit save cluster.yaml --to etcd:http://127.0.0.1:2379     # an etcd that holds no objects yet
-  simkit save snapshot.db --secrets --to etcd:https://etcd:2379 --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key
+  simkit save snapshot.db --secrets --to etcd:https://etcd:2379 --etcd-cafile ca.crt
   simkit save cluster.yaml --to sqlite:cluster.db              # for simkit serve --storage sqlite:cluster.db
 
 Of secrets only the keys are written, with empty values, unless --secrets is given.

@@ -93,7 +93,7 @@ def test_a_broken_backup_is_told(backup: Path, tmp_path: Path) -> None:
 def test_missing_tools_are_named(backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without etcd's programs the error says what to install, and what else can be done."""
     monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(SimkitError, match="needs etcd, which is not installed.*simkit dump"):
+    with pytest.raises(SimkitError, match=r"needs etcd, which is not installed.*simkit dump"):
         simkit.load(backup / "snapshot.db")
 
 
