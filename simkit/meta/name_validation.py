@@ -30,6 +30,11 @@ def too_long_text(limit: int) -> str:
     return f"must be no more than {limit} characters"
 
 
+def too_long_label(limit: int) -> str:
+    """The error of a label's key or value that is too long."""
+    return f"must be no more than {limit} {'bytes' if applies('lengths-told-in-bytes') else 'characters'}"
+
+
 def _regex_error(message: str, pattern: str, *examples: str) -> str:
     if not examples:
         return f"{message} (regex used for validation is '{pattern}')"
@@ -142,7 +147,8 @@ def qualified_name(key: str) -> Sequence[str]:
     wrong: list[str] = []
     if len(parts) > 2:
         optional = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return [f"a qualified name {_QUALIFIED_ERROR}{optional}"]
+        what = "a valid label key" if applies("qualified-names-called-label-keys") else "a qualified name"
+        return [f"{what} {_QUALIFIED_ERROR}{optional}"]
     if len(parts) == 2:
         if not parts[0]:
             wrong.append("prefix part must be non-empty")
@@ -152,7 +158,7 @@ def qualified_name(key: str) -> Sequence[str]:
     if not name:
         wrong.append("name part must be non-empty")
     elif len(name) > 63:
-        wrong.append(f"name part {too_long_text(63)}")
+        wrong.append(f"name part {too_long_label(63)}")
     if not _QUALIFIED_RE.fullmatch(name):
         wrong.append(f"name part {_QUALIFIED_ERROR}")
     return wrong
@@ -160,7 +166,7 @@ def qualified_name(key: str) -> Sequence[str]:
 
 def label_value(value: str) -> Sequence[str]:
     """The errors of a label's value."""
-    wrong = [] if len(value) <= 63 else [too_long_text(63)]
+    wrong = [] if len(value) <= 63 else [too_long_label(63)]
     if not _LABEL_VALUE_RE.fullmatch(value):
         wrong.append(
             _regex_error(

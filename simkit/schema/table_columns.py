@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -34,8 +35,15 @@ def _table(release: str) -> dict[str, Any]:
     return resources
 
 
+def _of_other_version(table: Mapping[str, Any], resource: GroupVersionResource) -> Any:
+    """The row of the resource in another version of its group."""
+    start, end = f"{resource.group}/" if resource.group else "", f"/{resource.resource}"
+    return next((row for name, row in table.items() if name.startswith(start) and name.endswith(end)), None)
+
+
 @cache
 def columns_of(resource: GroupVersionResource, release: str = "1.30") -> tuple[Column, ...]:
     """The columns of a resource, in order; empty if the release has no table for it."""
-    row = _table(release).get(f"{resource.group_version}/{resource.resource}")
+    table = _table(release)
+    row = table.get(f"{resource.group_version}/{resource.resource}") or _of_other_version(table, resource)
     return tuple(Column(*column) for column in row["columns"]) if row else ()

@@ -22,6 +22,7 @@ from simkit.logic.rbac.cover import EVERYTHING, missing_rules_text, uncovered
 from simkit.logic.rbac.index import AccessIndex, aggregate_errors
 from simkit.logic.rbac.rule import Rule, quoted_list, rules_of
 from simkit.meta.attributes import Attributes
+from simkit.meta.behaviour import applies
 from simkit.meta.errors import StatusError, forbidden, not_found, unexplained
 from simkit.meta.fielderror import quoted
 from simkit.meta.identity import MASTERS, Identity
@@ -72,9 +73,11 @@ class RoleGuard:
             return
         role = role_key(reference, namespace)
         rules = self._index.rules(role)
+        resource = ROLE_BINDINGS if namespace else CLUSTER_ROLE_BINDINGS
+        if rules is None and role.resource in (ROLES, CLUSTER_ROLES) and applies("missing-role-told-as-binding"):
+            raise not_found(resource, role.name)
         if rules is None:
             raise _missing(role)
-        resource = ROLE_BINDINGS if namespace else CLUSTER_ROLE_BINDINGS
         self._confirm(identity, rules, Key(resource, namespace, name_of(binding)))
 
     def _confirm(self, identity: Identity, rules: Sequence[Rule], written: Key) -> None:

@@ -31,6 +31,7 @@ from simkit.kinds.parts.service.types import (
 )
 from simkit.kinds.parts.service.update import normalize_cluster_ips, patch_allocated_values
 from simkit.kinds.parts.validation.ip import Address, address, family, network
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import NameSource
 from simkit.meta.errors import SimkitError, StatusError, internal, invalid
 from simkit.meta.fielderror import FieldError, invalid_value
@@ -174,7 +175,7 @@ class ServiceAllocation:
         try:
             reservation.take(pool, int(found))
         except NotAvailable as why:
-            shown = pool.out_of_range(text) if why.outside else "provided IP is already allocated"
+            shown = _outside(pool, text) if why.outside else "provided IP is already allocated"
             detail = f"failed to allocate IP {text}: {shown}"
             fault = invalid_value("spec.clusterIPs", strings(draft["spec"]["clusterIPs"]), detail)
             raise self._refused(draft, fault) from None
@@ -204,7 +205,7 @@ class ServiceAllocation:
             wanted = wanted or next((each["nodePort"] for each in ports if _asks(each, number)), 0)
             if not wanted:
                 wanted = self._any_port(reservation)
-            elif wanted not in kept and wanted not in chosen.values():
+            elif wanted not in kept and (live is None or wanted not in chosen.values()):
                 self._give_port(draft, f"spec.ports[{index}].nodePort", wanted, reservation)
             port["nodePort"] = wanted
             chosen.setdefault(number, wanted)
@@ -287,3 +288,10 @@ def _address_pool(text: str) -> BitmapAllocator:
     low, high = first + 1, last - 1 if found.version == 4 else min(last, first + 2**16)
     static = min(max(16, (high - low) // 16), 256)
     return BitmapAllocator(low, high, first_shown=first, static=static, what=f"IPs is {found}")
+
+
+def _outside(pool: BitmapAllocator, text: str) -> str:
+    """The message for an address that is in no range."""
+    if applies("addresses-of-service-ranges"):
+        return "the provided network does not match the current range"
+    return pool.out_of_range(text)

@@ -215,7 +215,7 @@ class Registry:
         if not _numbered(given):
             if write.scope.rules.requires_resource_version:
                 detail = "must be specified for an update"
-                error = invalid_value("metadata.resourceVersion", Shown("0x0"), detail)
+                error = invalid_value("metadata.resourceVersion", Shown("0x0", 0), detail)
                 group, plural = write.scope.resource  # kube-apiserver names the resource in place of the kind
                 raise invalid(GroupKind(group, plural), write.key.name, [error])
             return

@@ -5,7 +5,7 @@ Follows ``pkg/registry/apps/controllerrevision/strategy.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -13,6 +13,7 @@ import orjson
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.strategy import Strategy
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object, metadata, name_of
@@ -20,9 +21,13 @@ from simkit.meta.objects import Object, metadata, name_of
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors = []
-    if obj.get("data") is None:
+    data, objects_only = obj.get("data"), applies("revision-data-is-an-object")
+    if data is None and not objects_only:
         errors.append(required("data", "data is mandatory"))
     errors += validate_nonnegative("revision", obj.get("revision") or 0)
+    if old is None and objects_only and not isinstance(data, Mapping):
+        text = "data is mandatory" if data is None else "data must be a valid JSON object"
+        errors.append(required("data", text))
     if old is not None and obj.get("data") != old.get("data"):
         errors.append(invalid_value("data", _unread(obj.get("data")), "field is immutable"))
     return errors

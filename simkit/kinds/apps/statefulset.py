@@ -13,9 +13,15 @@ from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
 from simkit.kinds.parts.pod.defaults.spec import default_template
-from simkit.kinds.parts.pod.template import names_and_images, prepare_template, validate_lasting, validate_metadata
+from simkit.kinds.parts.pod.template import (
+    names_and_images,
+    prepare_template,
+    validate_lasting,
+    validate_metadata,
+    validate_template,
+)
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.volume.claim_spec import fraction_warnings
+from simkit.kinds.parts.volume.claim_spec import fraction_warnings, validate_persistent_volume_claim_spec
 from simkit.kinds.parts.workload.older_versions import keeping_dependents
 from simkit.kinds.parts.workload.template_owner import (
     decremented,
@@ -28,6 +34,7 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_selector,
 )
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -43,6 +50,10 @@ _CHANGEABLE: Final = (
 _FIXED: Final = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+_FIXED_WITH_LIMIT: Final = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+    "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 )
 _COUNTS: Final = (
     "replicas",
@@ -111,14 +122,44 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
             errors.append(unsupported(path, retention.get(name) or "", ("Retain", "Delete")))
     errors += validate_nonnegative_fields("spec", spec, ("replicas", "minReadySeconds"))
     errors += validate_nonnegative_fields("spec.ordinals", spec.get("ordinals") or {}, ("start",))
-    errors += _validate_template(spec)
+    if old is None and applies("claim-templates-of-statefulsets-checked"):
+        for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+            path = f"spec.volumeClaimTemplates[{index}].spec"
+            errors += validate_persistent_volume_claim_spec(path, claim.get("spec") or {})
+    errors += _validate_service_name(spec, old)
+    errors += _validate_template(spec, whole=_is_whole(old))
     if old is not None and _fixed(spec) != _fixed(old.get("spec") or {}):
-        errors.append(forbidden_field("spec", _FIXED))
+        more = applies("history-limit-of-statefulsets")
+        errors.append(forbidden_field("spec", _FIXED_WITH_LIMIT if more else _FIXED))
     return errors
 
 
+def _validate_service_name(spec: Object, old: Object | None) -> Iterator[FieldError]:
+    name = spec.get("serviceName") or ""
+    if old is None and name and applies("service-names-of-statefulsets-checked"):
+        yield from (invalid_value("spec.serviceName", name, text) for text in dns_label(name))
+
+
+def _is_whole(old: Object | None) -> bool:
+    """Whether the whole template is checked: not where the stored one is wrong already."""
+    if not applies("templates-of-statefulsets-checked"):
+        return False
+    return old is None or not any(_validate_template(old["spec"], whole=True))
+
+
 def _fixed(spec: Object) -> Mapping[str, Any]:
-    return {name: value for name, value in spec.items() if name not in _CHANGEABLE}
+    limit = () if not applies("history-limit-of-statefulsets") else ("revisionHistoryLimit",)
+    return {name: value for name, value in spec.items() if name not in (*_CHANGEABLE, *limit)}
+
+
+def _with_claims(spec: Object) -> Object:
+    """The template as its pods will be: named by the controller, with volumes of the claims."""
+    template, claims = spec.get("template") or {}, spec.get("volumeClaimTemplates") or ()
+    pod = {name: value for name, value in (template.get("spec") or {}).items() if name not in ("subdomain", "hostname")}
+    names = [name_of(claim) for claim in claims]
+    made = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(names)]
+    volumes = [*made, *(one for one in pod.get("volumes") or () if one.get("name") not in names)]
+    return {**template, "spec": {**pod, "volumes": volumes} if volumes else pod}
 
 
 def _validate_policy(spec: Object) -> Iterator[FieldError]:
@@ -142,8 +183,8 @@ def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
         yield invalid_value(path, shown, "must be 'RollingUpdate' or 'OnDelete'")
 
 
-def _validate_template(spec: Object) -> Iterator[FieldError]:
-    """The errors of the template's labels and annotations; the rest is checked when pods are created."""
+def _validate_template(spec: Object, *, whole: bool) -> Iterator[FieldError]:
+    """The errors of the template: of its labels and annotations alone where pods are checked when they are made."""
     selector, template = spec.get("selector"), spec.get("template") or {}
     yield from validate_selector("spec.selector", selector, "statefulset")
     chosen = selector_of(selector)
@@ -151,6 +192,8 @@ def _validate_template(spec: Object) -> Iterator[FieldError]:
         yield invalid_value("spec.selector", shown_selector(selector), "")
     else:
         yield from validate_mismatch("spec.template", template, chosen)
+        if whole:
+            yield from validate_template("spec.template", _with_claims(spec))
         yield from validate_metadata("spec.template", template)
     yield from validate_lasting("spec.template", template, "StatefulSet")
 

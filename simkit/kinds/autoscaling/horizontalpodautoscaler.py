@@ -13,8 +13,10 @@ from simkit.kinds.parts.autoscaling_metrics import validate_metrics
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, UNSET, created
 from simkit.kinds.parts.validation.fields import validate_nonnegative
-from simkit.kinds.parts.validation.object_references import validate_scaled_reference
+from simkit.kinds.parts.validation.object_references import validate_scaled_reference, validate_version
+from simkit.kinds.parts.validation.resource_quantities import validate_nonnegative_quantity
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -53,24 +55,45 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    least = 0 if old is not None and at(old, "spec", "minReplicas") == 0 else 1
-    return list(_validate_fields(obj["spec"], least))
+    kept = old is not None and at(old, "spec", "minReplicas") == 0
+    least = 0 if kept or applies("autoscaling-to-zero") else 1
+    return list(_validate_fields(obj["spec"], least, old))
 
 
-def _validate_fields(spec: Object, least: int) -> Iterator[FieldError]:
+def _validate_fields(spec: Object, least: int, old: Object | None) -> Iterator[FieldError]:
     low, high = spec["minReplicas"], spec.get("maxReplicas") or 0
     if low < least:
         yield invalid_value("spec.minReplicas", low, f"must be greater than or equal to {least}")
     if high < 1:
-        yield invalid_value("spec.maxReplicas", high, "must be greater than 0")
+        yield _no_replicas(high)
     if high < low:
         yield invalid_value("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
     yield from validate_scaled_reference("spec.scaleTargetRef", spec.get("scaleTargetRef") or {})
+    if applies("scaled-versions-checked"):
+        yield from _validate_target_version(spec, old)
     yield from validate_metrics("spec.metrics", spec["metrics"], low)
     for side in ("scaleUp", "scaleDown"):
         rules = at(spec, "behavior", side)
         if rules is not None:
             yield from _validate_rule(f"spec.behavior.{side}", rules)
+
+
+def _validate_target_version(spec: Object, old: Object | None) -> Iterator[FieldError]:
+    """An error of the version of what is scaled, unless it is the stored one."""
+    target, before = spec.get("scaleTargetRef") or {}, at(old, "spec", "scaleTargetRef") or {}
+    if old is not None and all(target.get(name) == before.get(name) for name in ("apiVersion", "kind")):
+        return
+    core = target.get("kind") == "ReplicationController"
+    yield from validate_version("spec.scaleTargetRef.apiVersion", target.get("apiVersion") or "", core=core)
+
+
+def _no_replicas(high: int) -> FieldError:
+    path = "spec.maxReplicas"
+    if not applies("most-replicas-required"):
+        return invalid_value(path, high, "must be greater than 0")
+    if not high:
+        return required(path, "must be set and greater than 0")
+    return invalid_value(path, high, "must be greater than or equal to 1")
 
 
 def _validate_rule(path: str, rules: Object) -> Iterator[FieldError]:
@@ -86,6 +109,8 @@ def _validate_rule(path: str, rules: Object) -> Iterator[FieldError]:
         yield required(f"{path}.policies", "must specify at least one Policy")
     for index, policy in enumerate(rules.get("policies") or ()):
         yield from _validate_policy(f"{path}.policies[{index}]", policy)
+    if rules.get("tolerance") is not None:
+        yield from validate_nonnegative_quantity(f"{path}.tolerance", rules["tolerance"])
 
 
 def _validate_policy(path: str, policy: Object) -> Iterator[FieldError]:

@@ -13,6 +13,7 @@ from simkit.kinds.parts.go_printing.structures import structure, template_text
 from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
 from simkit.kinds.parts.go_printing.syntax import text_map
 from simkit.kinds.parts.job.spec import validate_job_spec
+from simkit.kinds.parts.job.status import validate_job_status
 from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
@@ -25,12 +26,12 @@ from simkit.kinds.parts.workload.template_owner import (
     name_warnings,
     selector_of,
     shown_labels,
-    validate_nonnegative_fields,
 )
 from simkit.kinds.strategy import Deletion, Strategy, Subresource, spec_differs
 from simkit.meta import labels
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
-from simkit.meta.fielderror import OMITTED, FieldError, duplicate, invalid_value, required
+from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Draft, Object, at, labels_of, metadata, name_of, null_creation
 
@@ -164,13 +165,38 @@ def _validate_change(spec: Object, old: Object, live: Object) -> Iterator[FieldE
         yield invalid_value("spec.selector", shown_selector(spec.get("selector")), _FIXED)
     template, before = spec.get("template") or {}, old.get("template") or {}
     started = at(live, "status", "startTime") is not None
-    if old.get("suspend") and not started:
+    if old.get("suspend") and (_may_change(live) if applies("directives-of-suspended-jobs") else not started):
         before = _directed(template, before)
-    if template != before:
+    if spec.get("suspend") and old.get("suspend") and _may_change(live) and applies("resources-of-suspended-jobs"):
+        yield from _validate_pod(template.get("spec") or {}, before.get("spec") or {})
+    elif template != before:
         yield invalid_value("spec.template", template_text(template), _FIXED)
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
         if spec.get(name) != old.get(name):
             yield invalid_value(f"spec.{name}", _shown(name, spec.get(name)), _FIXED)
+
+
+def _may_change(live: Object) -> bool:
+    """Whether no pod of a suspended job is left."""
+    status = live.get("status") or {}
+    suspended = {(one.get("type"), one.get("status")) for one in status.get("conditions") or ()}
+    rests = status.get("startTime") is None or ("Suspended", "True") in suspended
+    return rests and not status.get("active")
+
+
+def _validate_pod(spec: Object, old: Object) -> Iterator[FieldError]:
+    """Only the resources of containers may differ."""
+    before = dict(old)
+    for name in ("containers", "initContainers"):
+        pairs = list(zip(old.get(name) or (), spec.get(name) or (), strict=False))
+        if pairs and len(old.get(name) or ()) == len(spec.get(name) or ()):
+            before[name] = [_resized(one, new) if one.get("name") == new.get("name") else one for one, new in pairs]
+    if spec != before:
+        yield invalid_value("spec.template.spec", structure("core.PodSpec", spec), _FIXED)
+
+
+def _resized(container: Object, new: Object) -> Object:
+    return {**container, "resources": new.get("resources")}
 
 
 def _shown(name: str, value: Any) -> Any:
@@ -212,34 +238,7 @@ def _directed(template: Object, old: Object) -> Object:
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    status = obj.get("status") or {}
-    errors = [*validate_nonnegative_fields("status", status, ("active", "succeeded", "failed", "ready", "terminating"))]
-    seen: set[str] = set()
-    for name in ("succeeded", "failed"):
-        for index, uid in enumerate(at(status, "uncountedTerminatedPods", name) or ()):
-            path = f"status.uncountedTerminatedPods.{name}[{index}]"
-            if not uid:
-                errors.append(invalid_value(path, uid, "must not be empty"))
-            elif uid in seen:
-                errors.append(duplicate(path, uid))
-            seen.add(uid)
-    return [*errors, *_validate_success(obj["spec"], status.get("conditions") or ())]
-
-
-def _validate_success(spec: Object, conditions: Sequence[Object]) -> Iterator[FieldError]:
-    """The errors of the condition SuccessCriteriaMet on a job without success policy, or beside a failure."""
-    true = {one.get("type") for one in conditions if one.get("status") == "True"}
-    if "SuccessCriteriaMet" not in true:
-        return
-    path = "status.conditions"
-    if spec.get("completionMode") != "Indexed":
-        yield invalid_value(path, OMITTED, "cannot set SuccessCriteriaMet to NonIndexed Job")
-    for name in ("Failed", "FailureTarget"):
-        if name in true:
-            text = f"cannot set SuccessCriteriaMet=True and {name}=true conditions"
-            yield invalid_value(path, OMITTED, text)
-    if spec.get("successPolicy") is None:
-        yield invalid_value(path, OMITTED, "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy")
+    return validate_job_status(obj, old or {})
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simkit.kinds.conversions.field_edits import entries, pick
+from simkit.meta.behaviour import applies
 
 
 def behavior_to_annotation(behavior: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,11 +21,12 @@ def _rules(rules: Mapping[str, Any] | None) -> dict[str, Any] | None:
         {"Type": each.get("type", ""), "Value": each.get("value", 0), "PeriodSeconds": each.get("periodSeconds", 0)}
         for each in entries(rules, "policies")
     ]
-    return {
+    made = {
         "StabilizationWindowSeconds": rules.get("stabilizationWindowSeconds"),
         "SelectPolicy": rules.get("selectPolicy"),
         "Policies": policies if rules.get("policies") is not None else None,
     }
+    return {**made, "Tolerance": rules.get("tolerance")} if applies("autoscaling-tolerance") else made
 
 
 def behavior_from_annotation(behavior: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,6 +42,8 @@ def _read_rules(rules: Mapping[str, Any]) -> dict[str, Any]:
         "stabilizationWindowSeconds": lowered.get("stabilizationwindowseconds"),
         "selectPolicy": lowered.get("selectpolicy"),
     }
+    if lowered.get("tolerance") is not None:
+        found["tolerance"] = lowered["tolerance"]
     found = pick(found, *found)
     if lowered.get("policies") is not None:
         found["policies"] = [_read_policy(each) for each in lowered["policies"]]

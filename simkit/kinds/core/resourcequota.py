@@ -19,6 +19,7 @@ from simkit.kinds.parts.validation.resource_quantities import (
     validate_resource_quantity,
 )
 from simkit.kinds.strategy import Strategy, Subresource
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -30,6 +31,7 @@ _SCOPES: Final = (
     "PriorityClass",
     "CrossNamespacePodAffinity",
 )
+_CLASS: Final = "VolumeAttributesClass"
 _COMPUTE: Final = frozenset({"cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"})
 _PAIRS: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
 _CONFLICT: Final = "conflicting scopes"
@@ -59,7 +61,7 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
     yield from _validate_amounts("spec.hard", hard)
     scopes = spec.get("scopes") or ()
     for scope in scopes:
-        if scope not in _SCOPES:
+        if scope not in _scopes():
             yield invalid_value("spec.scopes", _shown(scopes), "unsupported scope")
         yield from (invalid_value("spec.scopes", _shown(scopes), _ELSEWHERE) for _ in _unfit(scope, hard))
     for pair in _PAIRS:
@@ -67,6 +69,14 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
             yield invalid_value("spec.scopes", _shown(scopes), _CONFLICT)
     if spec.get("scopeSelector") is not None:
         yield from _validate_selector(spec, hard)
+
+
+def _scopes() -> Sequence[str]:
+    return (*_SCOPES, _CLASS) if applies("quota-of-volume-attributes-classes") else _SCOPES
+
+
+def _of_claims(name: str) -> bool:
+    return name in ("persistentvolumeclaims", "requests.storage")
 
 
 def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
@@ -77,8 +87,10 @@ def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Iterator[FieldEr
 
 def _unfit(scope: str, hard: Mapping[str, str]) -> list[str]:
     """The resources that a scope does not apply to."""
-    if scope not in _SCOPES:
+    if scope not in _scopes():
         return []
+    if scope == _CLASS:
+        return [name for name in sorted(hard) if is_standard_quota(name) and not _of_claims(name)]
     fit = {"pods"} if scope == "BestEffort" else _COMPUTE | {"pods"}
     return [name for name in sorted(hard) if is_standard_quota(name) and name not in fit]
 
@@ -88,11 +100,12 @@ def _validate_selector(spec: Object, hard: Mapping[str, str]) -> Iterator[FieldE
     for expression in expressions:
         scope, operator = expression.get("scopeName") or "", expression.get("operator") or ""
         values = expression.get("values") or ()
-        if scope not in _SCOPES:
+        if scope not in _scopes():
             yield invalid_value(f"{path}.scopeName", scope, "unsupported scope")
         yield from (invalid_value(path, _selector_shown(expressions), _ELSEWHERE) for _ in _unfit(scope, hard))
         if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
-            yield invalid_value(f"{path}.operator", operator, _MUST_EXIST)
+            text = _MUST_EXIST.replace("'Exist'", "'Exists'") if applies("quota-error-names-exists") else _MUST_EXIST
+            yield invalid_value(f"{path}.operator", operator, text)
         if operator in ("In", "NotIn"):
             if not values:
                 text = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"

@@ -5,7 +5,7 @@ Follows ``pkg/registry/core/service/strategy.go`` and ``pkg/api/service/warnings
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, without_empty
@@ -17,8 +17,9 @@ from simkit.kinds.parts.service.update import drop_type_dependent_fields
 from simkit.kinds.parts.service.validation import validate_service, validate_service_status
 from simkit.kinds.parts.validation.ip import cidr_warnings, ip_warnings
 from simkit.kinds.strategy import Strategy, Subresource
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
-from simkit.meta.name_validation import dns1035_label
+from simkit.meta.name_validation import dns1035_label, dns_label
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
 _HINTS: Final = label("topology-aware-hints", "service")
@@ -39,19 +40,38 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     spec, found = obj["spec"], []
     if _HINTS in annotations_of(obj):
         found.append(f"annotation {_HINTS} is deprecated, please use {_MODE} instead")
+    if is_headless(obj) and applies("headless-services-warned"):
+        found += [f"spec.{shown} is ignored for headless services" for shown in _ignored(spec)]
     given = [] if is_headless(obj) or type_of(obj) == EXTERNAL_NAME else spec.get("clusterIPs") or []
     places = [(f"spec.clusterIPs[{index}]", one) for index, one in enumerate(given)]
     places += [(f"spec.externalIPs[{index}]", one) for index, one in enumerate(spec.get("externalIPs") or ())]
+    direct = spec.get("externalIPs") and type_of(obj) != EXTERNAL_NAME and not is_headless(obj)
     if spec.get("loadBalancerIP"):
         places.append(("spec.loadBalancerIP", spec["loadBalancerIP"]))
-    found += [text for path, one in places for text in ip_warnings(path, one)]
+    balancer = [place for place in places if place[0] == "spec.loadBalancerIP"]
+    found += [text for path, one in places if (path, one) not in balancer for text in ip_warnings(path, one)]
+    if direct and applies("external-addresses-deprecated"):
+        found.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+    found += [text for path, one in balancer for text in ip_warnings(path, one)]
     for index, one in enumerate(spec.get("loadBalancerSourceRanges") or ()):
         found += cidr_warnings(f"spec.loadBalancerSourceRanges[{index}]", one.strip())
     if type_of(obj) == EXTERNAL_NAME and spec.get("externalIPs"):
         found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
     if type_of(obj) != EXTERNAL_NAME and spec.get("externalName"):
         found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    if spec.get("trafficDistribution") == "PreferClose" and applies("close-traffic-deprecated"):
+        found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
     return found
+
+
+def _ignored(spec: Object) -> Iterator[str]:
+    """The fields of a headless service that nobody looks at."""
+    if spec.get("loadBalancerIP"):
+        yield "loadBalancerIP"
+    if spec.get("externalIPs"):
+        yield "externalIPs"
+    if spec.get("sessionAffinity") != "None":
+        yield "SessionAffinity"
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
@@ -80,8 +100,12 @@ def _port(port: Object) -> str:
     return f"{port.get('port', 0)}{on_nodes}/{port.get('protocol', '')}"
 
 
+def _name_errors(name: str, prefix: bool = False) -> Sequence[str]:
+    return dns_label(name, prefix) if applies("relaxed-service-names") else dns1035_label(name, prefix)
+
+
 STRATEGY = Strategy(
-    name=dns1035_label,
+    name=_name_errors,
     default=default_service,
     prepare=_prepare,
     validate=validate_service,

@@ -11,6 +11,7 @@ from typing import Any
 from simkit.kinds.parts.copy_on_write import without_empty
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.strategy import Strategy
+from simkit.meta.behaviour import applies
 from simkit.meta.objects import Draft, Object, name_of
 
 
@@ -22,7 +23,8 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
-    return [name_of(obj), len(obj.get("secrets") or ()), created(obj, now)]
+    secrets = () if applies("no-secrets-column") else (len(obj.get("secrets") or ()),)
+    return [name_of(obj), *secrets, created(obj, now)]
 
 
 STRATEGY = Strategy(prepare=_prepare, row=_row, return_deleted_object=True)

@@ -11,13 +11,15 @@ from dataclasses import replace
 from simkit.kinds.parts.rbac.policy_rules import normalize_rules, validate_rules
 from simkit.kinds.parts.rbac.strategy import ACCESS_KIND
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Object
 
 
 def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
     faults = [*validate_rules(role, namespaced=False), *_validate_aggregation(role)]
-    return faults if old is None else [*faults, *faults]  # kube-apiserver checks an update twice
+    once = old is None or applies("bindings-checked-once")
+    return faults if once else [*faults, *faults]
 
 
 def _validate_aggregation(role: Object) -> Iterator[FieldError]:

@@ -29,6 +29,10 @@ _MODES: Final = ("Persistent", "Ephemeral")
 _SHORTEST, _LONGEST = 600, 1 << 32
 
 
+_SHORTEST_PERIOD: Final = 10
+"""Seconds between two looks at how many volumes a node takes."""
+
+
 def _default(draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     for name, value in _DEFAULTS.items():
@@ -56,6 +60,13 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
     for mode in spec["volumeLifecycleModes"]:
         if mode not in _MODES:
             yield unsupported("spec.volumeLifecycleModes", mode, _MODES)
+    period, in_secrets = spec.get("nodeAllocatableUpdatePeriodSeconds"), spec.get("serviceAccountTokenInSecrets")
+    if period is not None and period < _SHORTEST_PERIOD:
+        path = "spec.nodeAllocatableUpdatePeriodSeconds"
+        yield invalid_value(path, period, f"must be greater than or equal to {_SHORTEST_PERIOD} seconds")
+    if in_secrets is not None and not spec.get("tokenRequests"):
+        text = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        yield invalid_value("spec.serviceAccountTokenInSecrets", in_secrets, text)
 
 
 def _changes(spec: Object, old: Object) -> Iterator[FieldError]:

@@ -14,6 +14,7 @@ from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.strategy import MetadataChecks, Strategy
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -33,13 +34,21 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     faults = list(_validate_fields(drivers))
     if old is None:
         return faults
+    path = "spec.drivers" if applies("driver-errors-name-list") else "CSINodeDriver"
     changes = [
-        invalid_value("CSINodeDriver", _shown(driver), "field is immutable")
+        invalid_value(path, _shown(_fixed(driver)), "field is immutable")
         for before in at(old, "spec", "drivers") or ()
         for driver in drivers
-        if driver["name"] == before["name"] and driver != before
+        if driver["name"] == before["name"] and _fixed(driver) != _fixed(before)
     ]
-    return [*faults, *faults, *changes]  # kube-apiserver checks an update twice
+    return [*faults, *(() if applies("storage-classes-have-immutable-fields") else faults), *changes]
+
+
+def _fixed(driver: Object) -> Object:
+    """A driver without what may change."""
+    if not applies("volume-counts-of-nodes-change"):
+        return driver
+    return {name: value for name, value in driver.items() if name != "allocatable"}
 
 
 def _validate_fields(drivers: Sequence[Object]) -> Iterator[FieldError]:

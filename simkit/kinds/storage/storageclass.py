@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.go_printing.syntax import text_map
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.deprecated_node_labels import deprecation
-from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_text
+from simkit.kinds.parts.validation.fields import validate_immutable_field
+from simkit.kinds.parts.volume.class_parameters import validate_parameters, validate_provisioner
 from simkit.kinds.parts.volume.topology import validate_topology
 from simkit.kinds.strategy import Strategy
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long, unsupported
-from simkit.meta.name_validation import qualified_name
+from simkit.meta.fielderror import FieldError, forbidden_field, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
 DEFAULT: Final = label("is-default-class", "storageclass")
 _OLDER: Final = label("is-default-class", "storageclass.beta")
 _POLICIES: Final = ("Delete", "Retain")
 _MODES: Final = ("Immediate", "WaitForFirstConsumer")
-_MOST_PARAMETERS: Final = 512
-_LARGEST: Final = 256 * 1024
 
 
 def _default(draft: Draft) -> None:
@@ -46,12 +46,8 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:
-    provisioner = obj.get("provisioner") or ""
-    if not provisioner:
-        yield required("provisioner", provisioner)
-    else:
-        yield from validate_text("provisioner", provisioner.lower(), qualified_name)
-    yield from _validate_parameter(obj.get("parameters") or {})
+    yield from validate_provisioner("provisioner", obj.get("provisioner") or "")
+    yield from validate_parameters(obj.get("parameters") or {})
     if obj["reclaimPolicy"] and obj["reclaimPolicy"] not in _POLICIES:
         yield unsupported("reclaimPolicy", obj["reclaimPolicy"], _POLICIES)
     if obj["volumeBindingMode"] not in _MODES:
@@ -59,18 +55,13 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
     yield from validate_topology("allowedTopologies", obj.get("allowedTopologies") or ())
 
 
-def _validate_parameter(parameters: dict[str, str]) -> Iterator[FieldError]:
-    if len(parameters) > _MOST_PARAMETERS:
-        yield too_long("parameters", _MOST_PARAMETERS)
-        return
-    for key in parameters:
-        if not key:
-            yield invalid_value("parameters", key, "field can not be empty.")
-    if sum(len(key) + len(value) for key, value in parameters.items()) > _LARGEST:
-        yield too_long("parameters", _LARGEST)
-
-
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
+    if applies("storage-classes-have-immutable-fields"):
+        parameters = obj.get("parameters") or {}
+        yield from validate_immutable_field("parameters", text_map(parameters or None), text_map(old.get("parameters")))
+        for name in ("provisioner", "reclaimPolicy", "volumeBindingMode"):
+            yield from validate_immutable_field(name, obj.get(name), old.get(name))
+        return
     if (obj.get("parameters") or {}) != (old.get("parameters") or {}):
         yield forbidden_field("parameters", "updates to parameters are forbidden.")
     if obj.get("provisioner") != old.get("provisioner"):

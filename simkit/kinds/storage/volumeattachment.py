@@ -16,6 +16,7 @@ from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.volume.persistent_spec import default_sources, validate_inline_volume
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, too_long
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -40,13 +41,16 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     faults = [*_validate_fields(spec), *_validate_reported("status", obj.get("status") or {})]
     if old is None:
         return [*faults, *_validate_new(spec)]
+    twice = () if applies("attachments-checked-once") else faults
     if spec == old.get("spec"):
-        return [*faults, *faults]  # kube-apiserver checks an update twice
-    return [*faults, *faults, invalid_value("spec", _shown(spec), "field is immutable")]
+        return [*faults, *twice]
+    return [*faults, *twice, invalid_value("spec", _shown(spec), "field is immutable")]
 
 
 def _validate_fields(spec: Object) -> Iterator[FieldError]:
-    if not spec.get("attacher"):
+    if applies("attachers-checked-as-drivers"):
+        yield from validate_driver("spec.attacher", spec.get("attacher") or "")
+    elif not spec.get("attacher"):
         yield required("spec.attacher")
     source = spec.get("source") or {}
     name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
@@ -63,7 +67,8 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
 
 def _validate_new(spec: Object) -> Iterator[FieldError]:
     """The errors that only a new attachment is checked for."""
-    yield from validate_driver("spec.attacher", spec.get("attacher") or "")
+    if not applies("attachers-checked-as-drivers"):
+        yield from validate_driver("spec.attacher", spec.get("attacher") or "")
     name = at(spec, "source", "persistentVolumeName")
     if name is not None:
         yield from validate_text("spec.source.persistentVolumeName", name, dns_subdomain)

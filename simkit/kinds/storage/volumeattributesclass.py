@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.validation.fields import validate_immutable_field
+from simkit.kinds.parts.volume.class_parameters import validate_parameters, validate_provisioner
 from simkit.kinds.strategy import Strategy
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, required
@@ -21,17 +20,20 @@ _DEFAULT = label("is-default-class", "volumeattributesclass.alpha")
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(obj) if old is None else _changes(obj, old))
+    return [*(_changes(obj, old) if old is not None else ()), *_validate_fields(obj)]
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:
-    yield from validate_driver("driverName", obj.get("driverName") or "")
+    yield from validate_provisioner("driverName", obj.get("driverName") or "")
     if not obj.get("parameters"):
         yield required("parameters", "must contain at least one key/value pair")
+    else:
+        yield from validate_parameters(obj["parameters"])
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
-    yield from validate_immutable_field("driverName", obj.get("driverName") or "", old.get("driverName") or "")
+    if obj.get("driverName") != old.get("driverName"):
+        yield forbidden_field("driverName", "updates to driverName are forbidden.")
     if (obj.get("parameters") or {}) != (old.get("parameters") or {}):
         yield forbidden_field("parameters", "updates to parameters are forbidden.")
 
@@ -41,4 +43,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj) + chosen, obj.get("driverName") or "", created(obj, now)]
 
 
-STRATEGY = Strategy(validate=_validate, row=_row, requires_resource_version=True)
+STRATEGY = Strategy(validate=_validate, row=_row, requires_resource_version=True, return_deleted_object=True)

@@ -5,7 +5,7 @@ k8s.io/pod-security-admission/policy, check_*.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ _CAPABILITIES: Final = frozenset(
     )
 )
 _SELINUX_TYPES: Final = frozenset({"", "container_t", "container_init_t", "container_kvm_t"})
+_SELINUX_TYPES_31: Final = _SELINUX_TYPES | {"container_engine_t"}
 _SYSCTLS_AT_FIRST: Final = frozenset(
     (
         "kernel.shm_rmid_forced",
@@ -40,6 +41,7 @@ _SYSCTLS_29: Final = _SYSCTLS_27 | {
     "net.ipv4.tcp_keepalive_intvl",
     "net.ipv4.tcp_keepalive_probes",
 }
+_SYSCTLS_32: Final = _SYSCTLS_29 | {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
 PROFILES: Final = frozenset({"RuntimeDefault", "Localhost"})
 
 
@@ -120,6 +122,27 @@ def host_ports(metadata: Object, spec: Object) -> Violation | None:
     return Violation("hostPort", f"{who(bad)} {verb} {noun} {', '.join(sorted(ports))}")
 
 
+def probe_hosts(metadata: Object, spec: Object) -> Violation | None:
+    """The check of hosts in probes and lifecycle handlers."""
+    found = {each["name"]: set(_hosts(each)) for each in containers_of(spec)}
+    bad, hosts = sorted(name for name in found if found[name]), sorted(set().union(*found.values()))
+    if not bad:
+        return None
+    verb, noun = plural(len(bad), "uses", "use"), plural(len(hosts), "probe or lifecycle host")
+    shown = f"{plural(len(bad), 'container')} {quoted(bad)}"
+    return Violation("probe or lifecycle host", f"{shown} {verb} {noun} {quoted(hosts)}")
+
+
+def _hosts(container: Object) -> Iterator[str]:
+    probes = (container.get(name) for name in ("livenessProbe", "readinessProbe", "startupProbe"))
+    handlers = (at(container, "lifecycle", name) for name in ("postStart", "preStop"))
+    for handler in (*probes, *handlers):
+        for action in ("httpGet", "tcpSocket"):
+            host = at(handler or {}, action, "host")
+            if host:
+                yield host
+
+
 def privileged(metadata: Object, spec: Object) -> Violation | None:
     """The check of privileged containers."""
     bad = [container["name"] for container in containers_of(spec) if security(container, "privileged")]
@@ -140,11 +163,15 @@ def proc_mount(metadata: Object, spec: Object) -> Violation | None:
     return Violation("procMount", f"{who(bad)} must not set securityContext.procMount to {quoted(sorted(types))}")
 
 
-def selinux(metadata: Object, spec: Object) -> Violation | None:
+def _selinux(types_allowed: frozenset[str], metadata: Object, spec: Object) -> Violation | None:
     """The check of SELinux users, roles and types."""
     found: dict[str, set[str]] = {"type": set(), "user": set(), "role": set()}
-    pod = _bad_selinux(at(spec, "securityContext", "seLinuxOptions"), found)
-    bad = [each["name"] for each in containers_of(spec) if _bad_selinux(security(each, "seLinuxOptions"), found)]
+    pod = _bad_selinux(at(spec, "securityContext", "seLinuxOptions"), found, types_allowed)
+    bad = [
+        each["name"]
+        for each in containers_of(spec)
+        if _bad_selinux(security(each, "seLinuxOptions"), found, types_allowed)
+    ]
     by = setters(pod, bad)
     if not by:
         return None
@@ -154,15 +181,19 @@ def selinux(metadata: Object, spec: Object) -> Violation | None:
     return Violation("seLinuxOptions", f"{by} set forbidden securityContext.seLinuxOptions: {'; '.join(told)}")
 
 
-def _bad_selinux(options: Mapping[str, Any] | None, found: dict[str, set[str]]) -> bool:
+def _bad_selinux(options: Mapping[str, Any] | None, found: dict[str, set[str]], allowed: frozenset[str]) -> bool:
     if options is None:
         return False
     wrong = {name: options[name] for name in ("user", "role") if options.get(name)}
-    if options.get("type", "") not in _SELINUX_TYPES:
+    if options.get("type", "") not in allowed:
         wrong["type"] = options["type"]
     for name, value in wrong.items():
         found[name].add(value)
     return bool(wrong)
+
+
+selinux = partial(_selinux, _SELINUX_TYPES)
+selinux_31 = partial(_selinux, _SELINUX_TYPES_31)
 
 
 def seccomp_annotations(metadata: Object, spec: Object) -> Violation | None:
@@ -199,6 +230,7 @@ def _sysctls(allowed: frozenset[str], metadata: Object, spec: Object) -> Violati
 sysctls_at_first = partial(_sysctls, _SYSCTLS_AT_FIRST)
 sysctls_27 = partial(_sysctls, _SYSCTLS_27)
 sysctls_29 = partial(_sysctls, _SYSCTLS_29)
+sysctls_32 = partial(_sysctls, _SYSCTLS_32)
 
 
 def windows_host_process(metadata: Object, spec: Object) -> Violation | None:

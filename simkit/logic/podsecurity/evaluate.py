@@ -10,8 +10,9 @@ from functools import cache
 from typing import Final
 
 from simkit.logic.podsecurity import baseline, restricted
-from simkit.logic.podsecurity.policy import LevelVersion
+from simkit.logic.podsecurity.policy import Level, LevelVersion
 from simkit.logic.podsecurity.violation import Check, Violation
+from simkit.meta.behaviour import applies
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
 
@@ -20,17 +21,33 @@ Versions = Mapping[int, Check]
 
 _linux = restricted.linux_only
 
+
+def _of_host_users(check: Check) -> Check:
+    """A check of pods that share their users with the node; others may do as they like."""
+
+    def checked(metadata: Object, spec: Object) -> Violation | None:
+        return None if spec.get("hostUsers") is False else check(metadata, spec)
+
+    return checked
+
+
 BASELINE: Final[Mapping[str, Versions]] = {
     "appArmorProfile": {0: baseline.apparmor},
     "capabilities_baseline": {0: baseline.capabilities},
     "hostNamespaces": {0: baseline.host_namespaces},
     "hostPathVolumes": {0: baseline.host_path},
     "hostPorts": {0: baseline.host_ports},
+    "hostProbesAndHostLifecycle": {34: baseline.probe_hosts},
     "privileged": {0: baseline.privileged},
-    "procMount": {0: baseline.proc_mount},
-    "seLinuxOptions": {0: baseline.selinux},
+    "procMount": {0: baseline.proc_mount, 35: _of_host_users(baseline.proc_mount)},
+    "seLinuxOptions": {0: baseline.selinux, 31: baseline.selinux_31},
     "seccompProfile_baseline": {0: baseline.seccomp_annotations, 19: baseline.seccomp},
-    "sysctls": {0: baseline.sysctls_at_first, 27: baseline.sysctls_27, 29: baseline.sysctls_29},
+    "sysctls": {
+        0: baseline.sysctls_at_first,
+        27: baseline.sysctls_27,
+        29: baseline.sysctls_29,
+        32: baseline.sysctls_32,
+    },
     "windowsHostProcess": {0: baseline.windows_host_process},
 }
 """The checks by name, in the order of violations in messages."""
@@ -38,20 +55,31 @@ BASELINE: Final[Mapping[str, Versions]] = {
 RESTRICTED: Final[Mapping[str, Versions]] = {
     "allowPrivilegeEscalation": {8: restricted.privilege_escalation, 25: _linux(restricted.privilege_escalation)},
     "capabilities_restricted": {22: restricted.capabilities, 25: _linux(restricted.capabilities)},
+    "procMount_restricted": {35: baseline.proc_mount},
     "restrictedVolumes": {0: restricted.volumes},
-    "runAsNonRoot": {0: restricted.non_root},
-    "runAsUser": {23: restricted.non_root_user},
+    "runAsNonRoot": {0: restricted.non_root, 35: _of_host_users(restricted.non_root)},
+    "runAsUser": {23: restricted.non_root_user, 35: _of_host_users(restricted.non_root_user)},
     "seccompProfile_restricted": {19: restricted.seccomp, 25: _linux(restricted.seccomp)},
 }
 """The checks besides those of baseline."""
 
 _REPLACES: Final = {
     "capabilities_restricted": "capabilities_baseline",
+    "procMount_restricted": "procMount",
     "restrictedVolumes": "hostPathVolumes",
     "seccompProfile_restricted": "seccompProfile_baseline",
 }
-_NEWEST: Final = 29
-"""The last minor release that changed a check; later versions mean this one."""
+
+
+def _newest() -> int:
+    """The last minor release that changed a check that the server knows; later versions mean this one."""
+    if applies("pod-security-of-user-namespaces"):
+        return 35
+    if applies("pod-security-of-probe-hosts"):
+        return 34
+    if applies("pod-security-of-tcp-memory"):
+        return 32
+    return 31 if applies("pod-security-of-container-engines") else 29
 
 
 def _at(table: Mapping[str, Versions], minor: int) -> dict[str, Check]:
@@ -59,14 +87,19 @@ def _at(table: Mapping[str, Versions], minor: int) -> dict[str, Check]:
     return {name: checks[-1] for name, checks in found.items() if checks}
 
 
-@cache
 def checks_of(wanted: LevelVersion) -> Sequence[Check]:
     """The checks of a level in a release."""
-    if wanted.level == "privileged":
+    newest = _newest()
+    found: Sequence[Check] = _checks(wanted.level, newest if wanted.minor is None else min(wanted.minor, newest))
+    return found
+
+
+@cache
+def _checks(level: Level, minor: int) -> Sequence[Check]:
+    if level == "privileged":
         return ()
-    minor = _NEWEST if wanted.minor is None else min(wanted.minor, _NEWEST)
     checks = _at(BASELINE, minor)
-    if wanted.level == "restricted":
+    if level == "restricted":
         more = _at(RESTRICTED, minor)
         replaced = {_REPLACES.get(name) for name in more}
         checks = {name: check for name, check in checks.items() if name not in replaced} | more

@@ -9,6 +9,7 @@ from typing import Final
 
 from simkit.logic.podsecurity.baseline import PROFILES
 from simkit.logic.podsecurity.violation import Check, Violation, plural, quoted, security, setters, who
+from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import containers_of
 
@@ -58,7 +59,8 @@ def volumes(metadata: Object, spec: Object) -> Violation | None:
     bad: list[str] = []
     types: set[str] = set()
     for volume in spec.get("volumes") or ():
-        if _VOLUMES.isdisjoint(volume):
+        of_image = "image" in volume and applies("pod-security-allows-image-volumes")
+        if _VOLUMES.isdisjoint(volume) and not of_image:
             bad.append(volume["name"])
             types.add(next((name for name in volume if name != "name"), "unknown"))
     if not bad:

@@ -6,7 +6,7 @@ pkg/quota/v1/evaluator/core/pods.go, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from simkit.logic.quota.usage import PODS, matching
 from simkit.meta.amounts import amounts_of
@@ -16,6 +16,8 @@ from simkit.meta.objects import Object, at
 from simkit.meta.podspec import NON_EPHEMERAL, containers_of
 
 Scope = Mapping[str, Any]
+_CLASS: Final = "volumeAttributesClassName"
+CLAIMS: Final = GroupResource("", "persistentvolumeclaims")
 
 
 def scopes_of(quota: Object) -> list[Scope]:
@@ -25,7 +27,9 @@ def scopes_of(quota: Object) -> list[Scope]:
 
 
 def fits(scope: Scope, resource: GroupResource, obj: Object) -> bool:
-    """True if an object is within a scope. Only pods have any."""
+    """True if an object is within a scope. Only pods and claims have any."""
+    if resource == CLAIMS and scope.get("scopeName") == "VolumeAttributesClass":
+        return _has_class(scope, obj)
     if resource != PODS:
         return False
     match scope.get("scopeName"):
@@ -47,6 +51,22 @@ def fits(scope: Scope, resource: GroupResource, obj: Object) -> bool:
 def counts(quota: Object, resource: GroupResource, obj: Object, names: Sequence[str]) -> bool:
     """True if a quota that limits these names counts an object."""
     return bool(matching(resource, names)) and all(fits(scope, resource, obj) for scope in scopes_of(quota))
+
+
+def _has_class(scope: Scope, claim: Object) -> bool:
+    """Whether one of the classes that a claim has or is to get is meant by a scope."""
+    status = claim.get("status") or {}
+    target = at(status, "modifyVolumeStatus", "targetVolumeAttributesClassName")
+    named = (at(claim, "spec", _CLASS), status.get("currentVolumeAttributesClassName"), target)
+    classes, values = {name for name in named if name}, set(scope.get("values") or ())
+    match scope.get("operator"):
+        case "Exists":
+            return bool(at(claim, "spec", _CLASS))
+        case "DoesNotExist":
+            return not classes
+        case "In":
+            return bool(classes & values)
+    return bool(classes - values) or not classes
 
 
 def _ends(pod: Object) -> bool:

@@ -93,7 +93,19 @@ def _made(change: Mapping[str, Any]) -> Iterator[Object]:
 
 
 def _with(rules: Sequence[Object], more: Sequence[Object]) -> list[Object]:
-    return [*rules, *more]
+    """The rules with some more; a rule about the same resources gets the verbs."""
+    made = list(rules)
+    for each in more:
+        index = next((index for index, rule in enumerate(made) if _about(rule) == _about(each)), None)
+        if index is None:
+            made.append(each)
+        else:
+            made[index] = {**made[index], "verbs": sorted({*made[index]["verbs"], *each["verbs"]})}
+    return made
+
+
+def _about(rule: Object) -> Object:
+    return {name: sorted(value) for name, value in rule.items() if name != "verbs"}
 
 
 def _without(rules: Sequence[Object], fewer: Sequence[Object]) -> list[Object]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.kinds.apiextensions.customresource import column_definitions
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import META_GROUP
 from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object
@@ -56,6 +57,8 @@ def _definitions(scope: RequestScope) -> list[dict[str, Any]]:
     if scope.custom is not None:
         return column_definitions(scope.custom)
     defined, resource = _columns(scope.resource) if scope.rules.row is not None else DEFAULT, scope.resource.resource
+    if resource == "serviceaccounts" and applies("no-secrets-column"):
+        defined = [column for column in defined if column.name != "Secrets"]
     return [column.definition(column_description(resource, column.name)) for column in defined]
 
 

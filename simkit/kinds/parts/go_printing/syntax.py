@@ -62,6 +62,11 @@ def number_or_text(value: int | str) -> Shown:
     return Shown(f'intstr.IntOrString{{Type:0, IntVal:{value}, StrVal:""}}', value)
 
 
+def time(value: str) -> Shown:
+    """A moment, as Go prints it."""
+    return Shown(value.replace("T", " ").replace("Z", " +0000 UTC"), value)
+
+
 def pointer(kind: str, value: Any) -> str:
     """A pointer to a value of a type; only its presence is shown."""
     return f"(*{kind})({'nil' if value is None else _POINTED})"

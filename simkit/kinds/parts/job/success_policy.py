@@ -108,3 +108,30 @@ def _index(text: str, completions: int) -> int:
 
 def _falling(previous: int, current: int) -> BadIndexes:
     return BadIndexes(f"non-increasing order, previous: {previous}, current: {current}")
+
+
+def overlap(one: str, other: str, completions: int) -> int | None:
+    """The first index that two texts have in common; None for none. What is no span is passed over.
+
+    Examples
+    --------
+    >>> overlap("0-2,7", "1,7", 9)
+    1
+    """
+    left, right = _spans(one, completions), _spans(other, completions)
+    while left and right:
+        first, second = left[0], right[0]
+        if first[0] <= second[1] and second[0] <= first[1]:
+            return max(first[0], second[0])
+        (left if first[0] <= second[0] else right).pop(0)
+    return None
+
+
+def _spans(text: str, completions: int) -> list[tuple[int, int]]:
+    found = []
+    for part in text.split(",") if text else ():
+        try:
+            found.append(_span(part, completions))
+        except BadIndexes:
+            continue
+    return found

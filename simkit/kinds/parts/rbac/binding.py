@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_subdomain, path_segment
@@ -43,7 +44,8 @@ def validate_binding(
         return faults
     reference = binding["roleRef"]
     changed = invalid_value("roleRef", _shown(reference), "cannot change roleRef")
-    return [*faults, *faults, *((changed,) if reference != old["roleRef"] else ())]
+    twice = () if applies("bindings-checked-once") else faults
+    return [*faults, *twice, *((changed,) if reference != old["roleRef"] else ())]
 
 
 def binding_row(obj: Object, now: float) -> Sequence[Any]:

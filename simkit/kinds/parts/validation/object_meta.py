@@ -11,6 +11,7 @@ from typing import Any, Final
 from simkit.kinds.parts.go_printing.structures import structure, structures
 from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.validation.labels import validate_annotations, validate_labels
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.names import GroupVersion
@@ -52,7 +53,7 @@ def _validate_one_owner(owner: Mapping[str, Any], field: str) -> list[FieldError
     if not group_version.version:
         errors.append(invalid_value(f"{field}.apiVersion", api_version, "version must not be empty"))
     errors += [
-        invalid_value(f"{field}.{name}", owner.get(name, ""), f"{name} must not be empty")
+        invalid_value(f"{field}.{name}", owner.get(name, ""), _empty(name))
         for name in ("kind", "name", "uid")
         if not owner.get(name)
     ]
@@ -73,3 +74,7 @@ def validate_finalizers(metadata: Mapping[str, Any], field: str = "metadata") ->
         detail = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
         errors.append(invalid_value(field, texts(finalizers), detail))
     return errors
+
+
+def _empty(name: str) -> str:
+    return "must not be empty" if applies("owner-errors-name-field-alone") else f"{name} must not be empty"

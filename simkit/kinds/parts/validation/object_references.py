@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simkit.kinds.parts.validation.fields import segment, validate_text
-from simkit.meta.fielderror import FieldError, required
+from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object
 
@@ -25,6 +25,14 @@ def validate_local_reference(path: str, reference: Object | None) -> Iterator[Fi
             yield required(f"{path}.{name}", f"{name} is required")
         else:
             yield from validate_text(f"{path}.{name}", value, segment)
+
+
+def validate_version(path: str, version: str, *, core: bool) -> Iterator[FieldError]:
+    """The errors of an API version, which must be one of a named group unless the ``core`` group will do."""
+    if version.count("/") > 1:
+        yield invalid_value(path, version, f"unexpected GroupVersion string: {version}")
+    elif "/" not in version and not core:
+        yield invalid_value(path, version, "apiVersion must specify API group")
 
 
 def validate_scaled_reference(path: str, reference: Object) -> Iterator[FieldError]:

@@ -128,7 +128,14 @@ def _ports(items: Sequence[Object]) -> Sequence[Object]:
 
 
 def _environment(items: Sequence[Object]) -> Sequence[Object]:
-    return each(items, lambda item: replaced(item, "valueFrom", with_field_version) if "valueFrom" in item else item)
+    return each(items, lambda item: replaced(item, "valueFrom", _value_source) if "valueFrom" in item else item)
+
+
+def _value_source(source: Object) -> Object:
+    found = with_field_version(source)
+    if found.get("fileKeyRef") is None:
+        return found
+    return replaced(found, "fileKeyRef", lambda key: key if "optional" in key else {**key, "optional": False})
 
 
 def with_field_version(holder: Object) -> Object:

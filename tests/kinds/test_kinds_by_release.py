@@ -1,0 +1,128 @@
+"""Kinds other than pods at the releases whose rules about them differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import simkit
+from simkit.logic.podsecurity.evaluate import violations
+from simkit.logic.podsecurity.policy import LevelVersion
+from simkit.meta.behaviour import serving
+from simkit.meta.message import Request
+from simkit.schema.behaviour import default_behaviour
+
+SPEC = {"containers": [{"name": "c", "image": "i"}]}
+TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": SPEC}
+SELECTOR = {"matchLabels": {"a": "b"}}
+SERVICE = {"type": "ClusterIP", "ports": [{"port": 1}]}
+AUTOSCALER = {"scaleTargetRef": {"apiVersion": "v1", "kind": "Deployment", "name": "d"}, "maxReplicas": 0}
+
+
+@pytest.fixture(scope="module")
+def clusters() -> dict[str, simkit.Cluster]:
+    """A cluster of each release that is asked."""
+    return {release: simkit.Cluster(release=release, seed=1) for release in ("1.30", "1.33", "1.36")}
+
+
+def refused(cluster: simkit.Cluster, path: str, obj: dict[str, Any]) -> list[str]:
+    """The causes of the refusal of a new object."""
+    answer = cluster.perform(Request.of("POST", f"{path}?dryRun=All", obj))
+    assert answer.status in (201, 422), answer.object
+    return [f"{one['field']}: {one['message']}" for one in answer.object.get("details", {}).get("causes", ())]
+
+
+def test_names_of_services(clusters: dict[str, simkit.Cluster]) -> None:
+    """A name may begin with a digit since 1.36."""
+    obj = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "9a"}, "spec": SERVICE}
+    found = [bool(refused(clusters[each], "/api/v1/namespaces/default/services", obj)) for each in ("1.33", "1.36")]
+    assert found == [True, False]
+
+
+def test_statefulsets(clusters: dict[str, simkit.Cluster]) -> None:
+    """The service is checked since 1.33, the whole template since 1.34; volumes of claims can be mounted there."""
+    path = "/apis/apps/v1/namespaces/default/statefulsets"
+    mounts = [{"name": "data", "mountPath": "/d"}, {"name": "none", "mountPath": "/n"}]
+    spec = {"containers": [{"name": "c", "image": "i", "volumeMounts": mounts}]}
+    modes = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claims = [{"metadata": {"name": "data"}, "spec": modes}]
+    obj = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s"}}
+    whole = {"selector": SELECTOR, "template": {**TEMPLATE, "spec": spec}, "volumeClaimTemplates": claims}
+    obj["spec"] = {**whole, "serviceName": "A_b"}  # type: ignore[assignment]
+    found = {
+        release: [text.partition(":")[0] for text in refused(made, path, obj)] for release, made in clusters.items()
+    }
+    mount = "spec.template.spec.containers[0].volumeMounts[1].name"
+    assert found == {"1.30": [], "1.33": ["spec.serviceName"], "1.36": ["spec.serviceName", mount]}
+
+
+def test_status_of_jobs(clusters: dict[str, simkit.Cluster]) -> None:
+    """A job that is complete needs a time of completion where others may write its status."""
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
+    job["spec"] = {"template": {"spec": {**SPEC, "restartPolicy": "Never"}}}  # type: ignore[assignment]
+    patch = {"status": {"conditions": [{"type": "Complete", "status": "True"}], "active": 1}}
+    media, path = "application/merge-patch+json", "/apis/batch/v1/namespaces/default/jobs"
+    for release, fields in (("1.30", []), ("1.36", ["completionTime", "conditions", "active", "startTime"])):
+        clusters[release].perform(Request.of("POST", path, job))
+        answer = clusters[release].perform(Request.of("PATCH", f"{path}/j/status", patch, content_type=media)).object
+        causes = answer.get("details", {}).get("causes", ())
+        assert [cause["field"].removeprefix("status.") for cause in causes] == fields
+
+
+def test_autoscalers(clusters: dict[str, simkit.Cluster]) -> None:
+    """What is scaled must be of a group since 1.34; the largest number is called required since 1.36."""
+    obj = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}}
+    obj["spec"] = AUTOSCALER  # type: ignore[assignment]
+    path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+    old, new = (refused(clusters[release], path, obj) for release in ("1.33", "1.36"))
+    assert old[0] == "spec.maxReplicas: Invalid value: 0: must be greater than 0"
+    assert new[0] == "spec.maxReplicas: Required value: must be set and greater than 0"
+    version = 'spec.scaleTargetRef.apiVersion: Invalid value: "v1": apiVersion must specify API group'
+    assert (version in old, version in new) == (False, True)
+
+
+def test_volume_attributes_classes(clusters: dict[str, simkit.Cluster]) -> None:
+    """They are protected, and quotas can count the claims of some of them."""
+    cluster = clusters["1.36"]
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass", "metadata": {"name": "gold"}}
+    body = {**head, "driverName": "d.example.com", "parameters": {"a": "b"}}
+    made = cluster.perform(Request.of("POST", "/apis/storage.k8s.io/v1/volumeattributesclasses", body)).object
+    assert made["metadata"]["finalizers"] == ["kubernetes.io/vac-protection"]
+    named = {"scopeName": "VolumeAttributesClass", "operator": "In", "values": ["gold"]}
+    spec = {"hard": {"persistentvolumeclaims": "0"}, "scopeSelector": {"matchExpressions": [named]}}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": spec}
+    cluster.perform(Request.of("POST", "/api/v1/namespaces/default/resourcequotas", quota))
+    patch = {"status": {"hard": spec["hard"], "used": {"persistentvolumeclaims": "0"}}}
+    where = "/api/v1/namespaces/default/resourcequotas/q/status"
+    cluster.perform(Request.of("PATCH", where, patch, content_type="application/merge-patch+json"))
+    statuses = []
+    for name in ("silver", "gold"):
+        wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}}
+        claim["spec"] = {**wanted, "volumeAttributesClassName": name}  # type: ignore[assignment]
+        path = "/api/v1/namespaces/default/persistentvolumeclaims?dryRun=All"
+        statuses.append(cluster.perform(Request.of("POST", path, claim)).status)
+    assert statuses == [201, 403]
+
+
+@pytest.mark.parametrize(
+    ("release", "version", "reasons"),
+    [
+        ("1.30", None, ["procMount", "forbidden sysctls"]),
+        ("1.31", 36, ["procMount", "forbidden sysctls"]),
+        ("1.33", None, ["procMount"]),
+        ("1.34", None, ["probe or lifecycle host", "procMount"]),
+        ("1.36", None, ["probe or lifecycle host"]),
+        ("1.36", 31, ["procMount", "forbidden sysctls"]),
+    ],
+)
+def test_pod_security_of_a_release(release: str, version: int | None, reasons: list[str]) -> None:
+    """A server knows the versions up to its own; the newest is the latest."""
+    container = {"name": "c", "securityContext": {"procMount": "Unmasked"}}
+    probed = {**container, "livenessProbe": {"tcpSocket": {"port": 1, "host": "h"}}}
+    context = {"sysctls": [{"name": "net.ipv4.tcp_rmem", "value": "1"}]}
+    spec = {"containers": [probed], "hostUsers": False, "securityContext": context}
+    with serving(default_behaviour(release)):
+        found = violations(LevelVersion("baseline", version), {}, spec)
+    assert [one.reason for one in found] == reasons
