@@ -49,7 +49,7 @@ def test_statefulsets(clusters: dict[str, simkit.Cluster]) -> None:
     claims = [{"metadata": {"name": "data"}, "spec": modes}]
     obj = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s"}}
     whole = {"selector": SELECTOR, "template": {**TEMPLATE, "spec": spec}, "volumeClaimTemplates": claims}
-    obj["spec"] = {**whole, "serviceName": "A_b"}  # type: ignore[assignment]
+    obj["spec"] = {**whole, "serviceName": "A_b"}
     found = {
         release: [text.partition(":")[0] for text in refused(made, path, obj)] for release, made in clusters.items()
     }
@@ -60,7 +60,7 @@ def test_statefulsets(clusters: dict[str, simkit.Cluster]) -> None:
 def test_status_of_jobs(clusters: dict[str, simkit.Cluster]) -> None:
     """A job that is complete needs a time of completion where others may write its status."""
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
-    job["spec"] = {"template": {"spec": {**SPEC, "restartPolicy": "Never"}}}  # type: ignore[assignment]
+    job["spec"] = {"template": {"spec": {**SPEC, "restartPolicy": "Never"}}}
     patch = {"status": {"conditions": [{"type": "Complete", "status": "True"}], "active": 1}}
     media, path = "application/merge-patch+json", "/apis/batch/v1/namespaces/default/jobs"
     for release, fields in (("1.30", []), ("1.36", ["completionTime", "conditions", "active", "startTime"])):
@@ -73,7 +73,7 @@ def test_status_of_jobs(clusters: dict[str, simkit.Cluster]) -> None:
 def test_autoscalers(clusters: dict[str, simkit.Cluster]) -> None:
     """What is scaled must be of a group since 1.34; the largest number is called required since 1.36."""
     obj = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}}
-    obj["spec"] = AUTOSCALER  # type: ignore[assignment]
+    obj["spec"] = AUTOSCALER
     path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
     old, new = (refused(clusters[release], path, obj) for release in ("1.33", "1.36"))
     assert old[0] == "spec.maxReplicas: Invalid value: 0: must be greater than 0"
@@ -100,7 +100,7 @@ def test_volume_attributes_classes(clusters: dict[str, simkit.Cluster]) -> None:
     for name in ("silver", "gold"):
         wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
         claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}}
-        claim["spec"] = {**wanted, "volumeAttributesClassName": name}  # type: ignore[assignment]
+        claim["spec"] = {**wanted, "volumeAttributesClassName": name}
         path = "/api/v1/namespaces/default/persistentvolumeclaims?dryRun=All"
         statuses.append(cluster.perform(Request.of("POST", path, claim)).status)
     assert statuses == [201, 403]
