@@ -74,6 +74,7 @@ from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Evidence, Result
+from simkit.analysis.upgrade.definition_diff import DefinitionDiff, definition_changes
 from simkit.analysis.upgrade.migration import Migration, migrate
 from simkit.analysis.upgrade.release_changes import release_changes
 from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
@@ -87,6 +88,7 @@ __all__ = [
     "Cause",
     "Causes",
     "Cut",
+    "DefinitionDiff",
     "Escalations",
     "Evidence",
     "Finding",
@@ -126,6 +128,7 @@ __all__ = [
     "compare",
     "compare_paths",
     "cut",
+    "definition_changes",
     "escalations",
     "exposure",
     "expression_costs",

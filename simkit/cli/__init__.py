@@ -69,6 +69,7 @@ COMMANDS: Final = (
     Command("escalations", "list privilege escalation paths and prove them", PROVE),
     Command("upgrade", "report what breaks on the way to a later release", PROVE),
     Command("removal-report", "list what uses API versions that a release removes", PROVE),
+    Command("crd-diff", "check whether a change of a custom resource definition is compatible", PROVE),
     Command("check", "check access against a file of expectations", PROVE),
     Command("policy", "check API versions against the deprecation policy of Kubernetes", PROVE),
     Command("cut", "propose the cheapest changes that close all escalation paths", CHANGE),
