@@ -1,9 +1,8 @@
 """Verification of client certificate chains: the path from a leaf to a trusted authority at a moment.
 
-The library's own verifier (``cryptography.x509.verification``) follows the rules of public web certificates: it wants
-alternative names in the leaf, a self-signed root and current algorithms. kube-apiserver takes client certificates
-without alternative names and any certificate of the bundle as an anchor, so the path is built here and the library
-checks each signature.
+The library's own verifier (``cryptography.x509.verification``) refuses certificates of version 1, whatever its
+extension policies allow. ``openssl x509 -req`` makes them by default, and kube-apiserver accepts them, both as leaves
+and as trusted roots. So the path is built here, and the library checks each signature.
 
 References
 ----------

@@ -114,7 +114,7 @@ class Engine:
     def leaves_process(self) -> bool:
         """True if answering may wait for a service outside; parts that call one say so."""
         parts = (self.authorizer, self.authenticator, self.admission, self.guard, self.store)
-        return any(part.leaves_process for part in parts)
+        return any(part.leaves_process for part in parts) or (self.audit is not None and self.audit.leaves_process)
 
     @property
     def catalogue(self) -> Catalogue:

@@ -11,6 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import verification
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from simkit.engine.authn.request_header import RequestHeaders
@@ -191,6 +192,19 @@ def test_authorities_of_version_1() -> None:
     old = first_version("old", CA)
     assert refused(chain(make("ann", old), old), pem(CA), "not a certificate authority")
     assert refused(chain(make("ann", make("root"))), pem(CA), "unknown authority")
+
+
+def test_the_verifier_of_the_library_refuses_version_1() -> None:
+    """So chains are verified by a path builder of our own: kube-apiserver accepts what ``openssl x509 -req`` makes."""
+    root = first_version("old root")
+    for leaf, trusted in ((make("ann", root), root), (first_version("ann", CA), CA)):
+        anything = verification.ExtensionPolicy.permit_all()
+        authority = anything.require_present(x509.BasicConstraints, verification.Criticality.AGNOSTIC, None)
+        builder = verification.PolicyBuilder().store(verification.Store([trusted[0]])).time(START)
+        verifier = builder.extension_policies(ca_policy=authority, ee_policy=anything).build_client_verifier()
+        with pytest.raises(verification.VerificationError, match="X509v3"):
+            verifier.verify(leaf[0], [])
+        assert judged(chain(leaf), pem(trusted)) == Identity("ann")
 
 
 def test_trusted_roots_of_version_3_say_that_they_may_sign() -> None:

@@ -41,6 +41,11 @@ class Backend(Protocol):
         """True if a request is refused whose coming could not be recorded."""
         ...
 
+    @property
+    def leaves_process(self) -> bool:
+        """True if ``take`` may wait for another process. Requests then run on worker threads."""
+        ...
+
     def take(self, event: Event) -> None:
         """Record one event. Raises BackendError."""
         ...
@@ -52,6 +57,11 @@ class Backend(Protocol):
 
 class EventWriter(Protocol):
     """Writes events to their destination. Raises BackendError."""
+
+    @property
+    def leaves_process(self) -> bool:
+        """True if ``write`` calls another process."""
+        ...
 
     def write(self, events: Sequence[Event]) -> None: ...
 
@@ -69,6 +79,7 @@ class MemoryBackend:
 
     name = "memory"
     strict = False
+    leaves_process: Final = False
 
     def __init__(self, limit: int | None = 100_000) -> None:
         self._events: deque[Event] = deque(maxlen=limit)
@@ -87,6 +98,8 @@ class MemoryBackend:
 
 class LogWriter:
     """Writes events to a file, one per line."""
+
+    leaves_process: Final = False
 
     def __init__(self, file: RotatingFile, form: Form = "json") -> None:
         self._file, self._line = file, LINES[form]
@@ -112,6 +125,7 @@ class WebhookWriter:
         Seconds before a call that failed is repeated; half as much longer each time.
     """
 
+    leaves_process: Final = True
     _ATTEMPTS: Final = 5
 
     def __init__(self, caller: Caller, *, backoff: float = 10.0) -> None:
@@ -140,6 +154,7 @@ class TruncatingWriter:
 
     def __init__(self, backend: EventWriter, limits: Truncation) -> None:
         self._backend, self._limits = backend, limits
+        self.leaves_process = backend.leaves_process
 
     def write(self, events: Sequence[Event]) -> None:
         batches, lost = fitted(events, self._limits)
@@ -157,6 +172,7 @@ class BlockingBackend:
 
     def __init__(self, name: str, backend: EventWriter, *, strict: bool = False) -> None:
         self.name, self.strict, self._backend = name, strict, backend
+        self.leaves_process = backend.leaves_process
 
     def take(self, event: Event) -> None:
         self._backend.write([event])
@@ -166,7 +182,7 @@ class BlockingBackend:
 
 
 class BatchingBackend:
-    """Sends events to a backend in batches, from a thread of its own.
+    """Sends events to a backend in batches, from a thread of its own, so that no request waits for it.
 
     Parameters
     ----------
@@ -175,6 +191,7 @@ class BatchingBackend:
     """
 
     strict = False
+    leaves_process: Final = False
 
     def __init__(self, name: str, backend: EventWriter, batching: Batching, failed: Callable[[int], None]) -> None:
         self.name, self._backend, self._batching, self._failed = name, backend, batching, failed

@@ -16,7 +16,7 @@ from simkit.cluster.options import Options
 from simkit.engine.pipeline.audit.backends import BackendError, BatchingBackend, BlockingBackend, TruncatingWriter
 from simkit.engine.pipeline.audit.event_format import Event, fitted, legacy_line
 from simkit.engine.pipeline.audit.rotating_file import RotatingFile
-from simkit.engine.pipeline.audit.settings import Batching, LogSettings, Truncation
+from simkit.engine.pipeline.audit.settings import Batching, LogSettings, Mode, Truncation, WebhookSettings
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
@@ -26,6 +26,8 @@ MEGABYTE = b"x" * (1024 * 1024 - 1) + b"\n"
 
 class Kept:
     """A backend in memory, which fails when told to."""
+
+    leaves_process = False
 
     def __init__(self) -> None:
         self.batches: list[list[Event]] = []
@@ -90,6 +92,15 @@ def test_a_file_goes_on(tmp_path: Path) -> None:
         file.write(MEGABYTE)
         file.close()
     assert len(file.old()) == 1
+
+
+SERVICE = {
+    "clusters": [{"name": "a", "cluster": {"server": "https://127.0.0.1:1"}}],
+    "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+    "users": [{"name": "a", "user": {"token": "secret"}}],
+    "current-context": "a",
+}
+"""A client configuration of a service that nobody calls."""
 
 
 def recorded(policy: str = "Metadata", **options: Any) -> Cluster:
@@ -199,3 +210,14 @@ def test_wrong_flags(capsys: pytest.CaptureFixture[str], tmp_path: Path, flags: 
     """A server whose audit log cannot work does not start."""
     assert main(["serve", "--cert-dir", str(tmp_path), *flags]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("mode", "waits"), [("batch", False), ("blocking", True), ("blocking-strict", True)])
+def test_a_request_waits_for_a_service_only_in_the_blocking_modes(tmp_path: Path, mode: Mode, waits: bool) -> None:
+    """The server then runs its requests on worker threads; a file or a batch never needs that."""
+    config = tmp_path / "kubeconfig"
+    config.write_text(orjson.dumps(SERVICE).decode())
+    webhook = WebhookSettings(mode=mode)
+    served = recorded(audit_webhook_config_file=config, audit_webhook=webhook, audit_log_path=str(tmp_path / "log"))
+    assert served.engine.leaves_process is waits
+    served.engine.audit.close()
