@@ -132,12 +132,14 @@ def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
     """The dump or the manifests of some paths; what could not be read is reported on standard error."""
     release = args.reading_release or RELEASE
     source: list[Source] = [standard_input() if path == "-" else path for path in paths]
+    captured = args.complete
+    placed: Source = source
     if args.manifests:
         from simkit.cluster.loading import onto_defaults
 
-        return _told(load(onto_defaults(source, release), release=release, captured=["*"], namespace=args.into))
-    secrets = getattr(args, "secrets", False)
-    return _told(load(source, release=release, captured=args.complete, secrets=secrets, namespace=args.into))
+        placed, captured = onto_defaults(source, release), ["*"]
+    more = {"secrets": getattr(args, "secrets", False), "positions": getattr(args, "output", "") == "sarif"}
+    return _told(load(placed, release=release, captured=captured, namespace=args.into, **more))
 
 
 def _live(args: argparse.Namespace) -> Dump:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.snapshot.document import CUT, REPAIR, Advance, Document, named
+from simkit.snapshot.json_positions import item_lines
 from simkit.snapshot.report import Report
 from simkit.snapshot.yamldocuments import yaml_documents
 
@@ -17,29 +18,31 @@ _LIKE_JSON: Final = re.compile(r"""\s*[{\[]\s*(?:["{}\[\]\d]|\Z)""")
 _ITEMS: Final = re.compile(r'"items"\s*:\s*\[')
 
 
-def json_documents(file: str, text: str, line: int, report: Report, advance: Advance) -> Iterator[Document]:
+def json_documents(
+    file: str, text: str, line: int, report: Report, advance: Advance, *, positions: bool = False
+) -> Iterator[Document]:
     """The documents of a JSON text: one, several in a row, or one per line.
 
-    ``line`` is the line of the file on which the text begins.
+    ``line`` is the line of the file on which the text begins. With ``positions`` the lines of items are told too.
     """
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        yield from _odd_json(file, text, line, error, report, advance)
+        yield from _odd_json(file, text, line, error, report, advance, positions)
         return
     advance(len(text))
-    yield Document(value, line)
+    yield Document(value, line, item_lines(text, line) if positions else ())
 
 
 def _odd_json(
-    file: str, text: str, line: int, error: orjson.JSONDecodeError, report: Report, advance: Advance
+    file: str, text: str, line: int, error: orjson.JSONDecodeError, report: Report, advance: Advance, positions: bool
 ) -> Iterator[Document]:
     """The documents of JSON lines, of several documents in a row, of YAML that begins like JSON, or of broken text."""
     first = text.lstrip().partition("\n")[0]
     if _loads(first) is not None:
         yield from _json_lines(file, text, line, report, advance)
     elif error.msg.startswith("unexpected content after") or (_LIKE_JSON.match(text) and "\n{" in text):
-        yield from _json_row(file, text, line, report, advance)
+        yield from _json_row(file, text, line, report, advance, positions)
     else:
         yield from _flow_yaml_or_broken(file, text, line, error, report, advance)
 
@@ -62,16 +65,17 @@ def _json_lines(file: str, text: str, line: int, report: Report, advance: Advanc
             report.add(file, number, f"{named(each)} that is not JSON: {error.msg}", REPAIR)
 
 
-def _json_row(file: str, text: str, line: int, report: Report, advance: Advance) -> Iterator[Document]:
+def _json_row(file: str, text: str, line: int, report: Report, advance: Advance, positions: bool) -> Iterator[Document]:
     """Documents in a row, each over several lines. After a broken one, the next that begins a line."""
     start = counted = 0
     while (start := _skip_space(text, start)) < len(text):
         line, counted = line + text.count("\n", counted, start), start
         end = _end_of_value(text, start) or _next_that_begins_a_line(text, start)
+        whole = text[start:end]
         try:
-            yield Document(orjson.loads(text[start:end]), line)
+            yield Document(orjson.loads(whole), line, item_lines(whole, line) if positions else ())
         except orjson.JSONDecodeError as error:
-            yield from _salvaged(file, text[start:end], line, error, report)
+            yield from _salvaged(file, whole, line, error, report)
         advance(end - start)
         start = end
 

@@ -29,6 +29,7 @@ def load(
     secrets: bool = False,
     namespace: str = DEFAULT_NAMESPACE,
     limits: Limits = DEFAULT_LIMITS,
+    positions: bool = False,
 ) -> Dump:
     """The objects of a dump, with a report of its problems.
 
@@ -53,6 +54,8 @@ def load(
         Where objects go that live in namespaces and name none, as ``kubectl apply -n`` has it.
     limits
         What compressed files and archives may unpack to.
+    positions
+        Whether ``origins`` tells the lines of the items of JSON lists too, which takes a second look at the text.
 
     Raises
     ------
@@ -77,7 +80,7 @@ def load(
     with collection_paused():
         report = Report()
         flattener = ListFlattener(report)
-        found = _found(source, flattener, report, limits, release)
+        found = _found(source, flattener, report, limits, release, positions=positions)
         index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), release)
         intake = Intake(index, report, secrets=secrets, namespace=namespace)
         for each in found:
@@ -115,7 +118,9 @@ def _ignore(_: int) -> None:
     """Progress that nobody looks at."""
 
 
-def _found(source: Source, flattener: ListFlattener, report: Report, limits: Limits, release: str) -> list[Found]:
+def _found(
+    source: Source, flattener: ListFlattener, report: Report, limits: Limits, release: str, *, positions: bool
+) -> list[Found]:
     """Every object of the source. Texts are released as soon as they are parsed."""
     waiting = list(pieces(source, report, limits, release=release))
     waiting.reverse()
@@ -123,6 +128,6 @@ def _found(source: Source, flattener: ListFlattener, report: Report, limits: Lim
     with task("loading", sum(piece.size for piece in waiting), unit="B") as progress:
         while waiting:
             piece = waiting.pop()
-            for document in documents(piece, report, progress.advance):
+            for document in documents(piece, report, progress.advance, positions=positions):
                 found += flattener.objects(document, piece.file)
     return found
