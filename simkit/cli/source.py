@@ -138,8 +138,10 @@ def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
         from simkit.cluster.loading import onto_defaults
 
         placed, captured = onto_defaults(source, release), ["*"]
-    more = {"secrets": getattr(args, "secrets", False), "positions": getattr(args, "output", "") == "sarif"}
-    return _told(load(placed, release=release, captured=captured, namespace=args.into, **more))
+    secrets, positions = getattr(args, "secrets", False), getattr(args, "output", "") == "sarif"
+    return _told(
+        load(placed, release=release, captured=captured, secrets=secrets, namespace=args.into, positions=positions)
+    )
 
 
 def _live(args: argparse.Namespace) -> Dump:
