@@ -7,8 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-_YOUNG: Final = 50_000
+_YOUNG: Final = 20_000
 """The allocations before the youngest generation is collected: a hundred written pods."""
+
+
+_MIDDLE: Final = 3
+"""Collections of the youngest until those that survived them are examined too. Each object is examined once by either,
+whatever these numbers are; but a collection holds the interpreter, and all threads wait for it: some milliseconds."""
+_OLD: Final = 1_600
+"""Collections of those until all objects are examined, which takes long."""
 
 
 @contextmanager
@@ -37,4 +44,4 @@ def collect_seldom() -> None:
     third of the time of a write.
     """
     gc.freeze()
-    gc.set_threshold(_YOUNG, 20, 100)
+    gc.set_threshold(_YOUNG, _MIDDLE, _OLD)

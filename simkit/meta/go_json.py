@@ -92,6 +92,41 @@ def encode_indented(value: Any) -> bytes:
     return escape(orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
 
+def indented_list(body: bytes, key: str) -> bytes:
+    """The JSON of an object, indented as by ``encode_indented``, item by item of the list under a key of it.
+
+    The interpreter is not held for longer than an item takes, however long the list is.
+
+    Examples
+    --------
+    >>> print(indented_list(b'{"kind":"L","items":[{"a":1},2]}', "items").decode())
+    {
+      "kind": "L",
+      "items": [
+        {
+          "a": 1
+        },
+        2
+      ]
+    }
+    """
+    text, opening = body.decode(), f'"{key}":['
+    start = end = text.index(opening) + len(opening)
+    items: list[bytes] = []
+    while text[end] != "]":
+        value, end = _DECODER.raw_decode(text, end)
+        items.append(encode_indented(value).replace(b"\n", b"\n    "))
+        end += text[end] == ","
+    shell = encode_indented(orjson.loads(text[:start] + text[end:]))
+    if not items:
+        return shell
+    before, empty, after = shell.partition(f'"{key}": []'.encode())
+    return b"".join((before, empty[:-1], b"\n    ", b",\n    ".join(items), b"\n  ]", after))
+
+
+_DECODER: Final = json.JSONDecoder()
+
+
 def sorted_keys(value: Any) -> Any:
     """A value with the keys of all its mappings sorted, as by Go's encoder."""
     return orjson.loads(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))

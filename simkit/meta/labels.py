@@ -129,7 +129,7 @@ class _Parser:
     """A recursive-descent parser that fails where kube-apiserver's does, with its messages."""
 
     def __init__(self, text: str) -> None:
-        self._tokens: list[str] = [token for token in _TOKEN.findall(text) if token] + [""]
+        self._tokens: list[str] = [found[1] for found in _TOKEN.finditer(text) if found[1]] + [""]
         self._at = 0
 
     def _peek(self) -> str:

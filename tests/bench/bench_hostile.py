@@ -4,13 +4,15 @@ The server runs in a process of its own (``simkit serve``), the hostile clients 
 this one. Each client sends all attacks of ``tests.security.attacks`` in an order of its own, one after the other; some
 only open connections, with certificates that nobody knows, begin watches, or send many requests at once. Printed are
 percentiles of the time that ``/healthz``, ``/livez`` and ``/readyz`` take over kept connections, those of new
-connections, and what the attacks were answered.
+connections, what the attacks were answered, and what a bare server beside them, which nobody attacks, takes for an
+answer meanwhile: on a busy machine that is not nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import random
 import ssl
 import statistics
@@ -19,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,24 +45,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--attack", metavar="PORT", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--only", metavar="TEXT", default="", help="attacks whose names have this in them")
     args = parser.parse_args()
     if args.attack:
         return _in_loop(attack(Target("127.0.0.1", args.attack, TOKEN), args.seconds, args.only))
-    with served() as target:
+    if args.bare:
+        return _in_loop(serve_bare())
+    with served() as target, _bare() as port:
         _in_loop(prepare(target))
-        calm = _in_loop(probe(target, 3))
+        calm = _in_loop(probe(target, port, 3))
         command = [sys.executable, "-m", "tests.bench.bench_hostile", "--attack", str(target.port)]
         options = ["--seconds", str(args.seconds + 2), "--only", args.only]
         with subprocess.Popen([*command, *options], stdout=subprocess.PIPE) as hostile:
             time.sleep(1)
-            harried = _in_loop(probe(target, args.seconds))
+            harried = _in_loop(probe(target, port, args.seconds))
             assert hostile.stdout is not None
             print(hostile.stdout.read().decode(), end="")
     print(f"{'milliseconds until health is told':36}{'median':>8}{'90th':>8}{'99th':>8}{'most':>8}{'answers':>9}")
     tell("without anybody else", calm[0])
     tell(f"while {CLIENTS} clients attack", harried[0])
     tell("the same over new connections", harried[1])
+    tell("a bare server beside it", harried[2])
     found = percentile(harried[0], 99)
     print(f"99th percentile: {found:.1f} ms; goal {GOAL:.0f} ms, {found / GOAL:.2f} of it; bound {BOUND:.0f} ms")
     return int(found > BOUND)
@@ -94,12 +100,48 @@ async def prepare(target: Target) -> None:
     await load(target, iter(wanted[3:]), 4, seconds=120)
 
 
-async def probe(target: Target, seconds: float) -> tuple[list[float], list[float]]:
-    """Milliseconds of health requests over kept connections, and over new ones."""
+async def probe(target: Target, bare: int, seconds: float) -> tuple[list[float], list[float], list[float]]:
+    """Milliseconds of health requests over kept connections, over new ones, and of answers of a bare server."""
     end = time.monotonic() + seconds
-    kept, fresh = list[float](), list[float]()
-    await asyncio.gather(*(_ask_on(target, path, kept, end) for path in PATHS), _ask_anew(target, fresh, end))
-    return kept, fresh
+    kept, fresh, beside = list[float](), list[float](), list[float]()
+    jobs = (_ask_on(target, path, kept, end) for path in PATHS)
+    await asyncio.gather(*jobs, _ask_anew(target, fresh, end), _ask_bare(bare, beside, end))
+    return kept, fresh, beside
+
+
+@contextlib.contextmanager
+def _bare() -> Iterator[int]:
+    command = [sys.executable, "-m", "tests.bench.bench_hostile", "--bare"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            yield int(process.stdout.readline())
+        finally:
+            process.terminate()
+
+
+async def serve_bare() -> int:
+    """Answer each line with a line, without TLS or HTTP, until the process is ended."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            writer.write(line)
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+    return 0
+
+
+async def _ask_bare(port: int, found: list[float], end: float) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    while time.monotonic() < end:
+        start = time.perf_counter()
+        writer.write(b"ok\n")
+        await reader.readline()
+        found.append(1000 * (time.perf_counter() - start))
+        await asyncio.sleep(EVERY)
+    writer.close()
 
 
 async def _ask_on(target: Target, path: str, found: list[float], end: float) -> None:

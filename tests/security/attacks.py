@@ -99,6 +99,7 @@ def attacks() -> dict[str, Attack]:
         "JSON, many keys": Attack("POST", MAPS, _json(_object("ConfigMap", "m", data=many, metadata={}))),
         "JSON, one number": Attack("POST", MAPS, b'{"n":' + b"1" * 2_900_000 + b"}"),
         "JSON, unknown fields": Attack("POST", MAPS, _json({f"f{n}": n for n in range(100_000)})),
+        "JSON, empty lists": Attack("POST", MAPS, b'{"data":[' + b"[]," * 900_000 + b"[]]}"),
         "JSON, not closed": Attack("POST", MAPS, b"[" * 2_900_000),
         "apply": Attack("PATCH", applied, _json(_object("ConfigMap", "applied", data=many)), {"content-type": APPLY}),
         "strategic merge": Attack(

@@ -45,6 +45,7 @@ DECISION, REASON = f"{AUTHORIZATION_GROUP}/decision", f"{AUTHORIZATION_GROUP}/re
 """Audit annotations for the decision of authorization and its reason."""
 _PANIC: Final = b"This request caused apiserver to panic. Look in the logs for details.\n"
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_LONG_BODY: Final = 64 * 1024
 Filter = Callable[[Engine, RequestContext], Response | None]
 
 
@@ -256,8 +257,17 @@ def _finished(context: RequestContext, response: Response) -> Response:
     for text in dict.fromkeys(told):
         response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
     if response.content_type == JSON and response.body and responses.wants_pretty(context.request, context.wanted):
-        response.body = go_json.encode_indented(orjson.loads(response.body))
+        response.body = _indented(response.body)
     return response
+
+
+def _indented(body: bytes) -> bytes:
+    """A body with line breaks and blanks; a long list item by item, so that other threads are not kept waiting."""
+    if len(body) > _LONG_BODY:
+        for key in ("items", "rows"):
+            if f'"{key}":['.encode() in body[:_LONG_BODY]:
+                return go_json.indented_list(body, key)
+    return go_json.encode_indented(orjson.loads(body))
 
 
 def _escaped(text: str) -> str:

@@ -9,7 +9,7 @@ import base64
 import binascii
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import yaml
@@ -28,6 +28,8 @@ MOST_DEPTH: Final = 1000
 DEEPEST: Final = 254 - ROOM_OF_BODIES
 """The deepest nesting of a document, whatever the interpreter's own limit is."""
 _TOO_DEEP: Final = "nested too deeply"
+_MANY: Final = 256
+"""Parts of a collection from which on they are let go one by one."""
 _SUSPICIOUS: Final = 10_000
 """The number of openings from which the depth is checked first: the reader in C does not guard its stack."""
 
@@ -181,8 +183,13 @@ class _Construction:
     def __init__(self, aliases: bool, repeats: list[Repeat] | None = None) -> None:
         self._aliases, self._repeats = aliases, repeats
         self._open: set[int] = set()
-        self._seen: set[int] = set()
-        self._depth = self._inside = 0
+        self._values: dict[int, int] = {}
+        """How many values each node stands for, of those that are whole."""
+        self._scalars: dict[int, dict[str, Any]] = {}
+        """Mappings of scalars that were merged, by the node that they are made of."""
+        self._counted = False
+        """Whether what is being made was counted already."""
+        self._depth = 0
         self._made = self._copied = 0
 
     def value(self, node: yaml.Node) -> Any:
@@ -200,20 +207,25 @@ class _Construction:
     def _collection(self, node: yaml.Node) -> Any:
         value = self.value
         if isinstance(node, yaml.SequenceNode):
-            return [value(item) for item in node.value]
+            return [value(item) for item in self._taken(node)]
+        if self._repeats is not None:
+            self._note_repeats(node)
         made: dict[str, Any] = {}
         merged: list[Any] = []
-        for key, item in node.value:
+        for key, item in self._taken(node):
             if key.tag == _STR:
                 made[key.value] = value(item)
             elif key.tag == _MERGE:
-                merged.append(value(item))
+                merged.append(self._merged(item))
             else:
                 made[_key(key)] = value(item)
         if self._repeats is not None:
-            self._note_repeats(node)
             made = {key: made[key] for key in sorted(made)}
         return _with_merged(made, merged, node) if merged else made
+
+    def _taken(self, node: yaml.Node) -> Iterable[Any]:
+        """The parts of a node. Many of them are let go one by one, where no alias can lead to them again."""
+        return node.value if self._aliases or len(node.value) < _MANY else _letting_go(node.value)
 
     def _note_repeats(self, node: yaml.Node) -> None:
         seen: set[str] = set()
@@ -224,30 +236,70 @@ class _Construction:
 
     def _guarded(self, node: yaml.Node) -> Any:
         """The value of a node, unless aliases make a document contain itself or stand for billions of values."""
+        if self._counted:
+            return self._collection(node)
         if id(node) in self._open:
             raise _marked(node, "an alias stands inside what it refers to")
-        again = id(node) in self._seen
-        self._seen.add(id(node))
+        values = self._values.get(id(node))
+        if values is not None:
+            return self._again(node, values)
+        before = self._made
         self._open.add(id(node))
-        self._inside += again
-        self._count(node)
-        try:
-            return self._collection(node)
-        finally:
-            self._inside -= again
-            self._open.discard(id(node))
+        self._count(node, len(node.value))
+        made = self._collection(node)
+        self._open.discard(id(node))
+        self._values[id(node)] = self._made - before
+        return made
 
-    def _count(self, node: yaml.Node) -> None:
-        """Count a value: the share of aliases in a body is limited as in kube-apiserver, the values of a file by a
+    def _again(self, node: yaml.Node, values: int) -> Any:
+        """The value of a node that an alias refers to. What it stands for is counted before it is made once more."""
+        self._count(node, values, copied=values)
+        self._counted = True
+        made = self._collection(node)
+        self._counted = False
+        return made
+
+    def _merged(self, node: yaml.Node) -> Any:
+        """The value of a node that is merged into a mapping; one of scalars is made once, since it is only read."""
+        known = self._scalars.get(id(node))
+        if known is None:
+            made = self.value(node)
+            if self._aliases and isinstance(made, dict) and not any(map(_nests, made.values())):
+                self._scalars[id(node)] = made
+            return made
+        if not self._counted:
+            self._count(node, len(known), copied=len(known))
+        return known
+
+    def _count(self, node: yaml.Node, values: int, *, copied: int = 0) -> None:
+        """Count values: the share of aliases in a body is limited as in kube-apiserver, the values of a file by a
         number."""
-        self._made += len(node.value)
-        self._copied += len(node.value) if self._inside else 0
+        self._made += values
+        self._copied += copied
         if self._repeats is not None:
             few = self._copied <= 100 or self._made <= 1000
             if not few and self._copied > self._made * _copies_allowed(self._made):
                 raise yaml.MarkedYAMLError(problem="document contains excessive aliasing")
         elif self._made > MOST_VALUES:
-            raise _marked(node, f"aliases stand for more than {MOST_VALUES:,} values")
+            raise _marked(_innermost(node), f"aliases stand for more than {MOST_VALUES:,} values")
+
+
+def _innermost(node: yaml.Node) -> yaml.Node:
+    """The collection to which the first parts of a node lead: what is written out so often."""
+    first = node.value[0] if node.value and not isinstance(node, yaml.ScalarNode) else None
+    first = first[1] if isinstance(first, tuple) else first
+    return node if first is None or isinstance(first, yaml.ScalarNode) else _innermost(first)
+
+
+def _nests(value: Any) -> bool:
+    return isinstance(value, dict | list)
+
+
+def _letting_go(parts: list[Any]) -> Iterator[Any]:
+    """The parts; to let go of a million nodes at once would hold the interpreter for half a second."""
+    parts.reverse()
+    while parts:
+        yield parts.pop()
 
 
 def _copies_allowed(values: int) -> float:

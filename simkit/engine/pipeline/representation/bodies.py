@@ -21,6 +21,8 @@ from simkit.meta.names import GroupVersion
 from simkit.schema import strict_json
 from simkit.schema.go_types import internal_package
 
+MOST_COLLECTIONS: Final = 200_000
+"""Brackets and braces of a JSON body. More are no object that etcd takes, and to make them holds the interpreter."""
 _PREVIEW: Final = 30
 _GO_HEADER: Final = (
     'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
@@ -53,7 +55,10 @@ def parse(body: bytes, media: str, repeats: list[Repeat]) -> Any:
 
 
 def parse_json(body: bytes) -> Any:
-    """The value of a JSON text, with its duplicate keys. Raises MalformedBody."""
+    """The value of a JSON text, with its duplicate keys. Raises MalformedBody; 413 for too many lists and maps."""
+    if len(body) > MOST_COLLECTIONS and body.count(b"[") + body.count(b"{") > MOST_COLLECTIONS:
+        limit = f"limit is {MOST_COLLECTIONS} lists and maps"
+        raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {limit}")
     try:
         return strict_json.parse(body)
     except RecursionError:
