@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import selectors
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,9 @@ from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.options import AuthenticationOptions, build
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.asgi import Application
+from simkit.engine.http.exchange import Work
 from simkit.engine.http.server import ServingOptions
+from simkit.engine.http.worker_threads import WorkerThreads
 from simkit.meta.clock import SimulatedClock
 from tests.conformance.conversation import Answer, compared_headers, with_token
 
@@ -41,9 +44,12 @@ class _Hurried(selectors.DefaultSelector):
         self._clock = clock
         self.workers = 0
         """Calls that run on worker threads, for which there is a true wait."""
+        self.returned = False
+        """Whether a call came back of which the loop may not have been told yet."""
 
     def select(self, timeout: float | None = None) -> Any:
-        if self.workers or timeout is None:
+        if self.workers or timeout is None or (self.returned and timeout > 0):
+            self.returned = self.workers > 0
             return super().select(_WORKER_SECONDS)
         ready = super().select(0)
         if not ready and timeout > 0:
@@ -72,12 +78,32 @@ class HurriedLoop(asyncio.SelectorEventLoop):
 
     def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
         future = super().run_in_executor(executor, func, *args)
-        self._hurried.workers += 1
-        future.add_done_callback(self._returned)
+        self.wait_for(future)
         return future
 
-    def _returned(self, _: object) -> None:
+    def wait_for(self, future: Any) -> None:
+        """Let no time pass before a call is done that runs on a worker thread."""
+        self._hurried.workers += 1
+        future.add_done_callback(lambda _: self.call_soon_threadsafe(self._returned))
+
+    def _returned(self) -> None:
         self._hurried.workers -= 1
+        self._hurried.returned = True
+
+
+class _Watched(WorkerThreads):
+    """Worker threads on which a hurried loop waits."""
+
+    def __init__(self, loop: HurriedLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def start(self, work: Work) -> Future[Any] | None:
+        """Have a step run as soon as there is a thread."""
+        future = super().start(work)
+        if future is not None:
+            self._loop.wait_for(future)
+        return future
 
 
 class InProcess:
@@ -89,6 +115,8 @@ class InProcess:
             APIServerHandler(made.engine), compress=made.engine.gate("APIResponseCompression")
         )
         self._loop = HurriedLoop(clock)
+        self._application.close()
+        self._application._threads = _Watched(self._loop)
 
     def close(self) -> None:
         """Let go of threads and the loop."""
