@@ -44,12 +44,9 @@ class _Hurried(selectors.DefaultSelector):
         self._clock = clock
         self.workers = 0
         """Calls that run on worker threads, for which there is a true wait."""
-        self.returned = False
-        """Whether a call came back of which the loop may not have been told yet."""
 
     def select(self, timeout: float | None = None) -> Any:
-        if self.workers or timeout is None or (self.returned and timeout > 0):
-            self.returned = self.workers > 0
+        if self.workers or timeout is None:
             return super().select(_WORKER_SECONDS)
         ready = super().select(0)
         if not ready and timeout > 0:
@@ -78,17 +75,28 @@ class HurriedLoop(asyncio.SelectorEventLoop):
 
     def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
         future = super().run_in_executor(executor, func, *args)
-        self.wait_for(future)
+        self._hurried.workers += 1
+        future.add_done_callback(self._returned)
         return future
 
-    def wait_for(self, future: Any) -> None:
-        """Let no time pass before a call is done that runs on a worker thread."""
+    def waited_for(self, work: Future[Any]) -> Future[Any]:
+        """A call on a worker thread, before whose result is there no time passes."""
+        told: Future[Any] = Future()
         self._hurried.workers += 1
-        future.add_done_callback(lambda _: self.call_soon_threadsafe(self._returned))
+        told.add_done_callback(self._returned)
+        work.add_done_callback(lambda _: self.call_soon_threadsafe(_tell, work, told))
+        return told
 
-    def _returned(self) -> None:
+    def _returned(self, _: object) -> None:
         self._hurried.workers -= 1
-        self._hurried.returned = True
+
+
+def _tell(work: Future[Any], told: Future[Any]) -> None:
+    error = work.exception()
+    if error is not None:
+        told.set_exception(error)
+    else:
+        told.set_result(work.result())
 
 
 class _Watched(WorkerThreads):
@@ -101,9 +109,7 @@ class _Watched(WorkerThreads):
     def start(self, work: Work) -> Future[Any] | None:
         """Have a step run as soon as there is a thread."""
         future = super().start(work)
-        if future is not None:
-            self._loop.wait_for(future)
-        return future
+        return None if future is None else self._loop.waited_for(future)
 
 
 class InProcess:
