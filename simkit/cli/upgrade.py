@@ -17,6 +17,7 @@ from simkit.meta.errors import SimkitError
 if TYPE_CHECKING:
     from simkit.analysis.upgrade.breaks import Break
     from simkit.analysis.upgrade.items import Items
+    from simkit.analysis.upgrade.proof import UpgradeProof
     from simkit.analysis.upgrade.upgrade_report import UpgradeReport
 
 EXAMPLES = """\
@@ -58,6 +59,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--demo", action="store_true", help="use the demo cluster of simkit")
     parser.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write an HTML page with all of it")
     parser.add_argument("--plan", action="store_true", help="show the steps to take, hop by hop")
     parser.add_argument("--prove", action="store_true", help="execute what breaks on forks, and show the answers")
     parser.add_argument("--all", action="store_true", help="show also what is only worth knowing")
@@ -81,6 +83,8 @@ def run(args: argparse.Namespace) -> int:
         complain(str(problem))
     if not items.items and items.problems:
         raise SimkitError("no object could be read")
+    if args.report is not None:
+        _write_page(found, items, args)
     if args.plan:
         table = found.plan().to_frame()
         columns = tuple(map(str, table.columns))
@@ -125,7 +129,22 @@ def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
     write_rows(columns, rows, args.output, shown=SHOWN, short=_short, empty="nothing breaks", cases=cases)
 
 
+def _write_page(found: UpgradeReport, items: Items, args: argparse.Namespace) -> None:
+    from simkit.cluster.report.upgrade_page import write_upgrade_page
+
+    name = ", ".join([*args.path, *args.manifests]) or ("the demo cluster" if args.demo else "a running cluster")
+    proof = _proof(found, items) if args.prove else None
+    note(f"written: {write_upgrade_page(found, args.report, name=name, proof=proof)}")
+
+
 def _write_proof(found: UpgradeReport, items: Items, form: str) -> None:
+    table = _proof(found, items).to_frame()
+    columns = tuple(map(str, table.columns))
+    write_rows(columns, table.to_dict("records"), _table_form(form), shown=PROVEN, empty="nothing to execute")
+
+
+def _proof(found: UpgradeReport, items: Items) -> UpgradeProof:
+    """The proof on forks of a cluster with the stored objects that were read."""
     from dataclasses import replace
 
     from simkit.cluster.cluster import Cluster
@@ -135,9 +154,7 @@ def _write_proof(found: UpgradeReport, items: Items, form: str) -> None:
     stored = [dict(item.obj) for item in items.items if item.origin == "stored"]
     release = found.span.start or BASE
     cluster = Cluster.of(load(stored, release=release)) if stored else Cluster(release=release)
-    table = replace(found, sandbox=cluster).prove().to_frame()
-    columns = tuple(map(str, table.columns))
-    write_rows(columns, table.to_dict("records"), _table_form(form), shown=PROVEN, empty="nothing to execute")
+    return replace(found, sandbox=cluster).prove()
 
 
 def _table_form(form: str) -> str:

@@ -16,23 +16,29 @@ from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
 from simkit.analysis.upgrade.breaks import BREAK_COLUMNS, Break
 from simkit.analysis.upgrade.definitions import CustomVersions
-from simkit.analysis.upgrade.gone_versions import GoneVersions, unread
+from simkit.analysis.upgrade.gone_versions import CHECK, GoneVersions, unread
 from simkit.analysis.upgrade.items import Item, Items, is_unreadable_release, read_items, stored_items, with_bodies
 from simkit.analysis.upgrade.named_versions import NamedVersions
-from simkit.analysis.upgrade.requests import Metrics, caller_breaks, metric_breaks
+from simkit.analysis.upgrade.requests import CALLER, Metrics, caller_breaks, metric_breaks
 from simkit.analysis.upgrade.span import ReleaseSpan
+from simkit.analysis.upgrade.timeline import LANE_COLUMNS
 from simkit.analysis.upgrade.unknown_fields import UnknownFields
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
+from simkit.schema.lifecycle import lifecycle_of, successor
 from simkit.schema.releases import minor_of
 from simkit.snapshot.protocol import Sandbox, Snapshot
 from simkit.snapshot.sources import Source
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from simkit.analysis.upgrade.proof import UpgradeProof
     from simkit.analysis.upgrade.upgrade_plan import UpgradePlan
 
 SUMMARY_COLUMNS: Final = ("release", "check", "severity", "breaks", "count", "example")
+_OF_VERSIONS: Final = (CHECK, CALLER)
 _DRIVERS: Final = api_group("storage")
 
 
@@ -83,6 +89,41 @@ class UpgradeReport(Result):
             worst = max((row.severity for row in found), key=SEVERITY_WORDS.index)
             rows.append((release, check, worst, breaks, len(found), found[0].where))
         return table(rows, SUMMARY_COLUMNS)
+
+    def versions(self) -> tuple[tuple[str, str], ...]:
+        """The API versions with kinds that are concerned, the oldest first."""
+        found = {(row.api_version, row.kind) for row in self.rows if row.check in _OF_VERSIONS}
+        return tuple(sorted(each for each in found if lifecycle_of(*each) is not None))
+
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """The lives of the versions that are concerned and of their successors, with the objects and callers on each.
+
+        Raises SimkitError where no version is concerned.
+        """
+        from simkit.analysis.plots.timeline import timeline as draw
+
+        lanes = self._lanes()
+        if not len(lanes):
+            raise SimkitError("no API version is concerned: there is no timeline to show")
+        return draw(lanes, heading=f"Versions on the way to {self.span.end}", now=self.span.start, ax=ax)
+
+    def _lanes(self) -> pd.DataFrame:
+        from simkit.analysis.upgrade.timeline import timeline
+
+        kinds = {kind for _, kind in self.versions()}
+        groups = {version.partition("/")[0] if "/" in version else "" for version, _ in self.versions()}
+        groups |= {
+            successor(*each, self.span.end).partition("/")[0]
+            for each in self.versions()
+            if successor(*each, self.span.end)
+        }
+        lanes = timeline(sorted(groups), kinds=sorted(kinds)) if kinds else table([], LANE_COLUMNS)
+        callers = Counter((row.api_version, row.kind) for row in self.rows if row.check == CALLER)
+        written = Counter((row.api_version, row.kind) for row in self.rows if row.check == CHECK)
+        pairs = list(zip(lanes["api_version"], lanes["kind"], strict=True))
+        lanes["objects"] = [written[pair] for pair in pairs]
+        lanes["callers"] = [callers[pair] if self.callers_known else None for pair in pairs]
+        return lanes
 
     def plan(self) -> UpgradePlan:
         """The steps to take, hop by hop: what before which, from when on it can be done, what comes after."""

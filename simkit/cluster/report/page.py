@@ -36,8 +36,7 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
     """
     from markupsafe import Markup
 
-    environment = _environment()
-    style, script = _part("report.css"), _part("report.js")
+    style, script = part("report.css"), part("report.js")
     findings: dict[str, list[Mapping[str, Any]]] = {}
     for each in content["findings"]:
         findings.setdefault(each["check"], []).append(each)
@@ -45,28 +44,32 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
     checks = sorted(
         findings, key=lambda name: (min(LEVELS.index(one["severity"]) for one in findings[name]), order[name])
     )
-    return environment.get_template("report.html").render(
-        report=content,
-        findings=[(name, findings[name]) for name in checks],
-        checks={check["id"]: check for check in content["checks"]},
-        causes={cause["id"]: cause for cause in content["causes"]},
-        levels=LEVELS,
-        natures=NATURES,
-        pictures={name: Markup(text) for name, text in (pictures or {}).items()},  # noqa: S704
-        style=Markup(style),  # noqa: S704
-        script=Markup(script),  # noqa: S704
-        script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+    return (
+        environment()
+        .get_template("report.html")
+        .render(
+            report=content,
+            findings=[(name, findings[name]) for name in checks],
+            checks={check["id"]: check for check in content["checks"]},
+            causes={cause["id"]: cause for cause in content["causes"]},
+            levels=LEVELS,
+            natures=NATURES,
+            pictures={name: Markup(text) for name, text in (pictures or {}).items()},  # noqa: S704
+            style=Markup(style),  # noqa: S704
+            script=Markup(script),  # noqa: S704
+            script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+        )
     )
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
     """A file beside the template."""
     return files("simkit.cluster.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 @cache
-def _environment() -> Environment:
-    """The environment of the template: what is put in is escaped, and control characters are written out."""
+def environment() -> Environment:
+    """The environment of the templates: what is put in is escaped, and control characters are written out."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(

@@ -1,0 +1,83 @@
+"""The readiness for an upgrade as one HTML page: what breaks, the plan, the proof."""
+
+from __future__ import annotations
+
+import io
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simkit import __version__
+from simkit.cluster.report.page import environment, part
+
+if TYPE_CHECKING:
+    from simkit.analysis.upgrade.breaks import Break
+    from simkit.analysis.upgrade.proof import UpgradeProof
+    from simkit.analysis.upgrade.upgrade_report import UpgradeReport
+
+_NOT_READ = "not-read"
+
+
+def write_upgrade_page(
+    found: UpgradeReport, target: str | Path, *, name: str = "cluster", proof: UpgradeProof | None = None
+) -> Path:
+    """Write an upgrade report as an HTML page and return its path; folders on the way are made."""
+    path = Path(target)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(upgrade_page(found, name=name, proof=proof), encoding="utf-8")
+    return path
+
+
+def upgrade_page(found: UpgradeReport, *, name: str = "cluster", proof: UpgradeProof | None = None) -> str:
+    """The page of an upgrade report, which needs nothing beside itself: no network, no fonts, no libraries."""
+    from markupsafe import Markup
+
+    plan = found.plan()
+    return (
+        environment()
+        .get_template("upgrade.html")
+        .render(
+            simkit=__version__,
+            name=name,
+            start=found.span.start,
+            to=found.span.end,
+            breaks=[row for row in found.rows if row.breaks],
+            groups=_groups([row for row in found.rows if row.breaks]),
+            known=[row for row in found.rows if not row.breaks],
+            unread=sum(row.check == _NOT_READ for row in found.rows),
+            callers_known=found.callers_known,
+            hops=plan.summary().to_dict("records"),
+            steps=plan.steps,
+            proof=proof.rows if proof is not None else (),
+            picture=_picture(found),
+            style=Markup(part("report.css")),  # noqa: S704
+        )
+    )
+
+
+def _groups(rows: list[Break]) -> list[dict[str, Any]]:
+    """Equal changes as one group, in the order of the report."""
+    groups: dict[tuple[str, str], list[Break]] = {}
+    for row in rows:
+        groups.setdefault((row.release, row.what), []).append(row)
+    return [
+        {
+            "release": release,
+            "title": what.partition(". ")[0],
+            "what": what,
+            "severity": own[0].severity,
+            "remedy": own[0].remedy,
+            "source": own[0].source,
+            "rows": own,
+        }
+        for (release, what), own in groups.items()
+    ]
+
+
+def _picture(found: UpgradeReport) -> str:
+    """The versions that are concerned as a picture in base64; empty where no version is."""
+    if not found.versions():
+        return ""
+    stream = io.BytesIO()
+    found.plot().savefig(stream, format="png", dpi=110, bbox_inches="tight")
+    return b64encode(stream.getvalue()).decode()
