@@ -53,7 +53,7 @@ lock:  ## write the lock files anew from pyproject.toml
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check "pip<26" pip-tools
 	build/lock/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host \
-		--no-emit-find-links --no-header $(foreach extra,descriptions dev etcd live notebook serve testing,--extra $(extra)) \
+		--no-emit-find-links --no-header $(foreach extra,descriptions dev etcd fleet live notebook serve testing,--extra $(extra)) \
 		--output-file requirements.lock pyproject.toml
 	build/lock/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host \
 		--no-emit-find-links --no-header --extra notebook --constraint requirements.lock \

@@ -75,6 +75,7 @@ COMMANDS: Final = (
     Command("cut", "propose the cheapest changes that close all escalation paths", CHANGE),
     Command("least-privilege", "propose roles that allow what an audit log shows in use", CHANGE),
     Command("migrate", "rewrite manifests for a later release", CHANGE),
+    Command("fleet", "audit, check or compare many clusters", LOOK),
     Command("serve", "run a Kubernetes API server in memory", SERVE),
     Command("dump", "print the kubectl commands that dump a cluster, or write the dump", SHARE),
     Command("save", "write the objects of a dump into an etcd or a SQLite file", SHARE),

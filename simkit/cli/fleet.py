@@ -1,0 +1,103 @@
+"""``simkit fleet``: audits, checks or compares many clusters in one call."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.cli.notes import complain
+from simkit.cli.output import add_output, write_rows
+
+if TYPE_CHECKING:
+    from simkit.fleet import FleetAnswer
+
+EXAMPLES = """\
+examples:
+  simkit fleet audit dumps/*.json.gz -o csv > findings.csv
+  simkit fleet check --suite expectations.yaml dumps/
+  simkit fleet diff --golden prod-eu dumps/*.json.gz        # who differs from prod-eu, in what access
+  simkit fleet audit context:prod-eu context:prod-us        # running clusters
+  simkit fleet audit dumps/*.db --scheduler tcp://10.0.0.5:8786 --parquet findings/
+
+Each PATH is one cluster: a dump, an etcd backup, or context:NAME. A folder stands for the dumps in it.
+
+Exit code: 0 when nothing was found, 1 when something was or a cluster could not be read, 2 for wrong use.
+"""
+_WHAT: Final = {
+    "audit": "list the findings of all clusters",
+    "check": "check the same expectations on all clusters",
+    "diff": "list by what access clusters differ from a golden one",
+}
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "fleet",
+        help="audit, check or compare many clusters",
+        description="Asks many clusters the same question, on all cores or on a Dask scheduler.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument(
+        "question", choices=list(_WHAT), help="; ".join(f"{name}: {text}" for name, text in _WHAT.items())
+    )
+    parser.add_argument("path", nargs="+", metavar="PATH", help="one cluster: a dump, an etcd backup, or context:NAME")
+    parser.add_argument("--suite", type=Path, metavar="FILE", help="for check: the expectations")
+    parser.add_argument("--golden", metavar="NAME", help="for diff: the cluster that the others should be like")
+    parser.add_argument("--release", metavar="RELEASE", help="read the objects as this release's")
+    parser.add_argument(
+        "--scheduler",
+        default="processes",
+        metavar="WHERE",
+        help="processes (default), threads, synchronous, or the address of a Dask scheduler",
+    )
+    parser.add_argument("--workers", type=int, metavar="N", help="processes or threads (default: one for each core)")
+    parser.add_argument("--parquet", type=Path, metavar="DIR", help="write each cluster's table to DIR as it comes")
+    add_output(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask, write, and return the exit code."""
+    answer = _asked(args)
+    for failure in answer.failures:
+        complain(f"{failure.cluster}: {failure.reason}")
+    rows = answer.to_frame().to_dict("records")
+    columns = list(answer.to_frame().columns)
+    if args.parquet is None:
+        write_rows(columns, [{str(key): value for key, value in row.items()} for row in rows], args.output)
+    return 1 if answer.failures or _bad(args.question, rows) else 0
+
+
+def _asked(args: argparse.Namespace) -> FleetAnswer:
+    from simkit.fleet import Fleet
+    from simkit.meta.errors import SimkitError
+
+    if (args.suite is None) == (args.question == "check"):
+        raise SimkitError("give --suite FILE with the question check, and with no other")
+    if (args.golden is None) == (args.question == "diff"):
+        raise SimkitError("give --golden NAME with the question diff, and with no other")
+    fleet = Fleet(_places(args.path), release=args.release, scheduler=args.scheduler, workers=args.workers)
+    if args.question == "check":
+        return fleet.check(args.suite, to=args.parquet)
+    if args.question == "diff":
+        return fleet.diff(golden=args.golden, to=args.parquet)
+    return fleet.audit(to=args.parquet)
+
+
+def _places(paths: list[str]) -> list[str]:
+    """The given places; a folder that holds dumps as files stands for each of them."""
+    from simkit.snapshot.etcd.backup import is_backup
+
+    found: list[str] = []
+    for given in paths:
+        folder = Path(given)
+        files = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+        found += map(str, files) if files and not is_backup(folder) else [given]
+    return found
+
+
+def _bad(question: str, rows: list[Any]) -> bool:
+    """Whether something was found that is no good news."""
+    return any(not row["met"] for row in rows) if question == "check" else bool(rows)

@@ -1,0 +1,204 @@
+"""Fleet: the same question to many clusters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import pandas as pd
+
+from simkit.analysis import read_suite
+from simkit.analysis.access.expectations import Suite
+from simkit.analysis.readable_frame import ReadableFrame
+from simkit.fleet.answer import Failure, FleetAnswer
+from simkit.fleet.members import Member, members_of
+from simkit.fleet.questions import Asked, Audited, Checked, Compared, Question
+from simkit.fleet.workers import run
+from simkit.meta.errors import SimkitError
+from simkit.meta.progress import tracked
+
+_PLAIN: Final = (str, int, float, bool, type(None))
+
+
+class Fleet:
+    """Many clusters that are asked together.
+
+    Parameters
+    ----------
+    sources
+        Dumps, folders, archives, etcd backups or ``context:NAME``: names with places, places, or a pattern.
+    release
+        The release by which the objects are read; by default 1.30, and that of a running cluster.
+    scheduler
+        Where the work is done: ``processes``, ``threads``, ``synchronous``, or the address of a Dask scheduler, whose
+        workers must see the same paths.
+    workers
+        The number of processes or threads; by default one for each core.
+
+    Raises
+    ------
+    SimkitError
+        Where no cluster is meant, or two have one name.
+
+    Notes
+    -----
+    A cluster is read where it is asked, and only the table of its answer travels: memory grows with the answers, not
+    with the clusters. With ``to=`` each table is written as soon as it is there, and is not kept.
+
+    Examples
+    --------
+    >>> from simkit.meta import datasets
+    >>> fleet = Fleet({"demo": datasets.path(datasets.DEMO)}, scheduler="synchronous")
+    >>> sorted(set(fleet.audit().to_frame()["cluster"]))
+    ['demo']
+    """
+
+    def __init__(
+        self,
+        sources: str | Path | Iterable[str | Path] | Mapping[str, str | Path],
+        *,
+        release: str | None = None,
+        scheduler: str = "processes",
+        workers: int | None = None,
+    ) -> None:
+        self.members = members_of(sources)
+        self._release, self._scheduler, self._workers = release, scheduler, workers
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __repr__(self) -> str:
+        return f"<Fleet of {len(self)} clusters, on {self._scheduler}>"
+
+    def audit(self, *, to: str | Path | None = None, **options: Any) -> FleetAnswer:
+        """The findings of every cluster.
+
+        Parameters
+        ----------
+        to
+            A folder: each cluster's table is written there as NAME.parquet, and the answer holds no rows.
+        options
+            Those of ``simkit.analysis.audit``: include_defaults, checks, managed.
+
+        Returns
+        -------
+        FleetAnswer
+            One row per finding: cluster, and the columns of ``audit``.
+        """
+        return self.ask(Audited(tuple(sorted(options.items()))), to=to)
+
+    def check(self, suite: Suite | str | Path, *, to: str | Path | None = None) -> FleetAnswer:
+        """The outcomes of the same expectations on every cluster.
+
+        Returns
+        -------
+        FleetAnswer
+            One row per expectation: cluster, met, severity, expectation, failures.
+
+        Raises
+        ------
+        SimkitError
+            For a suite that cannot be read.
+        """
+        return self.ask(Checked(suite if isinstance(suite, Suite) else read_suite(suite)), to=to)
+
+    def diff(self, *, golden: str, to: str | Path | None = None) -> FleetAnswer:
+        """The access by which clusters differ from one of them.
+
+        Parameters
+        ----------
+        golden
+            The name of the cluster that all others should be like, or the path of a dump.
+
+        Returns
+        -------
+        FleetAnswer
+            One row per permission that a subject has more (``gained``) or less (``lost``) than in the golden cluster:
+            cluster, and the columns of ``compare``. A cluster without rows does not differ.
+        """
+        known = {member.name: member for member in self.members}
+        wanted = known.get(golden) or (Member(golden, golden) if Path(golden).exists() else None)
+        if wanted is None:
+            raise SimkitError(f"no cluster of the fleet is called {golden!r}, and there is no such file")
+        others = tuple(member for member in self.members if member != wanted)
+        return self._asked(others, Compared(wanted, self._release), to)
+
+    def ask(self, question: Question, *, to: str | Path | None = None) -> FleetAnswer:
+        """The answers of every cluster to a question of one's own.
+
+        Parameters
+        ----------
+        question
+            A function of a snapshot that gives a DataFrame, such as those of ``simkit.analysis``. For processes and
+            remote workers it must be one that can be pickled: a function of a module, or a ``functools.partial``.
+
+        Returns
+        -------
+        FleetAnswer
+            One row per row of each cluster: cluster, and the question's own columns.
+        """
+        return self._asked(self.members, question, to)
+
+    def _asked(self, members: tuple[Member, ...], question: Question, to: str | Path | None) -> FleetAnswer:
+        tables: dict[str, pd.DataFrame] = {}
+        failures: dict[str, Failure] = {}
+        folder = _folder(to)
+        tasks = [(member.name, Asked(member, self._release, question)) for member in members]
+        answers = run(tasks, self._scheduler, self._workers)
+        for name, found in tracked(answers, "asking clusters", total=len(tasks)):
+            if isinstance(found, BaseException):
+                failures[name] = Failure(name, str(found) or type(found).__name__)
+            elif folder is None:
+                tables[name] = found.assign(cluster=name)
+            else:
+                tables[name] = found.iloc[:0].assign(cluster="")
+                _write(folder / f"{quote(name, safe='')}.parquet", found.assign(cluster=name))
+        names = [member.name for member in members]
+        answered = [name for name in names if name in tables]
+        return FleetAnswer(
+            _joined([tables[name] for name in answered]),
+            answered,
+            [failures[name] for name in names if name in failures],
+        )
+
+
+def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """All rows, the column of the cluster first."""
+    filled = [table for table in tables if len(table)] or tables[:1]
+    whole = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame({"cluster": []})
+    return ReadableFrame(whole[["cluster", *(name for name in whole.columns if name != "cluster")]])
+
+
+def _folder(to: str | Path | None) -> Path | None:
+    if to is None:
+        return None
+    folder = Path(to)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SimkitError(f"cannot write to {folder}: {error.strerror or error}") from error
+    return folder
+
+
+def _write(file: Path, table: pd.DataFrame) -> None:
+    """Write a table as Parquet; what is no plain value or list of texts stands as JSON."""
+    ready = pd.DataFrame({name: _column(table[name]) for name in table.columns})
+    try:
+        ready.to_parquet(file, index=False)
+    except ImportError as error:
+        raise SimkitError("writing Parquet needs pyarrow: pip install 'simkit[fleet]'") from error
+
+
+def _column(column: pd.Series[Any]) -> Any:
+    if str(column.dtype) != "object":
+        return column.astype(str) if str(column.dtype) == "category" else column
+    return [_cell(value) for value in column]
+
+
+def _cell(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, _PLAIN) else json.dumps(value, default=str)

@@ -1,0 +1,66 @@
+"""The questions to one cluster of a fleet. They run where the cluster is read: only their tables travel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+
+from simkit.analysis import audit, check, compare
+from simkit.analysis.access.expectations import Suite
+from simkit.fleet.members import Member
+from simkit.snapshot.protocol import Snapshot
+
+Question = Callable[[Snapshot], pd.DataFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to one cluster: call it to read the cluster and to get the table."""
+
+    member: Member
+    release: str | None
+    question: Question
+
+    def __call__(self) -> pd.DataFrame:
+        return pd.DataFrame(self.question(self.member.snapshot(self.release)))
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """All findings of an audit."""
+
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def __call__(self, snapshot: Snapshot) -> pd.DataFrame:
+        return audit(snapshot, **dict(self.options)).to_frame()
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The outcomes of expectations."""
+
+    suite: Suite
+
+    def __call__(self, snapshot: Snapshot) -> pd.DataFrame:
+        return check(snapshot, self.suite).to_frame()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What subjects have here more or less than in the golden cluster."""
+
+    golden: Member
+    release: str | None
+
+    def __call__(self, snapshot: Snapshot) -> pd.DataFrame:
+        return compare(_golden(self.golden, self.release), snapshot)
+
+
+@lru_cache(maxsize=1)
+def _golden(member: Member, release: str | None) -> Snapshot:
+    """The golden cluster, read once by each worker."""
+    return member.snapshot(release)
