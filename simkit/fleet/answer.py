@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -48,7 +49,7 @@ class FleetAnswer(Result):
 
     def summary(self) -> pd.DataFrame:
         """One row for each cluster: cluster, rows (none where it failed), reason (empty where it answered)."""
-        counts: Mapping[str, int] = self._frame["cluster"].value_counts().to_dict() if len(self._frame) else {}
+        counts: Mapping[Any, int] = self._frame["cluster"].value_counts().to_dict() if len(self._frame) else {}
         rows: list[tuple[str, int | None, str]] = [(name, int(counts.get(name, 0)), "") for name in self.clusters]
         rows += [(each.cluster, None, each.reason) for each in self.failures]
         return ReadableFrame(rows, columns=["cluster", "rows", "reason"])
