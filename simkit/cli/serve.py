@@ -162,7 +162,7 @@ def run(args: argparse.Namespace) -> int:
 def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     """The server, not yet running, and its control plane."""
     from simkit.cluster.bootstrap import publish
-    from simkit.cluster.control_plane import object_getter
+    from simkit.cluster.parts import object_getter
     from simkit.engine.authn.options import build
     from simkit.engine.http.apiserver import APIServerHandler
     from simkit.engine.http.cors import CORSHandler, compile_origins

@@ -7,15 +7,16 @@ is first met and are then kept, so that a pass over an object is a chain of call
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
 from simkit.meta.quantity import canonical_resource_amount
 from simkit.schema import scalar_decoders
-from simkit.schema.decode_pass import DecodeError, DecodePass, GoField, MapKey
+from simkit.schema.decode_pass import DecodePass, GoField, MapKey
 from simkit.schema.go_types import struct_name, type_kind, type_name
 from simkit.schema.scalar_decoders import TEXT_FORMATS, Decoder
+from simkit.schema.schema_props_decoders import SCHEMA_HOLDERS
 from simkit.schema.strict_json import Repeated
 from simkit.schema.structural import Schema
 
@@ -219,8 +220,8 @@ def _special(node: Schema, place: GoField) -> Decoder | None:
     """The decoder of a definition that is not an object with fields; None for those that are."""
     if node.format in TEXT_FORMATS:
         return TEXT_FORMATS[node.format](place)
-    holder = _SCHEMA_HOLDERS.get(node.format)
-    return holder(node, place) if holder else None
+    holder = SCHEMA_HOLDERS.get(node.format)
+    return holder(struct(node.definition(f"{node.name.partition('PropsOr')[0]}Props")), place) if holder else None
 
 
 def _nested(read: Struct, place: GoField) -> Decoder:
@@ -332,73 +333,3 @@ def _entry(values: Row, place: GoField, home: Schema) -> Decoder:
         return {}
 
     return entry
-
-
-# Types that hold a schema or something else: they read themselves, so that unknown fields inside them are not told, and
-# of a value of a wrong type only the field that holds it
-
-
-def _inside(node: Schema, place: GoField) -> Callable[[Any, DecodePass], dict[str, Any]]:
-    """The decoder of a schema inside such a type."""
-    inner = struct(node.definition(node.name.partition("PropsOr")[0] + "Props"))
-
-    def read(item: Any, reading: DecodePass) -> dict[str, Any]:
-        within = DecodePass(reading.within or reading.named(place))
-        made = inner(item, within)
-        reading.error = reading.error or within.error
-        return made
-
-    return read
-
-
-def _each(items: list[Any], kind: type, wanted: str, place: GoField, reading: DecodePass) -> Iterator[Any]:
-    """The values of a list that have the type; the first one of another type is reported."""
-    for item in items:
-        if isinstance(item, kind):
-            yield item
-        elif item is not None and reading.error is None:
-            reading.error = DecodePass(reading.within or reading.named(place)).mismatch(place, item, wanted)
-
-
-def _schema_or_list(node: Schema, place: GoField) -> Decoder:
-    inner = _inside(node, place)
-
-    def read(item: Any, reading: DecodePass) -> Any:
-        if isinstance(item, dict):
-            return inner(item, reading)
-        if isinstance(item, list):
-            return [inner(each, reading) for each in _each(item, dict, "v1.JSONSchemaProps", place, reading)]
-        return None
-
-    return read
-
-
-def _schema_or_bool(node: Schema, place: GoField) -> Decoder:
-    inner = _inside(node, place)
-
-    def read(item: Any, reading: DecodePass) -> Any:
-        if isinstance(item, dict):
-            return inner(item, reading)
-        if item.__class__ is bool:
-            return item
-        raise DecodeError("boolean or JSON schema expected")
-
-    return read
-
-
-def _schema_or_strings(node: Schema, place: GoField) -> Decoder:
-    inner = _inside(node, place)
-
-    def read(item: Any, reading: DecodePass) -> Any:
-        if isinstance(item, dict):
-            return inner(item, reading)
-        return list(_each(item, str, "string", place, reading)) if isinstance(item, list) else None
-
-    return read
-
-
-_SCHEMA_HOLDERS: Final[Mapping[str, Callable[[Schema, GoField], Decoder]]] = {
-    "schema-or-list": _schema_or_list,
-    "schema-or-bool": _schema_or_bool,
-    "schema-or-strings": _schema_or_strings,
-}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.cluster.control_plane import PARTS, Part
+from simkit.cluster.parts import PARTS, Part
 from simkit.engine.admission import webhook_index
 from simkit.engine.pipeline import api_services
 from simkit.schema.disabled_fields import FieldGates

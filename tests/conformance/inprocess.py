@@ -13,8 +13,9 @@ from urllib.parse import unquote
 
 from simkit.cluster.assembly import fresh
 from simkit.cluster.bootstrap import publish
-from simkit.cluster.control_plane import ControlPlane, object_getter
+from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.options import Options
+from simkit.cluster.parts import object_getter
 from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.options import AuthenticationOptions, build
 from simkit.engine.http.apiserver import APIServerHandler

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import pandas as pd
 
 from simkit.analysis.rbac.tables import table
-from simkit.language.cel.check import Variables
+from simkit.language.cel.containers import plain_key
 from simkit.language.cel.conversions import type_of
 from simkit.language.cel.decl_types import DeclType, schema_decl_type
 from simkit.language.cel.environment import OWN_EXPRESSIONS, Environment, Program
 from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError
 from simkit.language.cel.explain import explain
 from simkit.language.cel.failure_position import failure_position
-from simkit.language.cel.operations import plain_key
+from simkit.language.cel.names import Variables
 from simkit.language.cel.types import DYN, Type, parsed
 from simkit.language.cel.values import kind_of
 from simkit.meta.errors import SimkitError

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.declarations import Function, Overload
 from simkit.language.cel.errors import Issue
+from simkit.language.cel.names import Local, Names, Variables
 from simkit.language.cel.tree import (
     Bind,
     Call,
@@ -29,14 +29,11 @@ from simkit.language.cel.types import (
     BOOL,
     BYTES,
     DOUBLE,
-    DURATION,
     DYN,
     ERROR,
     INT,
     NULL,
     STRING,
-    TIMESTAMP,
-    TYPE,
     UINT,
     Substitutions,
     Type,
@@ -49,27 +46,10 @@ from simkit.language.cel.types import (
     more_general,
     optional_of,
     parameter,
-    type_of_type,
     unwrapped,
 )
-from simkit.language.cel.values import CelType, kind_of
+from simkit.language.cel.values import kind_of
 
-TYPE_CONSTANTS: Final[Mapping[str, Type]] = {
-    "bool": BOOL,
-    "int": INT,
-    "uint": UINT,
-    "double": DOUBLE,
-    "string": STRING,
-    "bytes": BYTES,
-    "null_type": NULL,
-    "type": TYPE,
-    "list": list_of(DYN),
-    "map": map_of(DYN, DYN),
-    "google.protobuf.Duration": DURATION,
-    "google.protobuf.Timestamp": TIMESTAMP,
-    "optional_type": optional_of(DYN),
-}
-"""Names of types that are constants."""
 _LITERALS: Final = {
     "bool": BOOL,
     "int": INT,
@@ -79,17 +59,6 @@ _LITERALS: Final = {
     "bytes": BYTES,
     "null": NULL,
 }
-
-Variables = Mapping[str, Type | DeclType]
-
-
-class Local:
-    """A variable that the expression itself introduces."""
-
-    __slots__ = ("name", "type")
-
-    def __init__(self, name: str, type: Type) -> None:
-        self.name, self.type = name, type
 
 
 class Checker:
@@ -108,12 +77,11 @@ class Checker:
         lenient: bool = False,
         types: Mapping[str, Type] = MappingProxyType({}),
     ) -> None:
-        self.functions, self.variables, self._types = functions, variables, types
-        self.container, self.lenient = container, lenient
+        self.functions, self.lenient = functions, lenient
+        self._names = Names(variables, types, container=container, lenient=lenient)
         self.issues: list[Issue] = []
         self._known = Substitutions()
         self._fresh = 0
-        self._scopes: list[Local] = []
         self._seen: list[Node] = []
 
     def run(self, node: Node) -> Type:
@@ -141,60 +109,25 @@ class Checker:
         return parameter(f"_var{self._fresh - 1}")
 
     def _undeclared(self, node: Node, name: str) -> Type:
-        self._report(node, f"undeclared reference to '{name}' (in container '{self.container}')")
+        self._report(node, f"undeclared reference to '{name}' (in container '{self._names.container}')")
         return ERROR
-
-    def _candidates(self, name: str) -> Sequence[str]:
-        """The names that a name may mean inside the container, longest first."""
-        if name.startswith("."):
-            return (name[1:],)
-        if not self.container:
-            return (name,)
-        parts = self.container.split(".")
-        return [".".join([*parts[:length], name]) for length in range(len(parts), -1, -1)]
-
-    def _lookup(self, node: Node, name: str) -> Type | None:
-        """The type of a name; the node keeps the declaration that it refers to."""
-        for local in reversed(self._scopes):
-            if local.name == name:
-                node.reference = local
-                return local.type
-        for candidate in self._candidates(name):
-            if candidate in self.variables:
-                node.reference = candidate
-                found = self.variables[candidate]
-                declared = found.type if isinstance(found, DeclType) else found
-                return DYN if self.lenient else declared
-            constant = TYPE_CONSTANTS.get(candidate) or self._types.get(candidate)
-            if constant is not None:
-                node.reference = CelType(candidate)
-                return type_of_type(constant)
-        return None
 
     def _literal(self, node: Literal) -> Type:
         return _LITERALS[kind_of(node.value)]
 
     def _ident(self, node: Ident) -> Type:
-        found = self._lookup(node, node.name)
+        found = self._names.lookup(node, node.name)
         return found if found is not None else self._undeclared(node, node.name.lstrip("."))
 
     def _select(self, node: Select) -> Type:
         name = qualified_name(node)
-        if name is not None and not self._is_local(name):
-            found = self._lookup(node, name)
+        if name is not None and not self._names.is_local(name):
+            found = self._names.lookup(node, name)
             if found is not None:
                 return found
         operand = self._known.apply(self._check(node.operand))
         found = self._field(node, operand, node.field)
         return BOOL if node.test else found
-
-    def _is_local(self, name: str) -> bool:
-        """True if a dotted name begins with a variable of a macro, which hides dotted names that begin as it does.
-
-        So the language has it; the library of release 1.30 takes the dotted name, should there be one.
-        """
-        first = name.partition(".")[0]
-        return any(local.name == first for local in self._scopes)
 
     def _field(self, node: Node, operand: Type, field: str, *, optional: bool = False) -> Type:
         target = unwrapped(operand)
@@ -232,7 +165,7 @@ class Checker:
             return self._plain_call(node)
         prefix = qualified_name(node.target)
         if prefix is not None:
-            for name in self._candidates(f"{prefix}.{node.function}"):
+            for name in self._names.candidates(f"{prefix}.{node.function}"):
                 if name in self.functions:
                     node.function, node.target = name, None
                     return self._resolve(node, self.functions[name], node.arguments)
@@ -243,7 +176,7 @@ class Checker:
         return self._resolve(node, function, [node.target, *node.arguments])
 
     def _plain_call(self, node: Call) -> Type:
-        for name in self._candidates(node.function):
+        for name in self._names.candidates(node.function):
             if name in self.functions:
                 node.function = name
                 return self._resolve(node, self.functions[name], node.arguments)
@@ -330,7 +263,7 @@ class Checker:
     def _struct(self, node: StructNode) -> Type:
         """The type of a message literal. There are no message types; the fields of an unknown message are not
         checked."""
-        found = self._lookup(node, node.name)
+        found = self._names.lookup(node, node.name)
         if found is None:
             return self._undeclared(node, node.name.lstrip("."))
         if found.kind == "type":
@@ -356,14 +289,14 @@ class Checker:
 
     def _comprehension(self, node: Comprehension) -> Type:
         key, element = self._range(node.source, keyed=bool(node.key))
-        node.reference, scopes = Local(node.variable, element), len(self._scopes)
+        node.reference, scopes = Local(node.variable, element), len(self._names.locals)
         if node.key:
             node.key_reference = Local(node.key, key)
-            self._scopes.append(node.key_reference)
-        self._scopes.append(node.reference)
+            self._names.locals.append(node.key_reference)
+        self._names.locals.append(node.reference)
         condition = None if node.condition is None else self._check(node.condition)
         transform = None if node.transform is None else self._check(node.transform)
-        del self._scopes[scopes:]
+        del self._names.locals[scopes:]
         results = {"exists_one": INT, "filter": list_of(element)}
         result = BOOL if transform is None else list_of(transform)
         if node.macro == "filter":
@@ -395,9 +328,9 @@ class Checker:
     def _bind(self, node: Bind) -> Type:
         local = Local(node.variable, self._check(node.value))
         node.reference = local
-        self._scopes.append(local)
+        self._names.locals.append(local)
         found = self._check(node.body)
-        self._scopes.pop()
+        self._names.locals.pop()
         return found
 
 

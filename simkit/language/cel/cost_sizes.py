@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from simkit.language.cel.operations import plain_key
+from simkit.language.cel.containers import plain_key
 from simkit.language.cel.values import kind_of
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.language.cel import validators
-from simkit.language.cel.check import Checker, Variables
+from simkit.language.cel.check import Checker
 from simkit.language.cel.cost_estimate import Estimator
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.declarations import Function
@@ -24,6 +24,7 @@ from simkit.language.cel.generate import Generator
 from simkit.language.cel.grammar import parse
 from simkit.language.cel.libraries import functions, type_names
 from simkit.language.cel.limits import CALL_LIMIT
+from simkit.language.cel.names import Variables
 from simkit.language.cel.runtime import FAILURES
 from simkit.language.cel.tree import Node, Select
 from simkit.language.cel.types import Type, object_of, parsed

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from simkit.language.cel.containers import elements, pairs
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import Program, compiled
 from simkit.language.cel.errors import BudgetExceeded, EvaluationError, Issue
 from simkit.language.cel.generate import Generator
-from simkit.language.cel.operations import elements, pairs
 from simkit.language.cel.tree import Bind, Call, Comprehension, Literal, Node
 
 _CONDITIONAL = "_?_:_"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from simkit.language.cel import operations as run
+from simkit.language.cel.containers import index, optional_index
 from simkit.language.cel.declarations import Library, declared, operator
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.values import NONE, Optional, kind_of
@@ -56,19 +56,23 @@ OPTIONALS: Final = Library(
             "optional(V).orValue(V) V",
             lambda found, other: found.value if found.present else other,
         ),
-        operator("optional_list_optindex_optional_int", "_[?_]", "list(V), int", "optional(V)", run.optional_index),
+        operator("optional_list_optindex_optional_int", "_[?_]", "list(V), int", "optional(V)", optional_index),
         operator(
             "optional_optional_list_optindex_optional_int",
             "_[?_]",
             "optional(list(V)), int",
             "optional(V)",
-            run.optional_index,
+            optional_index,
         ),
-        operator("map_optindex_optional_value", "_[?_]", "map(K, V), K", "optional(V)", run.optional_index),
+        operator("map_optindex_optional_value", "_[?_]", "map(K, V), K", "optional(V)", optional_index),
         operator(
-            "optional_map_optindex_optional_value", "_[?_]", "optional(map(K, V)), K", "optional(V)", run.optional_index
+            "optional_map_optindex_optional_value",
+            "_[?_]",
+            "optional(map(K, V)), K",
+            "optional(V)",
+            optional_index,
         ),
-        operator("optional_list_index_int", "_[_]", "optional(list(V)), int", "optional(V)", run.index),
-        operator("optional_map_index_value", "_[_]", "optional(map(K, V)), K", "optional(V)", run.index),
+        operator("optional_list_index_int", "_[_]", "optional(list(V)), int", "optional(V)", index),
+        operator("optional_map_index_value", "_[_]", "optional(map(K, V)), K", "optional(V)", index),
     ),
 )

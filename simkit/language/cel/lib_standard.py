@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from simkit.language.cel import containers
 from simkit.language.cel import operations as run
 from simkit.language.cel.conversions import CONVERSIONS
 from simkit.language.cel.declarations import Library, Overload, declared, operator
@@ -99,8 +100,8 @@ def _conversions() -> list[Overload]:
 
 def _sizes() -> list[Overload]:
     shapes = {"string": "string", "bytes": "bytes", "list": "list(A)", "map": "map(A, B)"}
-    both = [(declared(f"size_{name}", f"size({shape}) int", run.size)) for name, shape in shapes.items()]
-    return both + [declared(f"{name}_size", f"{shape}.size() int", run.size) for name, shape in shapes.items()]
+    both = [(declared(f"size_{name}", f"size({shape}) int", containers.size)) for name, shape in shapes.items()]
+    return both + [declared(f"{name}_size", f"{shape}.size() int", containers.size) for name, shape in shapes.items()]
 
 
 def _strings() -> list[Overload]:
@@ -182,8 +183,8 @@ STANDARD: Final = Library(
         *_comparisons(),
         operator("in_list", "@in", "A, list(A)", "bool", run.contained),
         operator("in_map", "@in", "A, map(A, B)", "bool", run.contained),
-        operator("index_list", "_[_]", "list(A), int", "A", run.index),
-        operator("index_map", "_[_]", "map(A, B), A", "B", run.index),
+        operator("index_list", "_[_]", "list(A), int", "A", containers.index),
+        operator("index_map", "_[_]", "map(A, B), A", "B", containers.index),
         *_sizes(),
         *_conversions(),
         *_strings(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from simkit.language.cel import operations
+from simkit.language.cel import containers, operations
 from simkit.language.cel.cost_sizes import ceiling, traversal
 from simkit.language.cel.errors import BudgetExceeded, EvaluationError, no_key, no_overload
 from simkit.language.cel.values import NONE, Optional
@@ -112,15 +112,15 @@ GLOBALS: Final[Mapping[str, Any]] = {
             int_overflow,
             out_of_bounds,
             operations.truth,
-            operations.elements,
-            operations.pairs,
-            operations.insert,
-            operations.key_of,
-            operations.mapping_of,
-            operations.index,
-            operations.select,
-            operations.present,
-            operations.optional_index,
+            containers.elements,
+            containers.pairs,
+            containers.insert,
+            containers.key_of,
+            containers.mapping_of,
+            containers.index,
+            containers.select,
+            containers.present,
+            containers.optional_index,
             operations.add,
             operations.joined,
             operations.subtract,
@@ -139,12 +139,12 @@ GLOBALS: Final[Mapping[str, Any]] = {
             operations.differs,
             operations.contained,
             operations.unordered,
-            operations.size,
+            containers.size,
             ceiling,
             traversal,
         )
     },
-    "size_of": operations.size_or_one,
+    "size_of": containers.size_or_one,
     "SIZED": frozenset({str, list, dict}),
     "PLAIN": frozenset({list, dict}),
     "FAILURES": FAILURES,

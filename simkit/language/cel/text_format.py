@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+from simkit.language.cel.containers import plain_key
 from simkit.language.cel.conversions import type_of
 from simkit.language.cel.errors import EvaluationError
-from simkit.language.cel.operations import plain_key
 from simkit.language.cel.values import kind_of
 from simkit.meta.gotext import format_float
 

@@ -190,6 +190,10 @@ KINDS: Final[Mapping[type, str]] = {
 """The kind of each Python class; classes of libraries carry their own under ``cel_kind``."""
 
 
+NUMBERS: Final = frozenset({"int", "uint", "double"})
+"""The kinds of numbers."""
+
+
 def kind_of(value: Any) -> str:
     """The kind of a value: a key of KINDS, list or map for any sequence or mapping, else its class's ``cel_kind``."""
     found = KINDS.get(type(value))

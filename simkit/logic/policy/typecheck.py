@@ -10,10 +10,10 @@ from itertools import product
 from typing import Final
 
 from simkit.kinds.parts.admission.expressions import environment, variable_type
-from simkit.language.cel.check import Variables
 from simkit.language.cel.decl_types import DeclType, schema_decl_type
 from simkit.language.cel.environment import Environment
 from simkit.language.cel.errors import CompileError
+from simkit.language.cel.names import Variables
 from simkit.language.cel.types import DYN, Type
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion, GroupVersionKind

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from simkit.analysis.escalation.find import states
+from simkit.analysis.escalation.find import role_outcomes, states
 from simkit.analysis.escalation.find.conditions import workloads
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
 from simkit.analysis.escalation.find.matching import Holder, VariantMatch
-from simkit.analysis.escalation.find.states import CLUSTER_ADMIN, AttackState, rules_state, subject_state
+from simkit.analysis.escalation.find.outcome import Outcome, Reached, Variables, any_of, named, namespaces_of_match
+from simkit.analysis.escalation.find.states import CLUSTER_ADMIN, AttackState, subject_state
 from simkit.analysis.escalation.table.requirement import Permission
-from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, USER, Binding
-from simkit.logic.rbac.cover import EVERYTHING, covers
-from simkit.logic.rbac.rule import Rule
+from simkit.logic.rbac.binding import GROUP, USER
 from simkit.meta.identity import split_service_account
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import GroupResource
 
-Variables = dict[str, str]
-Reached = Iterator[tuple[AttackState, Variables]]
-Outcome = Callable[[ClusterFacts, Holder, VariantMatch, Variables], Reached]
 NODE_PREFIX: Final = "system:node:"
 BOOTSTRAPPERS: Final = "system:bootstrappers"
 WITHOUT_MASTERS: Final = "without-masters"
 FRESH_NAMESPACE: Final = "proof-namespace"
-
-
-def is_everything(rules: tuple[Rule, ...]) -> bool:
-    """True if rules allow every verb on every resource."""
-    return covers(rules, EVERYTHING[:1])
 
 
 def _everything(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
@@ -39,126 +30,6 @@ def _everything(facts: ClusterFacts, holder: Holder, match: VariantMatch, known:
 def _namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
     if match.namespace != EVERYWHERE:
         yield AttackState(states.NAMESPACE, namespace=match.namespace), {}
-
-
-def _role_names(match: VariantMatch, facts: ClusterFacts, every: str) -> tuple[str, ...]:
-    names = match.names("role")
-    if names is None:
-        return (every,)
-    return tuple(name for name in names if facts.index.rules(Key(CLUSTER_ROLES, "", name)) is not None)
-
-
-def _cluster_role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    for name in _role_names(match, facts, "cluster-admin"):
-        yield _with_role(facts, Key(CLUSTER_ROLES, "", name), ""), {"role": name, "role_kind": "ClusterRole"}
-
-
-def _cluster_role_in_namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    for name in _role_names(match, facts, "cluster-admin"):
-        target = _with_role(facts, Key(CLUSTER_ROLES, "", name), match.namespace)
-        yield target, {"role": name, "role_kind": "ClusterRole"}
-
-
-def _with_role(facts: ClusterFacts, role: Key, scope: str) -> AttackState:
-    """The state of having a role in a namespace; full control of it, if the role allows everything."""
-    rules = facts.index.rules(role) or ()
-    if not is_everything(rules):
-        return rules_state(role, scope)
-    return AttackState(states.NAMESPACE, namespace=scope) if scope else CLUSTER_ADMIN
-
-
-def _role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    names = match.names("role")
-    if names is None:
-        yield AttackState(states.ROLES_OF, namespace=match.namespace), {"role_kind": "Role"}
-        return
-
-    def members() -> Reached:
-        for namespace in _places(facts, match):
-            for name in names:
-                role = Key(ROLES, namespace, name)
-                if facts.index.rules(role) is not None:
-                    variables = {"role": name, "role_kind": "Role", "namespace": namespace}
-                    yield _with_role(facts, role, namespace), variables
-
-    yield from _any_of(facts, match, f"the rules of a role{_named(match, 'role')}", members, "role")
-
-
-def _bindings(facts: ClusterFacts, match: VariantMatch, *, cluster: bool) -> Iterator[Binding]:
-    """Existing bindings that may be changed, and whose role may be bound."""
-    plural = match.met[1].requirement.any_of[0].permission.resource
-    where = [""] if cluster else [place for place in facts.bindings if place]
-    if not cluster and match.namespace != EVERYWHERE:
-        where = [match.namespace]
-    for binding in (one for place in where for one in facts.bindings.get(place, ())):
-        if binding.role.resource.resource != plural:
-            continue
-        if match.allows("binding", binding.key.name) and match.allows("role", binding.role.name):
-            yield binding
-
-
-def _bound(*, cluster: bool) -> Outcome:
-    def found(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-        def members() -> Reached:
-            yield from _bound_roles(facts, match, cluster=cluster)
-
-        plural = match.met[1].requirement.any_of[0].permission.resource
-        where = "of the cluster" if cluster else "of any namespace"
-        bindings, roles = _named(match, "binding"), _named(match, "role")
-        title = f"what a binding{bindings} {where} gives by {plural}{roles}"
-        yield from _any_of(facts, match, title, members, "binding", "role")
-
-    return found
-
-
-def _bound_roles(facts: ClusterFacts, match: VariantMatch, *, cluster: bool) -> Reached:
-    """The outcomes of the bindings that may be changed, each once; only full control if that is among them."""
-    best: dict[AttackState, Binding] = {}
-    for binding in _bindings(facts, match, cluster=cluster):
-        if facts.index.rules(binding.role):
-            best.setdefault(_with_role(facts, binding.role, binding.namespace), binding)
-    chosen = {CLUSTER_ADMIN: best[CLUSTER_ADMIN]} if CLUSTER_ADMIN in best else best
-    for target, binding in chosen.items():
-        kind = "ClusterRole" if binding.role.resource == CLUSTER_ROLES else "Role"
-        where = {} if cluster else {"namespace": binding.namespace}
-        yield target, {"binding": binding.key.name, "role": binding.role.name, "role_kind": kind, **where}
-
-
-def _any_of(
-    facts: ClusterFacts, match: VariantMatch, title: str, members: Callable[[], Reached], *labels: str
-) -> Reached:
-    """One set if the choice is the same in all namespaces; else each member by itself.
-
-    So the graph stays linear in grants: a holder has one edge, however many things there are.
-    """
-    if match.namespace != EVERYWHERE or not match.alike(*labels):
-        yield from members()
-        return
-    place = facts.gathered(title, members)
-    if place is not None:
-        yield place, {}
-
-
-def _named(match: VariantMatch, label: str) -> str:
-    """The names for which requirements are met, as a part of a title."""
-    names = match.names(label)
-    return "" if names is None else f" named {', '.join(names)}"
-
-
-def _own_role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    scope = known.get("scope", "")
-    yield (AttackState(states.NAMESPACE, namespace=scope) if scope else CLUSTER_ADMIN), {}
-
-
-def _orphan_role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    if known.get("beneficiary"):
-        yield AttackState(states.IMPACT, match.primitive.id), {}
-    else:
-        yield from _own_role(facts, holder, match, known)
-
-
-def _places(facts: ClusterFacts, match: VariantMatch) -> tuple[str, ...]:
-    return tuple(facts.enforced) if match.namespace == EVERYWHERE else (match.namespace,)
 
 
 def _accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
@@ -187,8 +58,8 @@ def _service_accounts(facts: ClusterFacts, match: VariantMatch, known: Variables
                         {"namespace": namespace, "account": account.name},
                     )
 
-    title = f"a service account{_named(match, 'account')}" + (" (impersonated)" if impersonated else "")
-    yield from _any_of(facts, match, title, members, "account")
+    title = f"a service account{named(match, 'account')}" + (" (impersonated)" if impersonated else "")
+    yield from any_of(facts, match, title, members, "account")
 
 
 def _accounts_of_workloads(facts: ClusterFacts, match: VariantMatch) -> Reached:
@@ -213,8 +84,8 @@ def _missing_accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, 
                     if match.allows("account", account.name):
                         yield subject_state(account), {"namespace": namespace, "account": account.name}
 
-    title = f"a service account{_named(match, 'account')} that bindings name and that is not there"
-    yield from _any_of(facts, match, title, members, "account")
+    title = f"a service account{named(match, 'account')} that bindings name and that is not there"
+    yield from any_of(facts, match, title, members, "account")
 
 
 def _missing_namespaces(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
@@ -224,8 +95,8 @@ def _missing_namespaces(facts: ClusterFacts, holder: Holder, match: VariantMatch
                 if match.allows("account", account.name):
                     yield subject_state(account), {"namespace": namespace, "account": account.name}
 
-    title = f"a service account{_named(match, 'account')} that bindings name in a missing namespace"
-    yield from _any_of(facts, match, title, members, "account")
+    title = f"a service account{named(match, 'account')} that bindings name in a missing namespace"
+    yield from any_of(facts, match, title, members, "account")
 
 
 def _users(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
@@ -266,8 +137,8 @@ def _node_identities(facts: ClusterFacts, holder: Holder, match: VariantMatch, k
                 place = AttackState(states.NODE_IDENTITY, node, impersonated=True)
                 yield place, {"user": NODE_PREFIX + node, "group": "system:nodes", "node": node}
 
-    title = f"the identity of a node{_named(match, 'user')} (impersonated)"
-    yield from _any_of(facts, match, title, members, "user")
+    title = f"the identity of a node{named(match, 'user')} (impersonated)"
+    yield from any_of(facts, match, title, members, "user")
 
 
 def _secrets(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
@@ -278,12 +149,12 @@ def _secrets(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Va
         return
 
     def members() -> Reached:
-        for namespace in _places(facts, match):
+        for namespace in namespaces_of_match(facts, match):
             for name in names:
                 if facts.may_have_secret(namespace, name):
                     yield AttackState(states.SECRETS, name, namespace), {"namespace": namespace, "secret": name}
 
-    yield from _any_of(facts, match, f"a secret{_named(match, 'secret')}", members, "secret")
+    yield from any_of(facts, match, f"a secret{named(match, 'secret')}", members, "secret")
 
 
 def _bootstrappers(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
@@ -299,12 +170,12 @@ def _running_pods(facts: ClusterFacts, holder: Holder, match: VariantMatch, know
         return
 
     def members() -> Reached:
-        for namespace in _places(facts, match):
+        for namespace in namespaces_of_match(facts, match):
             for name in names:
                 if facts.pod(namespace, name) is not None:
                     yield AttackState(states.POD, name, namespace), {"namespace": namespace, "pod": name}
 
-    yield from _any_of(facts, match, f"a running pod{_named(match, 'pod')}", members, "pod")
+    yield from any_of(facts, match, f"a running pod{named(match, 'pod')}", members, "pod")
 
 
 def _nodes(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
@@ -335,7 +206,7 @@ def _pods_of_nodes(facts: ClusterFacts, holder: Holder, match: VariantMatch, kno
                 namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
                 yield AttackState(states.POD, name, namespace), {"node": node, "namespace": namespace, "pod": name}
 
-    yield from _any_of(facts, match, f"a pod of a node{_named(match, 'node')}", members, "node")
+    yield from any_of(facts, match, f"a pod of a node{named(match, 'node')}", members, "node")
 
 
 def _anybody(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
@@ -349,7 +220,7 @@ def _node_certificates(facts: ClusterFacts, holder: Holder, match: VariantMatch,
         for node in facts.nodes:
             yield AttackState(states.NODE_IDENTITY, node), {"node": node}
 
-    yield from _any_of(facts, match, "the identity of a node", members)
+    yield from any_of(facts, match, "the identity of a node", members)
 
 
 def _deputy(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
@@ -380,14 +251,14 @@ def _nothing(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Va
 OUTCOMES: Final[Mapping[str, Outcome]] = {
     "everything": _everything,
     "namespace": _namespace,
-    "cluster-role": _cluster_role,
-    "cluster-role-in-namespace": _cluster_role_in_namespace,
-    "role": _role,
-    "bound-cluster-role": _bound(cluster=True),
-    "bound-role": _bound(cluster=False),
-    "own-cluster-role": _own_role,
-    "own-role": _own_role,
-    "orphan-role": _orphan_role,
+    "cluster-role": role_outcomes.cluster_role,
+    "cluster-role-in-namespace": role_outcomes.cluster_role_in_namespace,
+    "role": role_outcomes.role,
+    "bound-cluster-role": role_outcomes.bound(cluster=True),
+    "bound-role": role_outcomes.bound(cluster=False),
+    "own-cluster-role": role_outcomes.own_role,
+    "own-role": role_outcomes.own_role,
+    "orphan-role": role_outcomes.orphan_role,
     "accounts": _accounts,
     "impersonated-accounts": _impersonated_accounts,
     "missing-accounts": _missing_accounts,

@@ -1,0 +1,326 @@
+"""The parts of a control plane in the order of their creation: how each is made, and how a fork gets its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from simkit.cluster import bootstrap
+from simkit.cluster.access import Access
+from simkit.cluster.controllers import ControllerContext, controllers
+from simkit.cluster.extensions import Extensions, performing
+from simkit.cluster.plugin_settings import read_settings
+from simkit.cluster.plugins import PluginInitializer, plugins
+from simkit.cluster.recording import audit_of
+from simkit.cluster.releases import catalogue_of
+from simkit.cluster.store_snapshot import StoreSnapshot
+from simkit.engine.admission.chain import Chain, Plugin
+from simkit.engine.authn.generated_key import GeneratedKey
+from simkit.engine.authn.getter import ObjectGetter
+from simkit.engine.authn.options import in_process
+from simkit.engine.authz.escalation_check import RoleGuard
+from simkit.engine.authz.rbac import RBACAuthorizer
+from simkit.engine.controllers.certificate_authority import CertificateAuthority
+from simkit.engine.controllers.cluster_authentication_trust import ClusterAuthenticationTrust
+from simkit.engine.controllers.controller_manager import ControllerManager
+from simkit.engine.controllers.event_expiry import EventExpiry
+from simkit.engine.controllers.flow_schema_status import FlowSchemaStatusController
+from simkit.engine.pipeline.api_services import APIServices
+from simkit.engine.pipeline.custom_resources.definitions import CustomResources
+from simkit.engine.pipeline.engine import Engine, EngineConfig
+from simkit.engine.pipeline.flowcontrol.controller import FlowControl
+from simkit.engine.pipeline.flowcontrol.max_in_flight import ConcurrencyLimiter, MaxInFlight
+from simkit.engine.pipeline.metrics.counters import Metrics
+from simkit.engine.pipeline.metrics.stability import shown_hidden
+from simkit.engine.pipeline.verbs.quota_status import charge_quota
+from simkit.engine.pipeline.verbs.webhook_objects import stored_form
+from simkit.engine.registry.allocation import ServiceAllocation
+from simkit.engine.registry.deletion import expire
+from simkit.engine.seams import Store
+from simkit.logic.rbac.index import AccessIndex
+from simkit.meta.clock import NameSource
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object
+from simkit.schema.feature_gates import parse_feature_gates
+from simkit.simulation.simulation import Simulation
+
+if TYPE_CHECKING:
+    from simkit.cluster.control_plane import ControlPlane
+
+_LOG: Final = logging.getLogger("simkit.cluster")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a control plane: its creation, and its fork.
+
+    Both are given the control plane under construction, in which the parts before this one are in place.
+    There is no default for ``fork``: whoever adds a part says what a fork does with it.
+    """
+
+    name: str
+    make: Callable[[ControlPlane], Any]
+    fork: Callable[[ControlPlane, ControlPlane], Any]
+    """Called with the fork and its origin."""
+
+    @classmethod
+    def anew(cls, name: str, make: Callable[[ControlPlane], Any]) -> Self:
+        """A part without state for forks: a fork creates its own."""
+        return cls(name, make, lambda fork, _: make(fork))
+
+    @classmethod
+    def shared(cls, name: str, make: Callable[[ControlPlane], Any]) -> Self:
+        """A part that a control plane and all its forks share."""
+        return cls(name, make, lambda _, origin: getattr(origin, name))
+
+
+def object_getter(store: Store) -> ObjectGetter:
+    """The function by which authenticators read a current object."""
+
+    def lookup(resource: GroupResource, namespace: str, name: str) -> Object | None:
+        entry = store.get(Key(resource, namespace, name))
+        return entry.object if entry is not None else None
+
+    return lookup
+
+
+# Making
+
+
+def _gates(server: ControlPlane) -> Mapping[str, bool]:
+    gates = parse_feature_gates(server.options.feature_gates, server.options.release)
+    for text in gates.warnings:
+        _LOG.warning(text)
+    return gates.values
+
+
+def _roles(server: ControlPlane) -> RBACAuthorizer:
+    return _following(server, RBACAuthorizer(AccessIndex.of(server.everything())))
+
+
+def _following(server: ControlPlane, roles: RBACAuthorizer) -> RBACAuthorizer:
+    server.store.listen(roles.follow)
+    return roles
+
+
+def _metrics(server: ControlPlane) -> Metrics:
+    options = server.options
+    return Metrics(shown_hidden(options.show_hidden_metrics_for_version, options.release))
+
+
+def _access(server: ControlPlane, origin: ControlPlane | None = None) -> Access:
+    known = origin.access.graph if origin is not None else None
+    graph = known.fork() if known is not None else None
+    everything, clock = server.everything, server.clock
+    return Access(server.options, server.store, everything, clock, server.metrics, server.roles, graph, server.forked)
+
+
+def _allocation(server: ControlPlane) -> ServiceAllocation:
+    options = server.options
+    ranges = options.service_cluster_ip_range.split(",")
+    return ServiceAllocation(server.store, server.names, ranges, options.service_node_port_range)
+
+
+def _engine(server: ControlPlane) -> Engine:
+    options, store, clock, authorizer = server.options, server.store, server.clock, server.authorizer
+    privileged = server.captured is not None if options.allow_privileged is None else options.allow_privileged
+    authenticators, anonymous = options.authenticators, options.anonymous_auth
+    return Engine(
+        EngineConfig(
+            store=store,
+            catalogue=server.base,
+            authentication=in_process(
+                authenticators, server.token_key, object_getter(store), clock, anonymous=anonymous
+            ),
+            authorizer=authorizer,
+            guard=RoleGuard(server.roles.index, authorizer),
+            admission=Chain(_plugins(server)),
+            clock=clock,
+            name_source=server.names,
+            allocation=server.allocation,
+            api_services=server.api_services,
+            allow_privileged=privileged,
+            gates=server.gates,
+            metrics=server.metrics,
+            limits=_limits(server),
+            audit=audit_of(options, clock, server.metrics, forked=server.forked),
+            grace=options.livez_grace_period,
+            remote=server.extensions.forwarder,
+            hooked=lambda request: server.extensions.calls_webhooks(request, server.reader()),
+            conversion=server.extensions.conversions(server.names),
+        )
+    )
+
+
+def _plugins(server: ControlPlane) -> list[Plugin]:
+    options, settings = server.options, server.options.admission_control_config_file
+    needs = PluginInitializer(
+        server.store,
+        server.authorizer,
+        server.clock,
+        server.names,
+        lambda: server.engine.catalogue,
+        lambda obj, resource: server.engine.request_scope(resource).from_storage(obj),
+        lambda obj, resource: stored_form(server.engine.request_scope(resource), obj),
+        server.extensions,
+        lambda quota, used: charge_quota(server.engine, quota, used),
+        lambda name: bootstrap.provide(server.engine, name),
+        read_settings(settings) if settings is not None else {},
+        Path(settings).parent if settings is not None else Path(),
+        (options.default_not_ready_toleration_seconds, options.default_unreachable_toleration_seconds),
+    )
+    on, off = options.enable_admission_plugins, options.disable_admission_plugins
+    return plugins(needs, options.release, server.gates, on, off)
+
+
+def _limits(server: ControlPlane) -> ConcurrencyLimiter:
+    options = server.options
+    reading, changing = options.max_requests_inflight, options.max_mutating_requests_inflight
+    if options.enable_priority_and_fairness and (reading or changing):
+        return FlowControl(server.store, reading + changing, server.clock)
+    return MaxInFlight(reading, changing)
+
+
+def _flow_schemas(server: ControlPlane) -> FlowSchemaStatusController:
+    """Keeps the statuses of flow schemas current from one request to the next, as kube-apiserver itself does."""
+    perform, others = performing(server.engine), server.engine.after_write
+    status = FlowSchemaStatusController(
+        lambda: server.engine.catalogue,
+        server.everything,
+        lambda request: perform(request, bootstrap.SERVER),
+        server.clock,
+    )
+    server.store.listen(status.follow)
+
+    def both() -> None:
+        others()
+        status.settle()
+
+    server.engine.after_write = both
+    return status
+
+
+def _trust(server: ControlPlane) -> ClusterAuthenticationTrust:
+    """Restores the published authorities after a request; a loaded store has none of its own."""
+    perform, others = performing(server.engine), server.engine.after_write
+    trust = ClusterAuthenticationTrust(
+        server.store,
+        lambda: server.engine.authentication.published if server.captured is None else {},
+        lambda request: perform(request, bootstrap.SERVER),
+        server.clock,
+    )
+    server.store.listen(trust.follow)
+
+    def both() -> None:
+        others()
+        trust.settle()
+
+    server.engine.after_write = both
+    return trust
+
+
+def _authority(server: ControlPlane) -> CertificateAuthority:
+    options = server.options
+    files = options.cluster_signing_cert_file, options.cluster_signing_key_file
+    return CertificateAuthority(server.clock, NameSource(options.seed), *files, options.root_ca_file)
+
+
+def _runner(server: ControlPlane) -> ControllerManager:
+    options = server.options
+
+    def issue(claims: Mapping[str, Any]) -> str:
+        issuer = server.engine.authentication.issuer or server.token_key
+        return issuer.issue(claims)
+
+    def alive(node: str) -> bool:
+        return server.simulation is not None and server.simulation.kubelets.keeps_alive(node)
+
+    means = ControllerContext(
+        server.clock, lambda: server.engine.catalogue, server.authority, issue, alive, server.captured
+    )
+    return ControllerManager(
+        server.store,
+        [
+            *server.extensions.server_controllers(lambda: server.engine.catalogue, server.clock),
+            *controllers(means, options.controllers),
+            *_expiry(server),
+            *(server.simulation.controllers if server.simulation is not None else ()),
+        ],
+        performing(server.engine, as_one=not options.use_service_account_credentials),
+        server.everything,
+        clock=server.clock,
+        rested=server.rested,
+    )
+
+
+def _expiry(server: ControlPlane) -> list[EventExpiry]:
+    seconds, present = server.options.event_ttl, server.options.storage != "memory"
+    if server.store.leaves_process:  # there a lease ends
+        return []
+    return [EventExpiry(partial(expire, server.store), server.clock, seconds, present=present)] if seconds else []
+
+
+# Forking
+
+
+def _resumed(server: ControlPlane, origin: ControlPlane) -> ControllerManager:
+    runner = _runner(server)
+    if server.simulation is not None:
+        server.simulation.kubelets.woken = runner.wake
+    runner.resume_from(origin.runner)
+    return runner
+
+
+def _simulated(server: ControlPlane, origin: ControlPlane) -> Simulation | None:
+    """The nodes of a fork, which it goes on running by itself."""
+    if origin.simulation is None:
+        return None
+    made = origin.simulation.fork(server.clock, performing(server.engine))
+    server.engine.connections = made.connections
+    return made
+
+
+def _start_of_snapshots(server: ControlPlane, origin: ControlPlane) -> StoreSnapshot | None:
+    """The origin's latest snapshot, from which the fork's own starts, if nothing was written since."""
+    latest = origin.latest
+    return latest if latest is not None and latest.revision == server.store.oldest else None
+
+
+PARTS: Final[tuple[Part, ...]] = (
+    Part.anew("gates", _gates),
+    Part.anew("base", lambda server: catalogue_of(server.options)),
+    Part("names", lambda server: NameSource(server.options.seed), lambda _, origin: origin.names.child()),
+    Part.shared("token_key", lambda _: GeneratedKey()),
+    Part(
+        "extensions",
+        lambda server: Extensions.of(server.options, server.store, calls=server.calls),
+        lambda fork, origin: origin.extensions.fork(fork.store),
+    ),
+    Part("roles", _roles, lambda fork, origin: _following(fork, origin.roles.fork())),
+    Part.anew("metrics", _metrics),
+    Part("access", _access, _access),
+    Part.anew("authorizer", lambda server: server.access.authorizer()),
+    Part("allocation", _allocation, lambda fork, origin: origin.allocation.fork(fork.store, fork.names)),
+    Part(
+        "api_services",
+        lambda server: APIServices(server.store),
+        lambda fork, origin: origin.api_services.fork(fork.store),
+    ),
+    Part.anew("engine", _engine),
+    Part(
+        "custom",
+        lambda server: CustomResources(server.engine, server.base),
+        lambda fork, origin: CustomResources(fork.engine, fork.base, origin.custom),
+    ),
+    Part.anew("flow_schemas", _flow_schemas),
+    Part.anew("authentication_trust", _trust),
+    Part("authority", _authority, lambda fork, origin: origin.authority.fork(fork.clock)),
+    Part("simulation", lambda _: None, _simulated),
+    Part("runner", _runner, _resumed),
+    Part("latest", lambda _: None, _start_of_snapshots),
+)
+"""The parts of a control plane in the order of their creation."""
