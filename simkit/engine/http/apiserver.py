@@ -14,11 +14,10 @@ from simkit.engine.http.handler import Lane
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import HandledRequest
-from simkit.engine.pipeline.non_resource.health import ENDPOINTS
-from simkit.engine.pipeline.work_estimate import takes_long
 from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.integers import is_digits, saturating_int
 from simkit.meta.message import Request, Response
+from simkit.schema.health_checks import ENDPOINTS
 
 _HEALTH: Final = tuple(f"/{endpoint}" for endpoint in ENDPOINTS)
 _LEAVING: Final = b"The apiserver is shutting down, please try again later.\n"

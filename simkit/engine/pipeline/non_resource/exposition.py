@@ -11,6 +11,8 @@ from simkit.engine.pipeline.flowcontrol.metrics import families as flow_families
 from simkit.engine.pipeline.metrics.counters import BYTES, SECONDS, Labels, Metrics, Sums
 from simkit.engine.pipeline.metrics.stability import registered
 from simkit.engine.pipeline.non_resource import health, version
+from simkit.meta.behaviour import applies
+from simkit.schema.health_checks import ENDPOINTS
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -19,7 +21,14 @@ if TYPE_CHECKING:
 
     from simkit.engine.pipeline.engine import Engine
 
-CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+_TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def content_type() -> str:
+    """The media type of the exposition."""
+    return f"{_TEXT}; escaping=underscores" if applies("metrics-escaping") else _TEXT
+
+
 COMPONENT: Final = "apiserver"
 _ROUTE: Final = ("verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component")
 _ANSWER: Final = ("verb", "group", "version", "resource", "subresource", "scope", "component")
@@ -141,8 +150,8 @@ class Indicators:
         family = GaugeMetricFamily(
             "kubernetes_healthcheck", "Whether a health check passes (1) or not (0).", labels=("name", "type")
         )
-        for endpoint in health.ENDPOINTS:
-            for name in health.names(self._engine.catalogue.paths, endpoint):
+        for endpoint in ENDPOINTS:
+            for name in health.names(self._engine, endpoint):
                 family.add_metric((name, endpoint), float(not health.problem(self._engine, endpoint, name)))
         yield family
         yield from _counters(self._engine.metrics, _INDICATORS)

@@ -6,18 +6,15 @@ Upstream: k8s.io/apiserver/pkg/server/healthz.go and k8s.io/apiserver/pkg/server
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.errors import PlainError, StatusError, no_path
 from simkit.meta.message import Response
+from simkit.schema.health_checks import health_checks
 
-ENDPOINTS: Final = ("healthz", "livez", "readyz")
 _TEXT: Final = "text/plain; charset=utf-8"
-_FIRST: Final = ("ping", "log", "etcd", "etcd-readiness", "informer-sync")
-_LAST: Final = "shutdown"
 _HOOKS: Final = ("poststarthook/", "autoregister-completion")
 
 
@@ -47,19 +44,9 @@ _ASKED: Final[Mapping[str, Callable[[Engine], str]]] = {
 """Checks that can fail: each gives the reason, or nothing."""
 
 
-@lru_cache(maxsize=64)
-def names(paths: Sequence[str], endpoint: str) -> tuple[str, ...]:
-    """The checks of an endpoint in the order of verbose answers, chosen from those of all endpoints.
-
-    Examples
-    --------
-    >>> names(("/livez", "/livez/log", "/livez/ping", "/readyz/shutdown"), "livez")
-    ('ping', 'log')
-    """
-    found = [path.removeprefix(f"/{endpoint}/") for path in paths if path.startswith(f"/{endpoint}/")]
-    first = [name for name in _FIRST if name in found]
-    last = [name for name in found if name == _LAST]
-    return (*first, *(name for name in found if name not in _FIRST and name != _LAST), *last)
+def names(engine: Engine, endpoint: str) -> Sequence[str]:
+    """The checks of an endpoint in the order of verbose answers."""
+    return health_checks(engine.catalogue.release, engine.gates, endpoint)
 
 
 def problem(engine: Engine, endpoint: str, name: str) -> str:
@@ -75,7 +62,7 @@ def problem(engine: Engine, endpoint: str, name: str) -> str:
 def answer(engine: Engine, context: RequestContext, endpoint: str, name: str) -> Response:
     """The answer of an endpoint, or of one of its checks, to every method."""
     context.routed = f"/{endpoint}"
-    known = names(engine.catalogue.paths, endpoint)
+    known = names(engine, endpoint)
     if not name:
         return _checked(engine, context, endpoint, known)
     if name not in known:

@@ -22,11 +22,13 @@ from simkit.engine.pipeline.non_resource import (
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group
 from simkit.meta.errors import method_not_allowed, no_path, no_route
 from simkit.meta.message import Response
 from simkit.schema import discovery
 from simkit.schema.feature_gates import is_enabled
+from simkit.schema.health_checks import ENDPOINTS, health_paths
 from simkit.schema.releases import minor_of
 
 _DISCOVERY_GROUP: Final = api_group("apidiscovery")
@@ -40,6 +42,7 @@ _GATES: Final = {
     issuer_discovery.KEYS: "ServiceAccountIssuerDiscovery",
 }
 """Paths behind a feature gate."""
+_CHECKS: Final = tuple(f"/{endpoint}/" for endpoint in ENDPOINTS)
 _REMEMBERED: Final = 1024
 """The longest Accept header that is parsed for the aggregated form."""
 _ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI})
@@ -50,7 +53,7 @@ def answer(engine: Engine, context: RequestContext) -> Response:
     """The answer to a non-resource path. Raises 404 and 405 as kube-apiserver does."""
     path = context.info.path.rstrip("/") or "/"
     parts = path.strip("/").split("/")
-    if parts[0] in health.ENDPOINTS:
+    if parts[0] in ENDPOINTS:
         return health.answer(engine, context, parts[0], "/".join(parts[1:]))
     if not _has(engine, path):
         raise no_path()
@@ -77,12 +80,16 @@ def answer(engine: Engine, context: RequestContext) -> Response:
 
 def _has(engine: Engine, path: str) -> bool:
     """True if the release has a path: some came with a feature gate."""
+    if path.startswith(profiling.LOGS) and applies("no-logs-handler"):
+        return False
     gate = _GATES.get(_OPENAPI if path.startswith(_OPENAPI) else path, "")
     return not gate or is_enabled(gate, engine.catalogue.release, engine.gates)
 
 
 def _index(engine: Engine, context: RequestContext) -> Response:
-    paths = [path for path in engine.parts.paths or engine.catalogue.paths if _has(engine, path)]
+    known = engine.parts.paths or engine.catalogue.paths
+    paths = [path for path in known if _has(engine, path) and not path.startswith(_CHECKS)]
+    paths = sorted([*paths, *health_paths(engine.catalogue.release, engine.gates)])
     return responses.document_response({"paths": paths}, context.wanted)
 
 
@@ -170,7 +177,7 @@ def _metrics(engine: Engine, context: RequestContext) -> Response:
     if path.endswith("/"):
         raise no_path()
     text = exposition.exposed(engine, indicators=path == "/metrics/slis")
-    return Response(200, text, exposition.CONTENT_TYPE)
+    return Response(200, text, exposition.content_type())
 
 
 def _flow_page(engine: Engine, context: RequestContext) -> Response:
