@@ -101,6 +101,8 @@ class Engine:
         self._since = parts.clock.now()
         self.connections: PodConnections | None = None
         """Answers connections to pods; None: there is nothing to connect to."""
+        self.impersonation_modes: dict[str, int] = {}
+        """By caller: the mode of impersonation that it was last allowed."""
         self.after_write: Callable[[], None] = _nothing
         """Called after a write, before it is answered."""
         self.converting: Collection[str] = ()

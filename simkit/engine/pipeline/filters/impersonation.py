@@ -11,10 +11,14 @@ from dataclasses import dataclass
 from simkit.engine.authn.request_header import extra_key
 from simkit.engine.authz.forbidden import forbidden_error
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.filters.constrained_impersonation import impersonated
 from simkit.engine.pipeline.request_context import RequestContext
+from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.meta.attributes import Attributes
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import AUTHENTICATION_GROUP
-from simkit.meta.errors import PlainError
+from simkit.meta.errors import PlainError, bad_request
+from simkit.meta.fielderror import quoted
 from simkit.meta.identity import (
     ANONYMOUS,
     AUTHENTICATED,
@@ -53,6 +57,9 @@ def impersonate(engine: Engine, context: RequestContext) -> None:
     asks = _asks(headers)
     if not asks:
         return
+    if applies("constrained-impersonation"):
+        context.identity = impersonated(engine, context, _wanted(headers))
+        return
     if not context.request.header(_USER):
         listed = " ".join(ask.shown() for ask in asks)
         text = f'Internal Server Error: "{context.info.path}": requested [{listed}] without impersonating a user\n'
@@ -60,6 +67,27 @@ def impersonate(engine: Engine, context: RequestContext) -> None:
     for ask in asks:
         _authorize(engine, context.actor(), ask)
     context.identity = _become(headers)
+
+
+def _wanted(headers: Mapping[str, Sequence[str]]) -> Identity:
+    """The user that the headers describe. Raises 400 where they do not name one."""
+    name, uid = (headers.get(_USER) or ("",))[0], (headers.get(_UID) or ("",))[0]
+    wanted = Identity(name, tuple(headers.get(_GROUP, ())), uid, _extra(headers))
+    if name:
+        return wanted
+    groups = texts(list(wanted.groups) or None).text
+    listed = ", ".join(f"{quoted(key)}:{texts(list(wanted.extra[key])).text}" for key in sorted(wanted.extra))
+    extra = f"map[string][]string{f'{{{listed}}}' if listed else '(nil)'}"
+    shown = f'&user.DefaultInfo{{Name:"", UID:{quoted(uid)}, Groups:{groups}, Extra:{extra}}}'
+    raise bad_request(f"requested {shown} without impersonating a user name")
+
+
+def _extra(headers: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    extra: dict[str, list[str]] = {}
+    for name, values in headers.items():
+        if name.startswith(_EXTRA):
+            extra.setdefault(extra_key(name[len(_EXTRA) :].lower()), []).extend(values)
+    return {key: tuple(values) for key, values in extra.items()}
 
 
 def _asks(headers: Mapping[str, Sequence[str]]) -> list[_Ask]:
@@ -100,9 +128,4 @@ def _become(headers: Mapping[str, Sequence[str]]) -> Identity:
         groups += [] if UNAUTHENTICATED in groups else [UNAUTHENTICATED]
     elif AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
         groups.append(AUTHENTICATED)
-    extra: dict[str, list[str]] = {}
-    for name, values in headers.items():
-        if name.startswith(_EXTRA):
-            extra.setdefault(extra_key(name[len(_EXTRA) :].lower()), []).extend(values)
-    taken = {key: tuple(values) for key, values in extra.items()}
-    return Identity(user, tuple(groups), (headers.get(_UID) or ("",))[0], taken)
+    return Identity(user, tuple(groups), (headers.get(_UID) or ("",))[0], _extra(headers))
