@@ -14,6 +14,7 @@ from simkit.engine.http.handler import Lane
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import HandledRequest
+from simkit.engine.pipeline.work_estimate import takes_long
 from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.integers import is_digits, saturating_int
 from simkit.meta.message import Request, Response

@@ -1,8 +1,8 @@
 """Constrained impersonation: what may be done as somebody else is allowed verb by verb.
 
-A caller needs ``impersonate:MODE`` on whom it becomes, and ``impersonate-on:MODE:VERB`` on what it asks for. Which modes
-fit is told by the user; ``impersonate``, which allows everything, is the last of them. The first refusal is the one
-that is told.
+A caller needs ``impersonate:MODE`` on whom it becomes, and ``impersonate-on:MODE:VERB`` on what it asks for. Which
+modes fit is told by the user; ``impersonate``, which allows everything, is the last of them. The first refusal is the
+one that is told.
 
 Upstream: k8s.io/apiserver/pkg/endpoints/filters/impersonation, release 1.36.
 """
@@ -71,7 +71,7 @@ MODES: Final = (
     Mode("arbitrary-node", lambda wanted, _: _only_named(wanted) and bool(node_name(wanted.user))),
     Mode("serviceaccount", lambda wanted, _: _only_named(wanted) and bool(split_service_account(wanted.user))),
     Mode("user-info", lambda wanted, _: not node_name(wanted.user) and not split_service_account(wanted.user)),
-    Mode(_LEGACY, lambda wanted, caller: True),
+    Mode(_LEGACY, lambda *_: True),
 )
 """All modes in the order in which they are tried; the one that worked for a caller before comes first."""
 
