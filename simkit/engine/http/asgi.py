@@ -46,8 +46,6 @@ class Application:
         Seconds that a watch without a time of its own lasts at least.
     computing
         Requests that may compute for long at once.
-    threads
-        Where they do so; None: on threads of its own.
 
     Notes
     -----
@@ -62,11 +60,10 @@ class Application:
         patience: float = REQUEST_SECONDS,
         shortest_watch: float = SHORTEST_WATCH,
         computing: int = COMPUTING,
-        threads: WorkerThreads | None = None,
     ) -> None:
         self.engine = engine
         self._compress, self._patience, self._shortest_watch = compress, patience, shortest_watch
-        self._threads = threads or WorkerThreads(computing)
+        self._threads = WorkerThreads(computing)
         self._wakers: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopBroadcaster] = WeakKeyDictionary()
         self._deliveries: set[WatchServer] = set()
         self._stopping = False
