@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,8 @@ from simkit.meta.errors import SimkitError
 if TYPE_CHECKING:
     from simkit.analysis.upgrade.breaks import Break
     from simkit.analysis.upgrade.items import Items
-    from simkit.analysis.upgrade.proof import UpgradeProof
     from simkit.analysis.upgrade.upgrade_report import UpgradeReport
+    from simkit.cluster.cluster import Cluster
 
 EXAMPLES = """\
 examples:
@@ -61,6 +62,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write an HTML page with all of it")
     parser.add_argument("--plan", action="store_true", help="show the steps to take, hop by hop")
+    parser.add_argument("--validate", action="store_true", help="try every object on forks at both releases")
     parser.add_argument("--prove", action="store_true", help="execute what breaks on forks, and show the answers")
     parser.add_argument("--all", action="store_true", help="show also what is only worth knowing")
     add_output(parser, faults=True)
@@ -79,18 +81,22 @@ def run(args: argparse.Namespace) -> int:
     if not since:
         note("the release of the cluster is not known: all changes up to the target count; --from says it")
     found = report_of(items, ReleaseSpan.of(since, args.to), audit_log=args.audit_log, metrics=args.metrics)
+    if args.validate or args.prove:
+        found = replace(found, sandbox=_cluster(found, items))
+    if args.validate:
+        found = found.validated()
     for problem in items.problems:
         complain(str(problem))
     if not items.items and items.problems:
         raise SimkitError("no object could be read")
     if args.report is not None:
-        _write_page(found, items, args)
+        _write_page(found, args)
     if args.plan:
         table = found.plan().to_frame()
         columns = tuple(map(str, table.columns))
         write_rows(columns, table.to_dict("records"), _table_form(args.output), shown=PLANNED, empty="nothing to do")
     elif args.prove:
-        _write_proof(found, items, args.output)
+        _write_proof(found, args.output)
     else:
         _write(found, args)
     return FOUND if found.has_impact else 0
@@ -129,32 +135,29 @@ def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
     write_rows(columns, rows, args.output, shown=SHOWN, short=_short, empty="nothing breaks", cases=cases)
 
 
-def _write_page(found: UpgradeReport, items: Items, args: argparse.Namespace) -> None:
+def _write_page(found: UpgradeReport, args: argparse.Namespace) -> None:
     from simkit.cluster.report.upgrade_page import write_upgrade_page
 
     name = ", ".join([*args.path, *args.manifests]) or ("the demo cluster" if args.demo else "a running cluster")
-    proof = _proof(found, items) if args.prove else None
+    proof = found.prove() if args.prove else None
     note(f"written: {write_upgrade_page(found, args.report, name=name, proof=proof)}")
 
 
-def _write_proof(found: UpgradeReport, items: Items, form: str) -> None:
-    table = _proof(found, items).to_frame()
+def _write_proof(found: UpgradeReport, form: str) -> None:
+    table = found.prove().to_frame()
     columns = tuple(map(str, table.columns))
     write_rows(columns, table.to_dict("records"), _table_form(form), shown=PROVEN, empty="nothing to execute")
 
 
-def _proof(found: UpgradeReport, items: Items) -> UpgradeProof:
-    """The proof on forks of a cluster with the stored objects that were read."""
-    from dataclasses import replace
-
+def _cluster(found: UpgradeReport, items: Items) -> Cluster:
+    """A cluster with the stored objects that were read."""
     from simkit.cluster.cluster import Cluster
     from simkit.schema.releases import BASE
     from simkit.snapshot.load import load
 
     stored = [dict(item.obj) for item in items.items if item.origin == "stored"]
     release = found.span.start or BASE
-    cluster = Cluster.of(load(stored, release=release)) if stored else Cluster(release=release)
-    return replace(found, sandbox=cluster).prove()
+    return Cluster.of(load(stored, release=release)) if stored else Cluster(release=release)
 
 
 def _table_form(form: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -90,6 +90,21 @@ class UpgradeReport(Result):
             rows.append((release, check, worst, breaks, len(found), found[0].where))
         return table(rows, SUMMARY_COLUMNS)
 
+    def validated(self) -> UpgradeReport:
+        """The report with what only the later release refuses, found by trying every object on forks.
+
+        Raises SimkitError for a report without a cluster to fork.
+        """
+        from simkit.analysis.upgrade.tightened_validation import validation_breaks
+
+        rows = (*self.rows, *validation_breaks(self.items, self._forkable(), self.span))
+        return replace(self, rows=tuple(sorted(rows, key=_order)))
+
+    def _forkable(self) -> Sandbox:
+        if self.sandbox is None:
+            raise SimkitError("to execute anything, ask it of a cluster: cluster.upgrade_report(...), or give sandbox=")
+        return self.sandbox
+
     def versions(self) -> tuple[tuple[str, str], ...]:
         """The API versions with kinds that are concerned, the oldest first."""
         found = {(row.api_version, row.kind) for row in self.rows if row.check in _OF_VERSIONS}
@@ -139,9 +154,7 @@ class UpgradeReport(Result):
         """
         from simkit.analysis.upgrade.proof import prove_upgrade
 
-        if self.sandbox is None:
-            raise SimkitError("to prove a report, ask it of a cluster: cluster.upgrade_report(...), or give sandbox=")
-        return prove_upgrade(self.sandbox, self.span, self.items, self.requests, GoneVersions(self.span).removed)
+        return prove_upgrade(self._forkable(), self.span, self.items, self.requests, GoneVersions(self.span).removed)
 
     def __repr__(self) -> str:
         count = sum(row.breaks for row in self.rows)
@@ -162,6 +175,7 @@ def upgrade_report(
     audit_log: AuditLog | None = None,
     metrics: Metrics | None = None,
     manifests: Source | None = None,
+    validate: bool = False,
     sandbox: Sandbox | None = None,
 ) -> UpgradeReport:
     """Report what an upgrade to a later release breaks, where, for whom, and what to do.
@@ -180,8 +194,10 @@ def upgrade_report(
         for, not by whom.
     manifests
         Files, folders, charts as rendered, texts or objects that are applied to the cluster beside what it holds.
+    validate
+        Whether to create every object as a trial on forks at both releases, to find what only the later one refuses.
     sandbox
-        The cluster on whose forks ``prove()`` executes.
+        The cluster on whose forks ``validate`` and ``prove()`` execute.
 
     Returns
     -------
@@ -213,7 +229,8 @@ def upgrade_report(
     span = ReleaseSpan.of(snapshot.release if since is None else since, to)
     given = read_items(manifests) if manifests is not None else Items()
     items = Items((*stored_items(snapshot), *given.items), given.templates, given.problems)
-    return report_of(items, span, audit_log=audit_log, metrics=metrics, sandbox=sandbox)
+    found = report_of(items, span, audit_log=audit_log, metrics=metrics, sandbox=sandbox)
+    return found.validated() if validate else found
 
 
 def report_of(

@@ -196,6 +196,7 @@ class UsageMethods(Asked):
         audit_log: AuditLog | None = None,
         metrics: Metrics | None = None,
         manifests: Source | None = None,
+        validate: bool = False,
     ) -> UpgradeReport:
         """Report what an upgrade to a later release breaks, where, for whom, and what to do.
 
@@ -213,6 +214,8 @@ class UsageMethods(Asked):
             for, not by whom.
         manifests
             Files, folders, charts as rendered, texts or objects that are applied to the cluster beside what it holds.
+        validate
+            Whether to create every object as a trial on forks at both releases, to find what only the later one refuses.
 
         Returns
         -------
@@ -244,7 +247,14 @@ class UsageMethods(Asked):
         from simkit.analysis.upgrade.upgrade_report import upgrade_report
 
         return upgrade_report(
-            self.snapshot(), to, since=since, audit_log=audit_log, metrics=metrics, manifests=manifests, sandbox=self
+            self.snapshot(),
+            to,
+            since=since,
+            audit_log=audit_log,
+            metrics=metrics,
+            manifests=manifests,
+            validate=validate,
+            sandbox=self,
         )
 
     def timeline(

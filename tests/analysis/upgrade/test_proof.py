@@ -65,3 +65,15 @@ def test_recorded_cluster() -> None:
     broken = [row for row in proof.rows if row.verdict == "breaks, and works when mended"]
     assert {row.who.partition(" ")[0] for row in broken} == {"sa:platform-tools/apf-tuner", "user:auditor-1"}
     assert all((row.after, (row.mended or 0) < 400) == (404, True) for row in broken)
+
+
+def test_tightened_validation() -> None:
+    """What only the later release refuses is found by trying it on forks; what both refuse is told."""
+    network = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "a"}}
+    block = {"ipBlock": {"cidr": "10.0.0.1/8"}}
+    network["spec"] = {"podSelector": {}, "ingress": [{"from": [block]}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": [{"port": 0}]}}
+    cluster = simkit.Cluster(release="1.33", seed=1)
+    found = cluster.upgrade_report("1.36", manifests=[network, service], validate=True).rows
+    told = {(row.check, row.kind, row.breaks) for row in found if row.check in ("validation", "refused-already")}
+    assert told == {("validation", "NetworkPolicy", True), ("refused-already", "Service", False)}
