@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from simkit.analysis import access_graph, audit, compare, exposure, reach
-from simkit.analysis.plots import access_drift, access_heat_map, binding_graph, findings_by_severity, subjects_by_reach
+from simkit.analysis import access_graph, audit, blast_radius, causes, compare, exposure, plan, plots, reach
+from simkit.analysis.plots import (
+    access_drift,
+    access_heat_map,
+    binding_graph,
+    causes_bars,
+    findings_by_severity,
+    paths_figure,
+    plan_curve,
+    subjects_by_reach,
+)
 from simkit.analysis.plots.style import SEVERITY_COLOURS
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import binding, role, rule, world
@@ -32,6 +44,13 @@ def texts(figure: Figure) -> list[str]:
     return [*ticks, *(text.get_text().strip() for text in axes.texts)]
 
 
+def whole(axes: Axes) -> Figure:
+    """The figure of some axes."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
 def drawn(figure: Figure) -> bytes:
     """The figure as a PNG."""
     out = io.BytesIO()
@@ -42,7 +61,7 @@ def drawn(figure: Figure) -> bytes:
 def test_a_bar_per_check() -> None:
     """Each check with findings has a bar with its number, in the colours of severity."""
     found = audit(SMALL).to_frame()
-    figure = findings_by_severity(found)
+    figure = whole(findings_by_severity(found))
     axes, legend = figure.axes[0], figure.axes[0].get_legend()
     assert legend is not None
     assert {label.get_text() for label in axes.get_yticklabels()} == set(found["check"])
@@ -58,16 +77,16 @@ def test_a_bar_per_check() -> None:
 def test_a_bar_per_subject() -> None:
     """Each subject has two bars, the longest reach on top."""
     table = reach(SMALL)
-    axes = subjects_by_reach(table).axes[0]
+    axes = subjects_by_reach(table)
     assert [label.get_text() for label in axes.get_yticklabels()] == list(table["subject"][::-1])
     assert len(axes.patches) == 2 * len(table)
-    assert len(subjects_by_reach(table, top=1).axes[0].patches) == 2
+    assert len(subjects_by_reach(table, top=1).patches) == 2
 
 
 def test_a_field_per_namespace_and_power() -> None:
     """Fields hold the numbers of the table; nothing is written where nobody can."""
     matrix = exposure(SMALL)
-    figure = access_heat_map(matrix)
+    figure = whole(access_heat_map(matrix))
     shown = texts(figure)
     assert {"(whole cluster)", "dev", "secrets-list", "pod-create"} <= set(shown)
     assert len(figure.axes[0].texts) == int((matrix.to_numpy() > 0).sum())
@@ -76,7 +95,7 @@ def test_a_field_per_namespace_and_power() -> None:
 
 def test_a_line_per_subject_and_role() -> None:
     """Subjects and roles are labelled, missing roles marked, cluster-wide bindings drawn apart."""
-    figure = binding_graph(access_graph(SMALL))
+    figure = whole(binding_graph(access_graph(SMALL)))
     shown = [text.get_text() for text in figure.axes[0].texts]
     assert {"user:ann", "group:devs", "sa:dev/app", "ClusterRole gone (missing)"} <= set(shown)
     assert [len(lines.get_paths()) for lines in figure.axes[0].collections[:2]] == [2, 2]
@@ -88,7 +107,7 @@ def test_five_hundred_nodes_can_be_read() -> None:
     objects += [
         binding(f"b{number}", f"role-{number}", f"user:u{number}", f"user:u{number // 2}") for number in range(250)
     ]
-    figure = binding_graph(access_graph(MemorySnapshot(objects, captured=["*"])))
+    figure = whole(binding_graph(access_graph(MemorySnapshot(objects, captured=["*"])), fold=False))
     figure.draw_without_rendering()
     for left in (True, False):
         boxes = [text.get_window_extent() for text in figure.axes[0].texts if (text.get_position()[0] < 0.5) is left]
@@ -97,17 +116,47 @@ def test_five_hundred_nodes_can_be_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "figure",
+    "axes",
     [
         findings_by_severity(audit(world()).to_frame()),
         subjects_by_reach(reach(world())),
         access_heat_map(exposure(world())),
         binding_graph(access_graph(world())),
+        causes_bars(causes(world()).to_frame()),
+        plan_curve(plan(world()).to_frame(), before=(0, 0, 0)),
+        paths_figure([]),
     ],
 )
-def test_nothing_can_be_drawn(figure: Figure) -> None:
+def test_nothing_can_be_drawn(axes: Axes) -> None:
     """An empty cluster gives an empty figure, not an error."""
-    assert drawn(figure).startswith(b"\x89PNG")
+    assert drawn(whole(axes)).startswith(b"\x89PNG")
+
+
+def test_every_plot_draws_into_axes_that_are_given() -> None:
+    """And gives those axes back, as matplotlib's own functions do; each is listed in the gallery with a picture."""
+    gallery = (Path(__file__).resolve().parents[2] / "docs" / "gallery.md").read_text(encoding="utf-8")
+    for name in plots.__all__:
+        function = getattr(plots, name)
+        assert "ax" in inspect.signature(function).parameters
+        assert f"`{name}`" in gallery
+    mine: Axes = Figure().subplots()
+    assert findings_by_severity(audit(SMALL).to_frame(), ax=mine) is mine
+    assert blast_radius(SMALL, "user:ann").plot(ax=mine) is mine
+    assert binding_graph(access_graph(SMALL), ax=mine) is mine
+
+
+def test_like_ends_of_bindings_are_folded() -> None:
+    """A big graph has a row for the accounts of a namespace, for people with the same roles, for roles of a product."""
+    objects = [role(f"shop-{number}", rule("get", "pods")) for number in range(60)]
+    objects += [binding(f"b{number}", f"shop-{number}", f"sa:shop/app-{number}") for number in range(60)]
+    objects += [binding(f"p{number}", "shop-0", f"user:u{number}", namespace="dev") for number in range(30)]
+    axes = binding_graph(access_graph(MemorySnapshot(objects, captured=["*"])))
+    shown = {text.get_text() for text in axes.texts}
+    assert "60 service accounts shop/app-*" in shown
+    assert "59 roles shop-*" in shown
+    assert any(text.startswith("30 users") for text in shown)
+    assert "folded into" in axes.get_title(loc="left")
+    assert "90 subjects, 90 bindings to 60 roles" in axes.get_title(loc="left")
 
 
 def test_a_bar_each_way_per_subject() -> None:
@@ -115,21 +164,20 @@ def test_a_bar_each_way_per_subject() -> None:
     roles = [role("few", rule("get", "pods")), role("many", rule("get,list,watch", "pods,secrets"))]
     before = world(*roles, binding("a", "few", "user:ann", "sa:dev/app"))
     after = world(*roles, binding("a", "many", "user:bob", "user:ann"))
-    figure = access_drift(compare(before, after))
-    axes = figure.axes[0]
+    axes = access_drift(compare(before, after))
     labels = [text.get_text() for text in axes.get_yticklabels()]
     assert labels == ["sa:dev/app", "user:ann", "user:bob"]
     widths = sorted(bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle) and bar.get_width())
     assert widths == [-1, 5, 6]
     assert "3 subjects" in axes.get_title(loc="left")
-    assert drawn(access_drift(compare(before, before)))
+    assert drawn(whole(access_drift(compare(before, before))))
     admin = world(
         *roles,
         role("all", rule("*", "*", groups="*")),
         binding("a", "many", "user:bob"),
         binding("b", "all", "user:eve"),
     )
-    shown = texts(access_drift(compare(before, admin)))
+    shown = texts(whole(access_drift(compare(before, admin))))
     assert "everything" in shown
     assert [text for text in shown if text.startswith(("user:", "sa:"))][-1] == "user:eve"
 
@@ -140,12 +188,12 @@ def test_pictures_of_large_clusters_stay_bounded() -> None:
     objects += [binding(f"b-{number}", "r", f"user:u-{number}", namespace=f"ns-{number}") for number in range(700)]
     objects += [binding("wide", "r", "user:widest")]
     snapshot = MemorySnapshot(objects, captured=["*"])
-    figure = binding_graph(access_graph(snapshot), most=20)
+    figure = whole(binding_graph(access_graph(snapshot), most=20, fold=False))
     texts = {text.get_text() for text in figure.axes[0].texts}
     assert "user:widest" in texts
     assert len(texts) == 20
     assert figure.axes[0].get_title(loc="left").endswith("the widest of 701")
-    heat = access_heat_map(exposure(snapshot), top=5)
+    heat = whole(access_heat_map(exposure(snapshot), top=5))
     assert len(heat.axes[0].get_yticklabels()) == 6
     assert "node-proxy" not in texts_of_columns(heat), "nobody holds it"
     assert "secrets-list" in texts_of_columns(heat)

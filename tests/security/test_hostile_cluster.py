@@ -231,7 +231,9 @@ def test_figures_show_names_as_names(dump: Dump, tmp_path: Path) -> None:
         binding_graph(access_graph(snapshot)),
         blast_radius(snapshot, SUBJECTS[0]).plot(),
     ]
-    for at, figure in enumerate(figures):
+    for at, axes in enumerate(figures):
+        figure = axes.get_figure(root=True)
+        assert figure is not None
         figure.savefig(tmp_path / f"{at}.png")
 
 

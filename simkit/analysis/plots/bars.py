@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from simkit.analysis.plots.style import BLUE, INK, SEVERITY_COLOURS, SKY, figure, shortened, title
 
 
-def findings_by_severity(findings: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
+def findings_by_severity(findings: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """The number of findings of each check, stacked by severity, the worst on top.
 
     Parameters
@@ -22,7 +21,7 @@ def findings_by_severity(findings: pd.DataFrame, *, ax: Axes | None = None) -> F
     counts = pd.crosstab(findings["check"], findings["severity"]) if len(findings) else pd.DataFrame()
     levels = [level for level in SEVERITY_COLOURS if level in counts.columns]
     ordered = counts.sort_values(levels) if levels else counts
-    made, axes = figure(8, 1.2 + 0.24 * max(len(ordered), 2), ax)
+    _, axes = figure(8, 1.2 + 0.24 * max(len(ordered), 2), ax)
     left = pd.Series(0, index=ordered.index)
     for level in levels:
         axes.barh(ordered.index, ordered[level], left=left, color=SEVERITY_COLOURS[level], label=level)
@@ -34,10 +33,10 @@ def findings_by_severity(findings: pd.DataFrame, *, ax: Axes | None = None) -> F
     title(axes, f"{len(findings)} findings by check and severity")
     if levels:
         axes.legend(fontsize=8, frameon=False, loc="lower right")
-    return made
+    return axes
 
 
-def subjects_by_reach(reach: pd.DataFrame, *, top: int = 25, ax: Axes | None = None) -> Figure:
+def subjects_by_reach(reach: pd.DataFrame, *, top: int = 25, ax: Axes | None = None) -> Axes:
     """The subjects that hold the most sensitive permissions, cluster-wide ones in the darker colour.
 
     Parameters
@@ -50,7 +49,7 @@ def subjects_by_reach(reach: pd.DataFrame, *, top: int = 25, ax: Axes | None = N
         Axes to draw into; None: a figure of its own.
     """
     shown = reach.head(top).iloc[::-1]
-    made, axes = figure(8, 1.2 + 0.24 * max(len(shown), 2), ax)
+    _, axes = figure(8, 1.2 + 0.24 * max(len(shown), 2), ax)
     labels = [shortened(text) for text in shown["subject"]]
     places = list(range(len(shown)))
     axes.barh(places, shown["cluster_wide"], color=BLUE, label="in the whole cluster")
@@ -60,4 +59,4 @@ def subjects_by_reach(reach: pd.DataFrame, *, top: int = 25, ax: Axes | None = N
     axes.margins(y=0.01)
     title(axes, f"The {len(shown)} subjects with the longest reach")
     axes.legend(fontsize=8, frameon=False, loc="lower right")
-    return made
+    return axes

@@ -1,9 +1,9 @@
-"""Bindings as two columns, subjects and roles, with a line per binding."""
+"""Who is bound to which role, drawn as two columns with a line per binding, like ends folded into one."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import networkx as nx
@@ -12,19 +12,24 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from simkit.analysis.plots.folded_bindings import Edge, Node, edges_of
 from simkit.analysis.plots.style import BLUE, GREY, INK, VERMILION, figure, shortened, title
 from simkit.logic.rbac.binding import GROUP, USER
 
 ROW: Final = 0.145
-"""Inches per row: the least at which labels do not touch."""
+"""Inches a row: the least at which the labels do not touch."""
 ROUNDS: Final = 6
+FOLDED: Final = 80
+"""Rows above which like ends are folded, unless it is said otherwise."""
+WIDEST: Final = 3.0
+"""How much wider the line of many bindings is than that of one, at most."""
 MARKERS: Final = {USER: "o", GROUP: "s"}
 
-Edge = tuple[Hashable, Hashable, bool]
 
-
-def binding_graph(graph: nx.MultiDiGraph[Any], *, most: int = 500, ax: Axes | None = None) -> Figure:
-    """Subjects at the left, roles at the right, a line for each binding; cluster-wide bindings have stronger lines.
+def binding_graph(
+    graph: nx.MultiDiGraph[Any], *, most: int = 500, fold: bool | None = None, ax: Axes | None = None
+) -> Axes:
+    """Subjects at the left, roles at the right, a line for each binding: cluster-wide ones are strong.
 
     Parameters
     ----------
@@ -34,51 +39,43 @@ def binding_graph(graph: nx.MultiDiGraph[Any], *, most: int = 500, ax: Axes | No
     most
         How many subjects and roles are drawn at most. Of more, those of cluster-wide bindings come first, then the
         subjects with the most roles; the title says of how many.
+    fold
+        Whether accounts of one namespace, people with the same roles, and roles of the same subjects are one row, with
+        their number and what their names share (the product); None: where there are more than 80 rows.
+    ax
+        Axes to draw into; None: a figure of its own.
 
     Notes
     -----
     The figure grows with the number of rows, so that 500 nodes can still be read. Nodes are ordered by the mean place
     of their neighbours, which keeps lines that belong together apart from others.
-    ax
-        Axes to draw into; None: a figure of its own.
     """
-    every = _edges(graph)
-    edges = _weightiest(every, most, graph)
-    left = _ordered({start for start, _, _ in edges}, graph)
-    right = _ordered({end for _, end, _ in edges}, graph)
-    left, right = _untangled(left, right, edges)
+    every = edges_of(graph, fold=False)
+    ends = {node for edge in every for node in edge[:2]}
+    folded = len(ends) > FOLDED if fold is None else fold
+    shown = edges_of(graph, fold=True) if folded else every
+    edges = _weightiest(shown, most)
+    left, right = _untangled(_ordered(edge[0] for edge in edges), _ordered(edge[1] for edge in edges), edges)
     height = max(len(left), len(right), 4)
     made, axes = figure(12, 1.2 + ROW * height, ax)
     places = {**_places(left, height), **_places(right, height)}
     _draw_lines(axes, edges, places)
-    _draw_subjects(axes, left, places, graph)
-    _draw_roles(axes, right, places, graph)
-    counted = f"{len(left):,} subjects, {len(edges):,} bindings to {len(right):,} roles"
-    _frame(made, axes, height, counted + (f", the widest of {len(every):,}" if len(edges) < len(every) else ""))
-    return made
+    _draw_subjects(axes, left, places)
+    _draw_roles(axes, right, places)
+    subjects, roles = sum(node.number for node in left), sum(node.number for node in right)
+    bound = sum(edge[3] for edge in edges)
+    counted = f"{subjects:,} subjects, {bound:,} bindings to {roles:,} roles"
+    counted += f", like ones folded into {len(left) + len(right):,} rows" if folded else ""
+    _frame(made, axes, height, counted + (f", the widest of {len(every):,}" if len(edges) < len(shown) else ""))
+    return axes
 
 
-def _edges(graph: nx.MultiDiGraph[Any]) -> list[Edge]:
-    """Subject, role, and True if the binding is cluster-wide; a pair bound in many namespaces is one edge."""
-    found: dict[tuple[Hashable, Hashable], bool] = {}
-    for binding, data in graph.nodes(data=True):
-        if data.get("layer") != "binding":
-            continue
-        for role in graph.successors(binding):
-            for subject in graph.predecessors(binding):
-                wide = not data["namespace"]
-                found[subject, role] = found.get((subject, role), False) or wide
-    return [(subject, role, wide) for (subject, role), wide in found.items()]
-
-
-def _weightiest(edges: list[Edge], most: int, graph: nx.MultiDiGraph[Any]) -> list[Edge]:
-    """As many edges as have at most a number of end points: cluster-wide ones first, then those of subjects with
-    many."""
-    roles = Counter(start for start, _, _ in edges)
-    texts = {node: str(graph.nodes[node]["text"]) for edge in edges for node in edge[:2]}
-    ends: set[Hashable] = set()
+def _weightiest(edges: list[Edge], most: int) -> list[Edge]:
+    """As many edges as have no more than so many ends: cluster-wide ones first, then those of subjects with many."""
+    roles = Counter(edge[0] for edge in edges)
+    ends: set[Node] = set()
     kept = []
-    for edge in sorted(edges, key=lambda one: (not one[2], -roles[one[0]], texts[one[0]], texts[one[1]])):
+    for edge in sorted(edges, key=lambda one: (not one[2], -roles[one[0]], one[0].text, one[1].text)):
         new = set(edge[:2]) - ends
         if len(ends) + len(new) <= most:
             ends |= new
@@ -86,16 +83,14 @@ def _weightiest(edges: list[Edge], most: int, graph: nx.MultiDiGraph[Any]) -> li
     return kept
 
 
-def _ordered(nodes: set[Hashable], graph: nx.MultiDiGraph[Any]) -> list[Hashable]:
-    return sorted(nodes, key=lambda node: str(graph.nodes[node]["text"]))
+def _ordered(nodes: Iterable[Node]) -> list[Node]:
+    return sorted(set(nodes), key=lambda node: node.text)
 
 
-def _untangled(
-    left: list[Hashable], right: list[Hashable], edges: Sequence[Edge]
-) -> tuple[list[Hashable], list[Hashable]]:
-    """Both columns in an order with few crossings: each node moves to the mean of its neighbours, in several rounds."""
+def _untangled(left: list[Node], right: list[Node], edges: Sequence[Edge]) -> tuple[list[Node], list[Node]]:
+    """Both columns ordered so that few lines cross: each node goes to the mean of its neighbours, turn by turn."""
     to_right, to_left = defaultdict(list), defaultdict(list)
-    for start, end, _ in edges:
+    for start, end, _, _ in edges:
         to_right[start].append(end)
         to_left[end].append(start)
     for _ in range(ROUNDS):
@@ -104,45 +99,41 @@ def _untangled(
     return left, right
 
 
-def _by_neighbours(
-    column: list[Hashable], neighbours: Mapping[Hashable, Sequence[Hashable]], other: list[Hashable]
-) -> list[Hashable]:
+def _by_neighbours(column: list[Node], neighbours: Mapping[Node, Sequence[Node]], other: list[Node]) -> list[Node]:
     place = {node: index for index, node in enumerate(other)}
     return sorted(column, key=lambda node: sum(place[next_] for next_ in neighbours[node]) / len(neighbours[node]))
 
 
-def _places(column: Sequence[Hashable], height: int) -> dict[Hashable, float]:
+def _places(column: Sequence[Node], height: int) -> dict[Node, float]:
     step = height / max(len(column), 1)
     return {node: height - step * (index + 0.5) for index, node in enumerate(column)}
 
 
-def _draw_lines(axes: Axes, edges: Sequence[Edge], places: Mapping[Hashable, float]) -> None:
+def _draw_lines(axes: Axes, edges: Sequence[Edge], places: Mapping[Node, float]) -> None:
+    most = max((edge[3] for edge in edges), default=1)
     for wide, colour, width in ((False, BLUE, 0.6), (True, VERMILION, 0.9)):
-        lines = [[(0.0, places[start]), (1.0, places[end])] for start, end, is_wide in edges if is_wide is wide]
-        axes.add_collection(LineCollection(lines, colors=colour, linewidths=width, alpha=0.55, zorder=1))
+        drawn = [edge for edge in edges if edge[2] is wide]
+        lines = [[(0.0, places[edge[0]]), (1.0, places[edge[1]])] for edge in drawn]
+        widths = [width * (1 + (WIDEST - 1) * (edge[3] - 1) / max(most - 1, 1)) for edge in drawn]
+        axes.add_collection(LineCollection(lines, colors=colour, linewidths=widths or width, alpha=0.55, zorder=1))
 
 
-def _draw_subjects(
-    axes: Axes, column: Sequence[Hashable], places: Mapping[Hashable, float], graph: nx.MultiDiGraph[Any]
-) -> None:
-    for kind in sorted({graph.nodes[node]["kind"] for node in column}):
-        rows = [places[node] for node in column if graph.nodes[node]["kind"] == kind]
+def _draw_subjects(axes: Axes, column: Sequence[Node], places: Mapping[Node, float]) -> None:
+    for kind in sorted({node.kind for node in column}):
+        rows = [places[node] for node in column if node.kind == kind]
         axes.scatter([0.0] * len(rows), rows, s=12, marker=MARKERS.get(kind, "^"), color=INK, zorder=2)
     for node in column:
-        text = shortened(graph.nodes[node]["text"])
-        axes.text(-0.015, places[node], text, ha="right", va="center", fontsize=6.5, color=INK)
+        axes.text(-0.015, places[node], shortened(node.text), ha="right", va="center", fontsize=6.5, color=INK)
 
 
-def _draw_roles(
-    axes: Axes, column: Sequence[Hashable], places: Mapping[Hashable, float], graph: nx.MultiDiGraph[Any]
-) -> None:
-    faces = [INK if graph.nodes[node]["exists"] else "white" for node in column]
+def _draw_roles(axes: Axes, column: Sequence[Node], places: Mapping[Node, float]) -> None:
+    faces = [INK if node.exists else "white" for node in column]
     rows = [places[node] for node in column]
     axes.scatter([1.0] * len(rows), rows, s=12, c=faces, edgecolors=INK, linewidths=0.6, zorder=2)
     for node in column:
-        exists = graph.nodes[node]["exists"]
-        text = shortened(graph.nodes[node]["text"]) + ("" if exists else " (missing)")
-        axes.text(1.015, places[node], text, ha="left", va="center", fontsize=6.5, color=INK if exists else GREY)
+        text = shortened(node.text) + ("" if node.exists else " (missing)")
+        colour = INK if node.exists else GREY
+        axes.text(1.015, places[node], text, ha="left", va="center", fontsize=6.5, color=colour)
 
 
 def _frame(made: Figure, axes: Axes, height: int, text: str) -> None:

@@ -1,14 +1,14 @@
-"""A blast radius as a picture: rings by hops, arcs by kind."""
+"""A blast radius as a picture: rings by hops, segments by what is reached, with numbers and names."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from textwrap import wrap
 from typing import Any, Final
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.patches import Wedge
 
 from simkit.analysis.plots.style import (
     BLUE,
@@ -25,103 +25,109 @@ from simkit.analysis.plots.style import (
 )
 from simkit.analysis.rendering import counted
 
-NAMED: Final = 12
-"""The most names of one kind in one ring; of more, only the number is written."""
-APART: Final = 0.2
-"""The distance of two dots from which both get a name."""
-MIDDLE: Final = 0.6
-"""An addition to the radius of each ring, so that the first one is not a dot."""
-GAP: Final = 0.5
-"""The angle at the top that is left free for the ring's own label."""
+NAMED: Final = 2
+"""Of how many places of one kind in one ring the names are written; of more their number."""
+LETTERS: Final = 17
+"""Letters in a line of a segment."""
+MIDDLE: Final = 0.9
+"""The radius of the middle, in which the subject stands."""
+GAP: Final = 26.0
+"""Degrees at the top that are left free for the ring's own label."""
+LEAST: Final = 0.95
+"""How long the arc of a segment is at least, in rings, so that its words fit."""
+MOST_RINGS: Final = 5
 _KINDS: Final = {
     "everything": (VERMILION, "cluster-admin"),
-    "namespace": (ORANGE, "whole namespaces"),
+    "namespace": (ORANGE, "namespaces"),
     "node": (PURPLE, "nodes"),
     "node-identity": (PURPLE, "identities of nodes"),
     "ServiceAccount": (GREEN, "service accounts"),
     "User": (BLUE, "users"),
     "Group": (BLUE, "groups"),
-    "rules": (INK, "roles"),
+    "rules": (GREY, "roles"),
     "pod": (SKY, "pods"),
-    "secrets": (GREY, "secrets"),
+    "secrets": (SKY, "secrets"),
     "impact": (GREY, "kinds of harm"),
 }
-"""The colour and the name of each kind, the most serious first. Sets to choose from are left out."""
+"""The colour and the name of each kind that is drawn, the gravest first. Sets to choose from are left out.
+
+Colours mean one thing each: everything; a namespace; nodes; workloads' identities; people; what identities run and
+hold; what only adds or harms.
+"""
 
 
-def blast_figure(subject: str, reached: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
-    """The reach of a subject in rings: the nearer to the middle, the fewer hops.
+def blast_figure(subject: str, reached: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """The reached places in rings: the nearer to the middle, the fewer hops; what is far away is one ring.
 
     Parameters
     ----------
+    subject
+        Who stands in the middle.
     reached
         The table of ``blast_radius``: the columns ``place``, ``kind``, ``name`` and ``hops`` are read.
     ax
         Axes to draw into; None: a figure of its own.
     """
-    made, axes = figure(9, 9, ax)
+    _, axes = figure(10, 10, ax)
     drawn = reached[reached["kind"].isin(_KINDS)]
-    rings = sorted(set(drawn["hops"]))
-    for number, hops in enumerate(rings, 1):
-        _ring(axes, number + MIDDLE, drawn[drawn["hops"] == hops])
-        axes.text(
-            0, number + MIDDLE, counted(hops, "hop"), fontsize=7, color=INK, ha="center", va="center", bbox=_PAPER
-        )
-    axes.scatter([0], [0], s=60, color=INK, zorder=3)
-    axes.text(0, -0.07, shortened(subject, 32), fontsize=8, color=INK, ha="center", va="top")
-    side = len(rings) + MIDDLE + 0.7
+    hops = sorted(set(drawn["hops"]))
+    near, far = hops[: MOST_RINGS - 1], hops[MOST_RINGS - 1 :]
+    rings = [(counted(int(one), "hop"), drawn[drawn["hops"] == one]) for one in near]
+    if far:
+        label = counted(int(far[0]), "hop") if len(far) == 1 else f"{int(far[0])} hops or more"
+        rings.append((label, drawn[drawn["hops"].isin(far)]))
+    for number, (label, ring) in enumerate(rings):
+        _ring(axes, MIDDLE + number, ring)
+        axes.text(0, MIDDLE + number + 0.5, label, fontsize=7, color=INK, ha="center", va="center")
+    name = "\n".join(wrap(shortened(subject, 40), 20))
+    axes.text(0, 0, name, fontsize=8, color=INK, ha="center", va="center", weight="bold")
+    side = len(rings) + MIDDLE + 0.2
     axes.set_xlim(-side, side)
     axes.set_ylim(-side, side)
     axes.set_aspect("equal")
     axes.set_axis_off()
-    _legend(axes, drawn)
     title(axes, f"{shortened(subject)} reaches {counted(len(drawn), 'place')}")
-    return made
-
-
-_PAPER: Final = {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none"}
+    return axes
 
 
 def _ring(axes: Any, radius: float, ring: pd.DataFrame) -> None:
-    """Draw one ring: kinds one after the other, each with its dots, and with names if there are few."""
-    circle = [(radius * math.cos(angle / 50), radius * math.sin(angle / 50)) for angle in range(315)]
-    axes.plot(*zip(*circle), color="#DDDDDD", linewidth=0.8, zorder=0)
-    place = 0
-    for kind, (colour, words) in _KINDS.items():
-        names = list(ring.loc[ring["kind"] == kind, "place"])
-        angles = [_angle(place + one, len(ring)) for one in range(len(names))]
-        axes.scatter(*_points(radius, angles), s=26, color=colour, zorder=2)
-        roomy = radius * (2 * math.pi - GAP) / len(ring) > APART
-        if len(names) == 1 or (len(names) <= NAMED and roomy):
-            for name, angle in zip(names, angles):
-                _write(axes, radius, angle, shortened(name, 28))
-        elif names:
-            _write(axes, radius, sum(angles) / len(angles), f"{words}: {len(names)}")
-        place += len(names)
+    """One ring: a segment of each kind, the gravest at the right of the top, and on clockwise."""
+    counts = ring["kind"].value_counts()
+    kinds = [kind for kind in _KINDS if counts.get(kind)]
+    end = 90 - GAP / 2
+    for kind, degrees in zip(kinds, _shares([int(counts[kind]) for kind in kinds], radius)):
+        colour, words = _KINDS[kind]
+        alpha = 0.55 if kind == "everything" else 0.25
+        segment = Wedge((0, 0), radius + 0.97, end - degrees + 0.4, end, width=0.94, facecolor=colour, edgecolor=colour)
+        segment.set_alpha(alpha)
+        axes.add_patch(segment)
+        angle, middle = math.radians(end - degrees / 2), radius + 0.5
+        text = _words(kind, list(ring.loc[ring["kind"] == kind, "place"]), words)
+        weight = "bold" if kind == "everything" else "normal"
+        place = (middle * math.cos(angle), middle * math.sin(angle))
+        axes.text(*place, text, fontsize=6.5, color=INK, ha="center", va="center", weight=weight)
+        end -= degrees
 
 
-def _angle(place: int, count: int) -> float:
-    """The angle of a dot: clockwise from the right of the top, where the ring's own label stands."""
-    return math.pi / 2 - GAP / 2 - (2 * math.pi - GAP) * (place + 0.5) / count
+def _words(kind: str, places: list[str], words: str) -> str:
+    """Names of few, the number of many."""
+    if kind == "everything":
+        return words
+    if len(places) > NAMED:
+        return f"{len(places):,}\n" + "\n".join(wrap(words, LETTERS))
+    return "\n".join(line for place in places for line in _two_lines(str(place)))
 
 
-def _points(radius: float, angles: Iterable[float]) -> tuple[list[float], list[float]]:
-    listed = list(angles)
-    return [radius * math.cos(one) for one in listed], [radius * math.sin(one) for one in listed]
+def _two_lines(text: str) -> list[str]:
+    """A name in at most two lines, cut in its middle where it is longer."""
+    found = wrap(text, LETTERS, break_on_hyphens=False)
+    return [shortened(found[0], LETTERS), *([shortened(" ".join(found[1:]), LETTERS)] if found[1:] else [])]
 
 
-def _write(axes: Any, radius: float, angle: float, text: str) -> None:
-    """Write a label just outside of a ring."""
-    x, y = (radius + 0.06) * math.cos(angle), (radius + 0.06) * math.sin(angle)
-    side = "left" if math.cos(angle) >= 0 else "right"
-    axes.text(x, y, text, fontsize=7, color=INK, ha=side, va="bottom" if y >= 0 else "top", zorder=4)
-
-
-def _legend(axes: Any, drawn: pd.DataFrame) -> None:
-    for kind, (colour, words) in _KINDS.items():
-        count = int((drawn["kind"] == kind).sum())
-        if count:
-            label = words if kind == "everything" else f"{words}: {count}"
-            axes.scatter([], [], s=26, color=colour, label=label)
-    if len(drawn):
-        axes.legend(fontsize=7, frameon=False, loc="lower left", ncols=2)
+def _shares(counts: list[int], radius: float) -> list[float]:
+    """The degrees of each segment: by the root of its number, and at least enough for its words."""
+    room = 360 - GAP
+    least = min(math.degrees(LEAST / (radius + 0.5)), room / max(len(counts), 1))
+    weights = [math.sqrt(count) for count in counts]
+    spare = room - least * len(counts)
+    return [least + spare * weight / sum(weights) for weight in weights]

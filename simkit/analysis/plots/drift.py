@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from simkit.analysis.plots.style import BLUE, INK, VERMILION, figure, shortened, title
 
@@ -14,7 +13,7 @@ LABEL_ROOM: Final = 1.12
 """The ratio of the axis to the longest bar, which leaves room for the numbers beside the bars."""
 
 
-def access_drift(changes: pd.DataFrame, *, top: int = 30, ax: Axes | None = None) -> Figure:
+def access_drift(changes: pd.DataFrame, *, top: int = 30, ax: Axes | None = None) -> Axes:
     """The number of permissions that each subject gained (to the right) and lost (to the left), most changed first.
 
     Whoever gained or lost everything by a wildcard stands on top.
@@ -30,7 +29,7 @@ def access_drift(changes: pd.DataFrame, *, top: int = 30, ax: Axes | None = None
     """
     counts = _counts(changes)
     shown = counts.head(top).iloc[::-1]
-    made, axes = figure(8, 1.4 + 0.26 * max(len(shown), 2), ax)
+    _, axes = figure(8, 1.4 + 0.26 * max(len(shown), 2), ax)
     places = list(range(len(shown)))
     longest = max(int(shown[["gained", "lost"]].to_numpy().max(initial=0)), 1)
     for change, sign, side, colour in (("gained", 1, "left", VERMILION), ("lost", -1, "right", BLUE)):
@@ -50,7 +49,7 @@ def access_drift(changes: pd.DataFrame, *, top: int = 30, ax: Axes | None = None
     title(axes, f"{len(counts)} subjects whose access changed" if len(counts) else "Nobody's access changed")
     if len(counts):
         axes.legend(fontsize=8, frameon=False, loc="lower right")
-    return made
+    return axes
 
 
 def _counts(changes: pd.DataFrame) -> pd.DataFrame:

@@ -6,16 +6,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
-from matplotlib.figure import Figure
 
 from simkit.analysis.access.grant_table import EVERYWHERE
 from simkit.analysis.plots.style import INK, figure, shortened, title
 
-COLOURS = "cividis_r"
-"""A colour map that reads the same for colour-blind readers and in grey."""
+COLOURS = "Oranges"
+"""From pale to dark, which colour-blind readers and grey prints tell apart: the most is the loudest."""
 
 
-def access_heat_map(matrix: pd.DataFrame, *, top: int = 60, ax: Axes | None = None) -> Figure:
+def access_heat_map(matrix: pd.DataFrame, *, top: int = 60, ax: Axes | None = None) -> Axes:
     """Namespaces by held permissions; the darker a field, the more subjects hold the permission there.
 
     Parameters
@@ -48,25 +47,27 @@ def access_heat_map(matrix: pd.DataFrame, *, top: int = 60, ax: Axes | None = No
     bar.ax.tick_params(labelsize=8)
     cut = f" (the {rows:,} fullest of {every:,} rows)" if rows < every else ""
     title(axes, f"Who can do what where: number of subjects per permission and namespace{cut}")
-    return made
+    return axes
 
 
 def _fullest(matrix: pd.DataFrame, top: int) -> pd.DataFrame:
-    """The rows with the largest numbers, in their order, and the columns that are not empty in them.
+    """The rows and columns with the largest numbers first, and the columns that are not empty in them.
 
-    The row of the whole cluster is always kept.
+    The row of the whole cluster is always kept, on top.
     """
     places = matrix.drop(index=EVERYWHERE, errors="ignore").sum(axis=1).nlargest(top).index
-    kept = matrix[matrix.index.isin([EVERYWHERE, *places])]
-    return kept.loc[:, kept.any()]
+    wide = [EVERYWHERE] if EVERYWHERE in matrix.index else []
+    kept = matrix.loc[[*wide, *places]]
+    kept = kept.loc[kept.any(axis=1), kept.any()]
+    return kept[kept.sum().sort_values(ascending=False, kind="stable").index]
 
 
-def _nobody(ax: Axes | None) -> Figure:
+def _nobody(ax: Axes | None) -> Axes:
     """A figure for a matrix without rows."""
-    made, axes = figure(6, 1, ax)
+    _, axes = figure(6, 1, ax)
     axes.set_axis_off()
     title(axes, "Nobody holds any of the permissions")
-    return made
+    return axes
 
 
 def _write_number(axes: Axes, row: int, column: int, number: int, highest: int) -> None:

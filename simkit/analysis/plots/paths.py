@@ -1,137 +1,188 @@
-"""Escalation paths as a picture: states as boxes from left to right, steps as arrows."""
+"""Escalation paths as a picture: from those who start at the left, over root causes and steps, to the goal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-import networkx
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, Patch
 
+from simkit.analysis.plots.path_tree import ROOT, START, Branch, path_trees
 from simkit.analysis.plots.style import BLUE, GREEN, GREY, INK, ORANGE, SKY, VERMILION, figure, shortened, title
 
 if TYPE_CHECKING:
     from simkit.analysis.escalation.find.path import Path
 
-MOST: Final = 40
-"""The most paths that are drawn."""
-APART: Final = 3.0
-"""The distance of two columns, in inches."""
-HIGH: Final = 0.42
-"""The distance of two rows, in inches."""
-NEAR: Final = 0.25
-"""The position of a label on its arrow: near the start, where arrows have not met yet."""
-LETTER: Final = 0.06
-"""The width of a letter in a box, in inches."""
-_COLOURS: Final[Mapping[str, str]] = {
-    "everything": VERMILION,
-    "node": ORANGE,
-    "impact": ORANGE,
-    "namespace": ORANGE,
-    "pod": SKY,
-    "secrets": SKY,
+ROWS: Final = 14
+"""Rows that a picture has at most; like places are folded until they fit, and of more the most used are drawn."""
+BOX: Final = 2.05
+"""Inches that a box is wide."""
+STEP: Final = 1.95
+"""Inches between two columns of boxes: the room of the words of a step."""
+NAMED: Final = 0.45
+"""Inches between somebody and the binding that names them."""
+HIGH: Final = 0.62
+"""Inches between two rows."""
+LETTERS: Final = 30
+"""Letters in a line of a box or of a step."""
+PALE: Final = "#FFF4E5"
+NAMES: Final[Mapping[str, tuple[str, str]]] = {
+    START: (BLUE, "who starts"),
+    ROOT: (VERMILION, "root cause: the binding that it begins with"),
+    "identity": (GREEN, "identity or access that is taken"),
+    "pod": (SKY, "pods, secrets"),
+    "place": (ORANGE, "namespaces, nodes"),
+    "goal": (INK, "where it ends"),
 }
 
 
-def paths_figure(paths: Iterable[Path], *, ax: Axes | None = None) -> Figure:
-    """Paths with one column per step: the starts at the left, arrows with the primitives' ids.
+def paths_figure(paths: Iterable[Path], *, rows: int = ROWS, ax: Axes | None = None) -> Axes:
+    """Where paths lead: those who start at the left, the binding that each begins with, each step in words.
+
+    Like places are folded into one ("37 groups"), and endings that several paths share are drawn once, so that a
+    picture of hundreds of paths stays a page.
 
     Parameters
     ----------
     paths
-        The first ``MOST`` are drawn, common places once.
+        What ``escalations`` finds.
+    rows
+        How many rows the picture has at most; of more those that the most paths take are drawn.
     ax
         Axes to draw into; None: a figure of its own.
     """
     every = list(paths)
-    shown = every[:MOST]
-    graph = _graph(shown)
-    positions = _positions(graph)
-    columns = _columns(graph)
-    width, height = APART * max(len(columns), 1), HIGH * max(map(len, [*columns.values(), "  "]))
-    made, axes = figure(width, height + 0.5, ax)
-    axes.set_xlim(-APART / 2, width - APART / 2)
-    axes.set_ylim(-height / 2, height / 2)
-    _arrows(axes, graph, positions)
-    for place, (x, y) in positions.items():
-        colour = graph.nodes[place]["colour"]
-        box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": colour, "linewidth": 1.4}
-        axes.text(x, y, _label(place), ha="center", va="center", fontsize=8, color=INK, bbox=box)
+    trees, drawn = _cut_to(path_trees(every, rows), rows)
+    height = HIGH * max(sum(tree.leaves() for tree in trees), 1)
+    width = max(map(_width, trees), default=BOX)
+    _, axes = figure(width + 0.4, height + 1.0, ax)
+    axes.set_xlim(-0.1, width + 0.1)
+    axes.set_ylim(-height - 0.1, 0.35)
     axes.set_axis_off()
-    title(axes, _heading(len(shown), len(every)))
-    return made
+    top = 0.0
+    for tree in trees:
+        _draw(axes, tree, width - BOX, top, last=True)
+        top -= HIGH * tree.leaves()
+    title(axes, _heading(every, drawn))
+    _legend(axes, trees)
+    return axes
 
 
-def _label(place: str) -> str:
-    return shortened(place, 30)
-
-
-def _heading(shown: int, every: int) -> str:
-    if every == 1:
+def _heading(every: Sequence[Path], drawn: int) -> str:
+    if len(every) == 1:
         return "An escalation path"
-    return f"{every} escalation paths" if shown == every else f"The first {shown} of {every} escalation paths"
+    subjects = len({path.subject for path in every})
+    if drawn < len(every):
+        return f"{drawn:,} of {len(every):,} escalation paths of {subjects:,} subjects: the ways that most can take"
+    return f"{len(every):,} escalation paths of {subjects:,} subjects" if every else "0 escalation paths"
 
 
-def _graph(paths: Iterable[Path]) -> Any:
-    graph: Any = networkx.MultiDiGraph()
-    for path in paths:
-        last = str(path.start)
-        _add(graph, last, 0, BLUE)
-        for column, step in enumerate(path.steps, 1):
-            place = str(step.target)
-            _add(graph, place, column, _COLOURS.get(step.target.kind, GREEN))
-            if not graph.has_edge(last, place, step.primitive.id) and last != place:
-                graph.add_edge(last, place, step.primitive.id)
-            last = place
-    return graph
+def _cut_to(trees: Sequence[Branch], rows: int) -> tuple[list[Branch], int]:
+    """The trees without the least used branches that do not fit, and the number of paths that are left."""
+    left = rows
+    kept: list[Branch] = []
+    for tree in trees:
+        if left > 0:
+            left -= _prune(tree, left)
+            kept.append(tree)
+    return kept, sum(tree.weight for tree in kept)
 
 
-def _add(graph: Any, place: str, column: int, colour: str) -> None:
-    """Place a state in the last column in which a path has it."""
-    if place in graph:
-        graph.nodes[place]["column"] = max(graph.nodes[place]["column"], column)
-    else:
-        graph.add_node(place, column=column, colour=colour)
+def _prune(branch: Branch, rows: int) -> int:
+    """Leave the most used rows of a branch; how many are left."""
+    if not branch.before:
+        return 1
+    used, kept = 0, []
+    for one in sorted(branch.before, key=lambda each: -each.weight):
+        if used < rows:
+            used += _prune(one, rows - used)
+            kept.append(one)
+    branch.before = kept
+    branch.weight = sum(one.weight for one in kept)
+    return used
 
 
-def _columns(graph: Any) -> dict[int, list[str]]:
-    columns: dict[int, list[str]] = {}
-    for place, data in graph.nodes(data=True):
-        columns.setdefault(data["column"], []).append(place)
-    return columns
+def _draw(axes: Any, branch: Branch, x: float, top: float, *, last: bool = False) -> float:
+    """Draw a branch whose rows begin at a height, and give back the height of its box."""
+    y = top - HIGH * branch.leaves() / 2
+    at, arrivals = top, []
+    for one in branch.before:
+        arrivals.append((_draw(axes, one, x - BOX - _gap(one), at), one))
+        at -= HIGH * one.leaves()
+    _box(axes, branch, x, y, last=last)
+    for start, one in arrivals:
+        _arrow(axes, (x - _gap(one), start), (x, y), one.step)
+    return y
 
 
-def _positions(graph: Any) -> dict[str, tuple[float, float]]:
-    """The positions of states: each column is ordered by the positions of their predecessors."""
-    positions: dict[str, tuple[float, float]] = {}
-    for column, places in sorted(_columns(graph).items()):
-        places.sort(key=lambda place: _middle(graph, place, positions))
-        for row, place in enumerate(places):
-            positions[place] = (column * APART, HIGH * ((len(places) - 1) / 2 - row))
-    return positions
+def _gap(branch: Branch) -> float:
+    """The room between a box and the next: that of the words of a step, where there are some."""
+    return STEP if branch.step else NAMED
 
 
-def _middle(graph: Any, place: str, positions: Mapping[str, tuple[float, float]]) -> float:
-    before = [positions[one][1] for one in graph.predecessors(place) if one in positions]
-    return -sum(before) / len(before) if before else 0
+def _width(branch: Branch) -> float:
+    """The width of a branch with all that is before it."""
+    return BOX + max((_gap(one) + _width(one) for one in branch.before), default=0.0)
 
 
-def _arrows(axes: Any, graph: Any, positions: Mapping[str, tuple[float, float]]) -> None:
-    pairs: dict[tuple[str, str], list[str]] = {}
-    for source, target, primitive in graph.edges(keys=True):
-        pairs.setdefault((source, target), []).append(primitive)
-    for (source, target), primitives in pairs.items():
-        (x, y), (to_x, to_y) = positions[source], positions[target]
-        forward = 1 if to_x >= x else -1
-        start, end = x + forward * _half(source), to_x - forward * _half(target)
-        style = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 0, "shrinkB": 0, "linewidth": 1}
-        axes.annotate("", (end, to_y), (start, y), arrowprops=style)
-        behind = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
-        at_x, at_y = start + NEAR * (end - start), y + NEAR * (to_y - y)
-        axes.text(at_x, at_y, " ".join(primitives), fontsize=7, color=INK, ha="center", va="center", bbox=behind)
+def _box(axes: Any, branch: Branch, x: float, y: float, *, last: bool) -> None:
+    colour, _ = NAMES["goal" if last else _group(branch)]
+    strong = branch.role == ROOT or last
+    box = FancyBboxPatch(
+        (x + 0.06, y - 0.19),
+        BOX - 0.12,
+        0.38,
+        boxstyle="round,pad=0.03",
+        facecolor=PALE if branch.role == ROOT else "white",
+        edgecolor=colour,
+        linewidth=2.2 if strong else 1.3,
+    )
+    axes.add_patch(box)
+    text = "\n".join(_lines(branch.label))
+    weight = "bold" if strong else "normal"
+    axes.text(x + BOX / 2, y, text, ha="center", va="center", fontsize=7.5, color=INK, weight=weight)
 
 
-def _half(place: str) -> float:
-    """Half the width of a box, in inches."""
-    return len(_label(place)) * LETTER / 2 + 0.08
+def _arrow(axes: Any, start: tuple[float, float], end: tuple[float, float], step: str) -> None:
+    """An arrow: level under the words of its step, then to where it leads."""
+    (x, y), (to_x, to_y) = start, end
+    bend = to_x - (0.25 if step else 0.15)
+    axes.plot([x - 0.03, bend], [y, y], color=GREY, linewidth=1, solid_capstyle="round")
+    style = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 0, "shrinkB": 0, "linewidth": 1}
+    axes.annotate("", (to_x + 0.03, to_y), (bend, y), arrowprops=style)
+    if step:
+        axes.text((x + bend) / 2, y + 0.03, "\n".join(_lines(step)), fontsize=6.5, color=INK, ha="center", va="bottom")
+
+
+def _lines(text: str) -> Iterator[str]:
+    """A text in at most two lines."""
+    found = wrap(text, LETTERS, break_on_hyphens=False) or [""]
+    if len(found) > 2:
+        found = [found[0], " ".join(found[1:])]
+    return (shortened(line, LETTERS) for line in found)
+
+
+def _group(branch: Branch) -> str:
+    if branch.role in (START, ROOT):
+        return branch.role
+    if branch.kind in ("pod", "pods", "secrets"):
+        return "pod"
+    return "place" if branch.kind in ("node", "nodes", "namespace", "node-identity", "impact") else "identity"
+
+
+def _legend(axes: Axes, trees: Iterable[Branch]) -> None:
+    """What the colours of the boxes mean, of those that are drawn."""
+    groups = dict.fromkeys(name for tree in trees for name in _groups(tree, last=True))
+    drawn = [NAMES[name] for name in NAMES if name in groups]
+    handles = [Patch(facecolor="white", edgecolor=colour, label=words) for colour, words in drawn]
+    if handles:
+        columns = min(len(handles), 3)
+        axes.legend(handles=handles, fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(0, 0), ncols=columns)
+
+
+def _groups(branch: Branch, *, last: bool = False) -> Iterator[str]:
+    yield "goal" if last else _group(branch)
+    for one in branch.before:
+        yield from _groups(one)

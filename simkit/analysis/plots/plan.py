@@ -22,7 +22,7 @@ def plan_curve(steps: pd.DataFrame, *, before: tuple[int, int, int], knee: int =
     ax
         Axes to draw into; None: a figure of its own.
     """
-    _, axes = figure(10, 2.6 + 0.16 * len(steps), ax)
+    _, axes = figure(10, 4.2 + 0.08 * len(steps), ax)
     places = list(range(len(steps) + 1))
     curves = (("remaining", "paths", VERMILION, "o"), ("subjects", "subjects with a path", BLUE, "s"))
     for (column, label, colour, marker), first in zip((*curves, ("findings", "findings", GREEN, "^")), before):

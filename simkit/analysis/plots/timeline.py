@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -29,7 +28,7 @@ LATER: Final = 12
 
 def timeline(
     lanes: pd.DataFrame, *, heading: str = "", calendar: Calendar | None = None, now: str = "", ax: Axes | None = None
-) -> Figure:
+) -> Axes:
     """One lane per version, with release days above and the remaining users at the right.
 
     Parameters
@@ -63,7 +62,7 @@ def timeline(
     handles = _legend(lanes, now)
     if handles:
         made.legend(handles=handles, fontsize=8, frameon=False, loc="outside right upper")
-    return made
+    return axes
 
 
 def _legend(lanes: pd.DataFrame, now: str) -> list[Artist]:

@@ -81,8 +81,7 @@ def test_a_calendar_can_be_cut() -> None:
 def test_the_figure_has_a_lane_a_version() -> None:
     """Labels are the lanes from top to bottom, and the present release is marked."""
     lanes = timeline([FLOW])
-    figure = drawn(lanes, now="1.30")
-    axes = figure.axes[0]
+    axes = drawn(lanes, now="1.30")
     labels = {label.get_text() for label in axes.get_yticklabels()}
     assert labels == set(lanes["lane"])
     assert any(line.get_linestyle() == ":" for line in axes.get_lines())

@@ -24,7 +24,6 @@ from simkit.snapshot.protocol import Snapshot
 if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 REACH_COLUMNS: Final = ("place", "kind", "name", "namespace", "hops", "cost", "primitives")
 
@@ -68,7 +67,7 @@ class BlastRadius(Result):
         """The users, groups and service accounts that can be taken over."""
         return self.reached[self.reached["kind"].isin([USER, GROUP, SERVICE_ACCOUNT])].reset_index(drop=True)
 
-    def plot(self, ax: Axes | None = None) -> Figure:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """The blast radius as a picture: rings by hops, in a figure of its own unless axes are given."""
         from simkit.analysis.plots.blast import blast_figure
 

@@ -24,7 +24,6 @@ from simkit.snapshot.protocol import Sandbox
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from pandas import DataFrame
 
     from simkit.analysis.escalation.prove.proof import Proof
@@ -151,7 +150,7 @@ class Path(Result):
         ]
         return table(rows, COLUMNS)
 
-    def plot(self, ax: Axes | None = None) -> Figure:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """The path as a picture, in a figure of its own unless axes are given."""
         from simkit.analysis.plots.paths import paths_figure
 

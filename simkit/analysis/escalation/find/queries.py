@@ -37,7 +37,6 @@ from simkit.snapshot.protocol import Sandbox, Snapshot
 if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from simkit.analysis.escalation.prove.proof import Proofs
 
@@ -95,7 +94,7 @@ class Escalations(Result, Sequence[Path]):
         """The steps of all paths as one graph, each once: see ``networkx_graph``."""
         return networkx_graph(dict.fromkeys(edge for path in self.paths for edge in path.edges))
 
-    def plot(self, ax: Axes | None = None) -> Figure:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """The paths as one picture, in a figure of its own unless axes are given."""
         from simkit.analysis.plots.paths import paths_figure
 
