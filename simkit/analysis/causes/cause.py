@@ -133,6 +133,7 @@ class Causes(Result, Sequence[Cause]):
         return causes_bars(self.to_frame(), ax=ax)
 
     def lines(self) -> Iterator[str]:
+        """The answer, line by line."""
         findings = sum(len(one.findings) for one in self.causes)
         yield f"{counted(len(self), 'cause')} of {counted(self.paths, 'path')} and {counted(findings, 'finding')}"
         for one in self.causes[:SHOWN]:

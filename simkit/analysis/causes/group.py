@@ -98,8 +98,8 @@ def causes(
     --------
     >>> import simkit
     >>> cluster = simkit.Cluster(seed=1)
-    >>> len(cluster.causes())
-    0
+    >>> set(cluster.causes().to_frame()["nature"])
+    {'server'}
     """
     members = members or NO_MEMBERS
     found = audit(snapshot, include_defaults=include_defaults, members=members, managed=managed)

@@ -71,6 +71,7 @@ class Remedy(Result):
         return table(zip(self.commands(), back, strict=True), ("command", "way_back"))
 
     def lines(self) -> Iterator[str]:
+        """The answer, line by line."""
         yield self.text
         if self.risk:
             yield f"risk: {self.risk}"

@@ -118,6 +118,7 @@ class Proposal(Result):
         return replay(self, where)
 
     def lines(self) -> Iterator[str]:
+        """The answer, line by line."""
         yield f"least privilege for {counted(len(self.subjects), 'subject')}: {self.usage}"
         for row in self.to_frame().itertuples():
             yield f"{row.subject}: {row.before:,} permissions before, {row.after:,} after"

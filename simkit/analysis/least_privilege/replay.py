@@ -75,6 +75,7 @@ class Replay(Evidence):
         return table(rows, COLUMNS)
 
     def lines(self) -> Iterator[str]:
+        """The answer, line by line."""
         verdict = "nothing in use is lost" if not self.broken else f"{len(self.broken)} requests in use are lost"
         yield f"{self.asked:,} different requests of the log asked again: {verdict}"
         yield f"{len(self.opened)} refused requests are allowed now"

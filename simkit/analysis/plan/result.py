@@ -150,6 +150,7 @@ class Plan(Result, Sequence[PlanStep]):
         return verify(self, where)
 
     def lines(self) -> Iterator[str]:
+        """The answer, line by line."""
         yield (
             f"{counted(len(self), 'change')}: {self.paths:,} paths to {', '.join(self.goals)} become {len(self.left):,}"
         )

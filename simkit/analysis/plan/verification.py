@@ -70,6 +70,7 @@ class PlanVerified(Evidence):
         return table([one.row() for one in self.steps], COLUMNS)
 
     def lines(self) -> Iterator[str]:
+        """The answer, line by line."""
         yield "the plan holds" if self else "the plan does not hold"
         for one in self.steps:
             refused = f"{len(one.refused)} closed paths were executed again and refused"

@@ -173,8 +173,8 @@ class FindingsMethods(Asked):
         --------
         >>> import simkit
         >>> cluster = simkit.Cluster(seed=1)
-        >>> len(cluster.causes())
-        0
+        >>> set(cluster.causes().to_frame()["nature"])
+        {'server'}
         """
         from simkit.analysis.causes.group import causes
 

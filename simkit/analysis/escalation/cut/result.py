@@ -98,6 +98,7 @@ class Cut(Result):
         return verify(self, where)
 
     def lines(self) -> Iterator[str]:
+        """The answer, line by line."""
         how = "the cheapest cut" if self.exact else "a cut"
         yield f"{how} of all paths to {self.goal}: {counted(len(self.removals), 'change')}, cost {self.cost:g}"
         for one in self.removals:

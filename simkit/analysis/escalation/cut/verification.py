@@ -51,6 +51,7 @@ class Verified(Evidence):
         return table(rows, ("what", "count", "holds"))
 
     def lines(self) -> Iterator[str]:
+        """The answer, line by line."""
         yield "the cut holds" if self else "the cut does not hold"
         yield f"{len(self.open_paths)} paths are open"
         again = f"{len(self.refused)} closed paths were executed again and did not go through"

@@ -74,6 +74,7 @@ class BlastRadius(Result):
         return blast_figure(self.subject, self.reached, ax=ax)
 
     def lines(self) -> Iterator[str]:
+        """The answer, line by line."""
         yield f"{self.subject} reaches {counted(len(self.reached), 'place')}" + (
             ", cluster-admin among them" if self.cluster_admin else ""
         )

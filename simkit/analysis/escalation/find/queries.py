@@ -101,6 +101,7 @@ class Escalations(Result, Sequence[Path]):
         return paths_figure(self.paths, ax=ax)
 
     def lines(self) -> Iterator[str]:
+        """The answer, line by line."""
         subjects = len({path.subject for path in self.paths})
         yield f"{counted(len(self.paths), 'path')} of {counted(subjects, 'subject')}"
         for path in self.paths[:20]:

@@ -59,6 +59,7 @@ class Proof(Evidence):
         )
 
     def lines(self) -> Iterator[str]:
+        """The answer, line by line."""
         yield f"{self.verdict}: {self.path.subject} -> {self.path.goal}" + (f" ({self.reason})" if self.reason else "")
         for one in self.performed:
             yield f"{one.step}. {one.primitive} {one}"

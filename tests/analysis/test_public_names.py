@@ -1,0 +1,154 @@
+"""A walk over all public names: signatures, types, docstrings, examples, and subjects from every table to every argument."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import simkit
+from simkit import Cluster, analysis
+from simkit.analysis import parse_subject, text_of
+from simkit.cluster.analysis_methods import AnalysisMethods
+
+ROOT = Path(__file__).resolve().parents[2]
+FUNCTIONS = sorted(name for name in analysis.__all__ if inspect.isfunction(getattr(analysis, name)))
+CLASSES = sorted(name for name in analysis.__all__ if inspect.isclass(getattr(analysis, name)))
+METHODS = sorted(name for name in dir(AnalysisMethods) if name in FUNCTIONS)
+ANYTHING = {("cel", "variables"), ("members_of_export", "content")}
+"""Parameters that take whatever there is: values of variables, decoded exports."""
+SUBJECTS = ("subject", "subjects", "impersonator")
+"""Columns that hold subjects."""
+SCRIPT = """
+import pandas as pd
+import simkit
+from simkit import analysis
+
+cluster: simkit.Cluster = simkit.demo()
+rows: pd.DataFrame = cluster.who_can("get", "secrets", namespace="payments")
+decision: analysis.AccessDecision = cluster.can("user:alice", "delete", "pods", namespace="shop", groups=["devs"])
+reason: str = decision.reason
+paths: analysis.Escalations = cluster.escalations("group:oidc:helpdesk", goal="cluster-admin", max_hops=3)
+first: analysis.Path = paths[0]
+severe: bool = first.severity >= "high" and first.severity is not analysis.Severity.LOW
+evidence: analysis.Evidence = first.prove()
+holds: bool = evidence.holds
+audit: analysis.Audit = cluster.audit(include_defaults=True)
+worst: list[analysis.Severity] = [finding.severity for finding in audit.findings]
+with cluster.what_if() as trial:
+    trial.delete("clusterrolebinding", "pellowick:toolbox")
+change: pd.DataFrame = trial.compare()
+report: analysis.RemovalReport = cluster.removal_report(release="1.32")
+summary: dict[str, object] = report.to_dict()
+same: pd.DataFrame = analysis.who_can(cluster.snapshot(), "get", "secrets")
+result: analysis.Result = analysis.audit(cluster.snapshot())
+"""
+WRONG = """
+import simkit
+cluster = simkit.demo()
+cluster.who_can("get", "secrets", "payments", "dev")
+cluster.can("user:alice", "get", "pods", namespaces="shop")
+number: int = cluster.escalations("user:alice")
+"""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_typed_and_described(name: str) -> None:
+    """Every parameter and result has a type that is not Any; docstrings have their sections, and a plain first line."""
+    function: Callable[..., Any] = getattr(analysis, name)
+    signature, text = inspect.signature(function), inspect.getdoc(function) or ""
+    for parameter in signature.parameters.values():
+        assert parameter.annotation is not inspect.Parameter.empty, parameter
+        if (name, parameter.name) not in ANYTHING:
+            assert str(parameter.annotation) != "Any", parameter
+            assert parameter.kind is not inspect.Parameter.VAR_KEYWORD, parameter
+    assert signature.return_annotation not in (inspect.Signature.empty, "Any")
+    assert text.partition("\n")[0].endswith("."), text
+    if "DataFrame" in str(signature.return_annotation):
+        assert "Returns\n-------" in text
+        assert re.search(r"[Oo]ne row|[Rr]ows|column", text), "the columns are not told"
+    for parameter in list(signature.parameters.values())[1:]:
+        if "Parameters\n----------" in text:
+            assert re.search(rf"^(\*?\w+, )*\*{{0,2}}{parameter.name}(, \w+)*$", text, re.MULTILINE), parameter.name
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_examples_of_methods_run(name: str) -> None:
+    """The example that an editor shows is one that works."""
+    text = inspect.getdoc(getattr(Cluster, name)) or ""
+    assert ">>>" in text, "there is no example"
+    found = doctest.DocTestParser().get_doctest(text, {"simkit": simkit, "pd": pd}, name, None, 0)
+    assert doctest.DocTestRunner(verbose=False).run(found).failed == 0
+
+
+def test_classes_say_what_they_are() -> None:
+    """Each has a docstring of its own, and methods with one each."""
+    for name in CLASSES:
+        made = getattr(analysis, name)
+        assert inspect.getdoc(made), name
+        for method, value in inspect.getmembers(made, inspect.isfunction):
+            own = value.__module__.startswith("simkit") and not method.startswith("_")
+            assert not own or inspect.getdoc(value), f"{name}.{method}"
+
+
+def test_names_are_listed() -> None:
+    """``dir`` and ``from simkit import *`` give what there is."""
+    assert set(simkit.__all__) <= set(dir(simkit))
+    for name in simkit.__all__:
+        assert getattr(simkit, name) is not None
+    for name in analysis.__all__:
+        assert hasattr(analysis, name)
+
+
+def test_a_users_script_is_well_typed(tmp_path: Path) -> None:
+    """Under mypy --strict; and what is called in the wrong way is found there."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--no-incremental"]
+    if not (ROOT / ".mypy_cache").exists():
+        pytest.skip("without a cache mypy takes minutes: make check makes one")
+    command = [*command[:-1], f"--cache-dir={ROOT / '.mypy_cache'}", "--config-file", str(ROOT / "pyproject.toml")]
+    done = subprocess.run([*command, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False)
+    wrong = [line for line in done.stdout.splitlines() if ": error:" in line]
+    assert [line for line in wrong if "wrong.py" not in line] == []
+    assert len(wrong) == 3, done.stdout
+
+
+def _subjects(rows: pd.DataFrame) -> Iterator[str]:
+    for column in SUBJECTS:
+        if column in rows:
+            for value in rows[column]:
+                yield from [value] if isinstance(value, str) else value
+
+
+def test_subjects_go_from_every_table_to_every_argument() -> None:
+    """Each text is read back as itself, and every question that takes a subject takes it."""
+    cluster = simkit.demo(seed=1)
+    log = [{"kind": "Event", "verb": "get", "requestURI": "/api", "user": {"username": "system:serviceaccount:a:b"}}]
+    paths = cluster.escalations(goal="cluster-admin")
+    tables = (
+        *(cluster.who_can("get", "secrets"), cluster.subjects(), cluster.bindings(), cluster.findings()),
+        *(cluster.reach(), paths.to_frame(), paths[:1].prove().to_frame(), analysis.audit_events(log)),
+        *(cluster.subject_matrix("pods").reset_index(), cluster.permissions("sa:ci/runner")),
+        cluster.can("sa:ci/runner", "get", "pods").to_frame(),
+    )
+    texts = {text for rows in tables for text in _subjects(rows) if text}
+    assert len(texts) > 50
+    assert {text.partition(":")[0] for text in texts} == {"user", "group", "sa"}
+    assert all(text_of(parse_subject(text)) == text for text in texts)
+    for text in sorted(texts)[::40]:
+        cluster.can(text, "get", "pods")
+        cluster.permissions(text)
+        cluster.access_matrix([text], resources=["pods"])
+        cluster.resource_matrix(text, resources=["pods"])
+        cluster.escalations(text, goal="cluster-admin")
+        cluster.blast_radius(text, max_hops=0)
+        cluster.risky_permissions(text)
