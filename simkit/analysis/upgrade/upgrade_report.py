@@ -32,7 +32,6 @@ from simkit.snapshot.sources import Source
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from simkit.analysis.upgrade.proof import UpgradeProof
     from simkit.analysis.upgrade.upgrade_plan import UpgradePlan
@@ -110,7 +109,7 @@ class UpgradeReport(Result):
         found = {(row.api_version, row.kind) for row in self.rows if row.check in _OF_VERSIONS}
         return tuple(sorted(each for each in found if lifecycle_of(*each) is not None))
 
-    def plot(self, ax: Axes | None = None) -> Figure:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """The lives of the versions that are concerned and of their successors, with the objects and callers on each.
 
         Raises SimkitError where no version is concerned.

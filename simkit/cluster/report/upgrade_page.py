@@ -79,5 +79,7 @@ def _picture(found: UpgradeReport) -> str:
     if not found.versions():
         return ""
     stream = io.BytesIO()
-    found.plot().savefig(stream, format="png", dpi=110, bbox_inches="tight")
+    figure = found.plot().get_figure(root=True)
+    assert figure is not None, "a plot is in a figure"
+    figure.savefig(stream, format="png", dpi=110, bbox_inches="tight")
     return b64encode(stream.getvalue()).decode()
