@@ -61,7 +61,7 @@ PAGES: Final[Mapping[str, tuple[str, tuple[Question, ...]]]] = {
         ),
     ),
     "findings": (
-        "What an auditor should look at.",
+        "Questions of an audit: findings, exposure and reach.",
         (
             Question("findings.audit", "audit"),
             Question("findings.audit", "findings"),
@@ -89,7 +89,7 @@ PAGES: Final[Mapping[str, tuple[str, tuple[Question, ...]]]] = {
         ),
     ),
     "usage": (
-        "What is in use, and what could be taken away.",
+        "Questions about access in use, and unused access.",
         (
             Question("least_privilege.usage", "usage"),
             Question("least_privilege.unused", "unused_grants"),

@@ -51,7 +51,7 @@ def _progress(words: str) -> None:
 
 
 def _tell(changes: Mapping[str, Any]) -> None:
-    """What is new, worse and gone since the earlier report, in a few lines."""
+    """Write the new, worse and removed findings since the earlier report, in a few lines."""
     counts = {name: len(changes[name]) for name in ("new", "worse", "gone", "paths_new", "paths_gone")}
     note(
         f"since {changes['since'][:16]}: {counts['new']} new findings, {counts['worse']} worse, {counts['gone']} gone; "

@@ -94,7 +94,7 @@ def _write(found: Causes, dump: Dump, args: argparse.Namespace) -> None:
 
 
 def _details(one: Cause) -> Mapping[str, Any]:
-    """What only JSON has room for: names, fingerprints and the way back."""
+    """The details for JSON only: names, fingerprints and the way back."""
     from simkit.analysis.findings.suppress import fingerprint
 
     return {

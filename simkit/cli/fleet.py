@@ -99,5 +99,5 @@ def _places(paths: list[str]) -> list[str]:
 
 
 def _bad(question: str, rows: list[Any]) -> bool:
-    """Whether something was found that is no good news."""
+    """True if something was found that is no good news."""
     return any(not row["met"] for row in rows) if question == "check" else bool(rows)

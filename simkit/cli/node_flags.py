@@ -46,5 +46,5 @@ def start(made: ControlPlane, args: argparse.Namespace) -> None:
 
 
 def wanted(args: argparse.Namespace) -> bool:
-    """Whether there are to be nodes."""
+    """True if there are to be nodes."""
     return bool(args.nodes) or args.node_config is not None

@@ -73,7 +73,7 @@ def _write(made: Plan, verified: PlanVerified | None, args: argparse.Namespace) 
 
 
 def _details(step: PlanStep) -> Mapping[str, Any]:
-    """What only JSON has room for."""
+    """The details for JSON only."""
     return {
         "commands": step.remedy.commands(),
         "way_back": step.remedy.way_back(),

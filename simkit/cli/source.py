@@ -84,7 +84,7 @@ def add_audit_log(parser: argparse.ArgumentParser, what: str, *, required: bool 
 
 
 def read_audit_log(args: argparse.Namespace) -> list[str | bytes] | None:
-    """What ``--audit-log`` names, standard input read; None where it is not given."""
+    """The sources of ``--audit-log``, with standard input read; None if it is not given."""
     if args.audit_log is None:
         return None
     return [standard_input().read() if path == "-" else path for path in args.audit_log]

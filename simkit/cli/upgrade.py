@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(args: argparse.Namespace) -> tuple[Items, str]:
-    """What was chosen, and the release of a running cluster."""
+    """The chosen objects, and the release of a running cluster."""
     from simkit.analysis.upgrade.items import read_items
 
     live = args.context is not None or args.kubeconfig is not None

@@ -86,7 +86,7 @@ class Admitted(Result):
         return table(rows, COLUMNS)
 
     def summary(self) -> DataFrame:
-        """How much was said: what, count."""
+        """The numbers of messages: what, count."""
         changes = sum(len(step.changes) for step in self.steps)
         notes = sum(len(step.notes) for step in self.steps)
         counts = (("plugins asked", len(self.steps)), ("changes", changes), ("refusals", len(self.refusals)))

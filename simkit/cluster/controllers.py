@@ -63,7 +63,7 @@ class ControllerContext:
     issue: Callable[[Mapping[str, Any]], str]
     """The function that signs the claims of a service account token."""
     alive: Callable[[str], bool] = lambda _: False
-    """Whether a node is known to live although it does not report."""
+    """A predicate for nodes that live although they do not report."""
     captured: Collection[GroupResource] | None = None
     """The resources that a dump captured; None: all resources."""
 

@@ -11,7 +11,6 @@ from simkit.logic.rbac.defaults import default_objects
 from simkit.meta import datasets
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
-from simkit.meta.integers import saturating_int
 from simkit.meta.names import GroupResource
 from simkit.schema.releases import RELEASES
 from simkit.snapshot.live import LiveCluster
@@ -51,6 +50,11 @@ def load(
     namespace
         Where objects go that live in namespaces and name none.
 
+    Returns
+    -------
+    Cluster
+        A cluster of its own, with the report of the load in its ``dump``.
+
     Raises
     ------
     SimkitError
@@ -80,6 +84,11 @@ def demo(*, release: str = "1.30", seed: int | None = None) -> Cluster:
         The release by which the objects are read and served.
     seed
         Makes the uids and generated names of later writes repeat.
+
+    Returns
+    -------
+    Cluster
+        A cluster of its own each time.
 
     Examples
     --------
@@ -113,6 +122,13 @@ def fetch(
         The release to serve the copy as; by default that of the running server.
     secrets
         Whether to keep the values of secrets, which are left out otherwise.
+    seed
+        Makes the uids and generated names of later writes repeat.
+
+    Returns
+    -------
+    Cluster
+        A cluster of its own, with the report of what was read in its ``dump``.
 
     Raises
     ------
@@ -130,7 +146,7 @@ def release_of(live: LiveCluster) -> str:
     if told in RELEASES:
         return told
     minor = told.partition(".")[2]
-    newer = (saturating_int(minor) or 0) > int(RELEASES[-1].partition(".")[2])
+    newer = minor.isdigit() and int(minor) > int(RELEASES[-1].partition(".")[2])
     return RELEASES[-1] if newer else RELEASES[0]
 
 

@@ -30,7 +30,7 @@ _MOST_BYTES: Final = 1024 * 1024
 
 
 class BehaviourConfig(BaseModel):
-    """What some pods do, as a file says it: see ``Cluster.behave``."""
+    """The behaviour of some pods, as in a file: see ``Cluster.behave``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

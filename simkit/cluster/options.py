@@ -29,7 +29,7 @@ class Options:
     etcd_cafile: str | Path | None = None
     etcd_certfile: str | Path | None = None
     etcd_keyfile: str | Path | None = None
-    """Where the objects stand in etcd; who signed its certificates; the client certificate, with its key."""
+    """The address of etcd, the authority of its certificates, and the client certificate with its key."""
     encryption_provider_config: str | Path | None = None
     """The EncryptionConfiguration by which values in etcd are written and read."""
     clock: Clock | None = None

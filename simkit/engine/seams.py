@@ -345,7 +345,7 @@ class RemoteProcess(Protocol):
 
     @property
     def failure(self) -> str:
-        """Why it could not even begin; empty where it could."""
+        """The reason why it could not start; empty if it could."""
         ...
 
     def feed(self, data: bytes) -> None:
@@ -357,7 +357,7 @@ class RemoteProcess(Protocol):
         ...
 
     def poll(self) -> Sequence[tuple[str, bytes]]:
-        """What it wrote since the last time: ``stdout`` or ``stderr``, and bytes."""
+        """The new output: ``stdout`` or ``stderr``, and bytes."""
         ...
 
     def pause(self) -> float | None:
@@ -370,14 +370,14 @@ class RemoteProcess(Protocol):
 
 
 PortHandler = Callable[[bytes], bytes]
-"""What listens on a port of a pod: from what a client sent to what it answers."""
+"""A listener on a port of a pod: from a client's bytes to its answer."""
 
 
 class PodConnections(Protocol):
-    """What answers connections to the pods of some nodes, in the place of their kubelets."""
+    """The handler of connections to the pods of some nodes, in place of their kubelets."""
 
     def reaches(self, node: str) -> bool:
-        """Whether the pods of a node can be connected to."""
+        """True if the pods of a node can be connected to."""
         ...
 
     def log(self, pod: Object, container: str, options: Mapping[str, Any]) -> bytes | Any:
@@ -391,5 +391,5 @@ class PodConnections(Protocol):
         ...
 
     def port(self, pod: Object, port: int) -> PortHandler:
-        """What listens on a port. Raises a StatusError where nothing does."""
+        """The listener on a port. Raises a StatusError if there is none."""
         ...

@@ -13,7 +13,7 @@ from simkit.snapshot.protocol import Snapshot
 from simkit.snapshot.sources import SUFFIXES
 
 CONTEXT: Final = "context:"
-"""What the place of a running cluster begins with: the name of its kubeconfig context follows."""
+"""The prefix of a running cluster's place, followed by the name of its kubeconfig context."""
 _SUFFIXES: Final = sorted((suffix for suffix in (*SUFFIXES, ".db", ".zst") if suffix), key=len, reverse=True)
 
 
@@ -25,7 +25,7 @@ class Member:
     place: str
 
     def snapshot(self, release: str | None) -> Snapshot:
-        """What is there, read now. Raises SimkitError where nothing can be read."""
+        """The current objects. Raises SimkitError if nothing can be read."""
         if self.place.startswith(CONTEXT):
             from simkit.cluster.loading import release_of
             from simkit.snapshot.live import LiveCluster

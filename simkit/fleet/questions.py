@@ -51,7 +51,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What subjects have here more or less than in the golden cluster."""
+    """The access of subjects beyond or below that in the golden cluster."""
 
     golden: Member
     release: str | None

@@ -32,7 +32,7 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether nobody waits any more."""
+        """True if nobody waits any more."""
         return time.monotonic() > self._end
 
     def end(self) -> None:

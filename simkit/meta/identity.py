@@ -61,7 +61,18 @@ def service_account_groups(namespace: str) -> tuple[str, str]:
 
 
 def service_account(namespace: str, name: str, *, uid: str = "") -> Identity:
-    """The identity that a service account's token authenticates."""
+    """The identity that a service account's token authenticates.
+
+    Parameters
+    ----------
+    namespace, name, uid
+        The service account.
+
+    Returns
+    -------
+    Identity
+        Its user name, with the groups that the server adds.
+    """
     groups = (*service_account_groups(namespace), AUTHENTICATED)
     return Identity(service_account_user(namespace, name), groups, uid)
 

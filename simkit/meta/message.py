@@ -15,10 +15,6 @@ BODY_LIMIT: Final = 3 * 1024 * 1024
 """The longest request body, in bytes. Of a longer one, slightly more is passed on, so that it can be recognized."""
 
 
-DROPPED: Final = 0
-"""The status of an answer that never arrives: the connection is dropped instead."""
-
-
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """Credentials of a connection and its headers."""
@@ -89,7 +85,7 @@ class Response:
     headers: list[tuple[str, str]] = field(default_factory=list)
     stream: Any = None
     upgrade: Any = None
-    """What goes on with the connection where its protocol changes (101)."""
+    """The continuation of a connection whose protocol changes (101)."""
 
     @property
     def object(self) -> Any:

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Display(Protocol):
-    """What shows tasks: a terminal, or the output of a notebook's cell."""
+    """The display of tasks: a terminal, or the output of a notebook's cell."""
 
     def show(self, task: Task) -> None:
         """Show the task as it is now."""
@@ -250,12 +250,12 @@ def _told(task: Task) -> str:
 
 
 def _in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook."""
+    """True if this process is the kernel of a notebook."""
     return "ipykernel" in sys.modules
 
 
 def _is_watched() -> bool:
-    """Whether there is a terminal or a notebook to draw in."""
+    """True if there is a terminal or a notebook to draw in."""
     return _in_notebook() or (sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
 
 

@@ -29,7 +29,7 @@ _STYLE: Final = (
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell holds nothing: None, what pandas has for it, or no number."""
+    """True if a cell holds nothing: None, what pandas has for it, or no number."""
     return type(value).__name__ in _MISSING or (isinstance(value, float) and value != value)
 
 
@@ -69,7 +69,7 @@ def cell(value: Any) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is read by its digits, and stands at the right."""
+    """True if a value is read by its digits, and stands at the right."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -36,7 +36,7 @@ class DisabledField:
     instead: Any = None
     """The value in place of a dropped field; None: no value."""
     with_holder: bool = False
-    """Whether what holds it goes too, where nothing else is left there."""
+    """True if what holds it goes too, where nothing else is left there."""
     unknown: bool = False
     """True if the release does not know the field: no client can have written it, and none sees it."""
 

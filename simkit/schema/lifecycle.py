@@ -112,7 +112,7 @@ def lifecycle_of(api_version: str, kind: str) -> Lifecycle | None:
 
 
 def is_served(api_version: str, kind: str, release: str) -> bool:
-    """Whether a release has a built-in kind in a version, and not switched off because it is removed."""
+    """True if a release has a built-in kind in a version, and not switched off because it is removed."""
     life = lifecycle_of(api_version, kind)
     return life is not None and life.served(release) and not (life.removed and _reached(life.removed, release))
 

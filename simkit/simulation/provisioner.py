@@ -99,7 +99,7 @@ def _in_zone(zone: str) -> dict[str, Any]:
 
 
 def _is_done(volume: Object, lister: Lister) -> bool:
-    """Whether a volume that was made here is released, and to be removed."""
+    """True if a volume that was made here is released, and to be removed."""
     made = _PROVISIONED_BY in annotations_of(volume)
     policy = at(volume, "spec", "persistentVolumeReclaimPolicy")
     return made and policy == "Delete" and at(volume, "status", "phase") == "Released"

@@ -17,7 +17,7 @@ from simkit.simulation.scheduler.scheduler import Scheduler
 
 
 class Simulation:
-    """What a cluster needs for its pods to run.
+    """The nodes, the scheduler and the kubelets of a cluster, which run its pods.
 
     Parameters
     ----------

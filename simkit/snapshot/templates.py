@@ -29,12 +29,12 @@ class Template:
 
     @property
     def is_plain(self) -> bool:
-        """Whether version and kind are written out."""
+        """True if version and kind are written out."""
         return bool(self.api_version and self.kind)
 
 
 def is_template(piece: Piece) -> bool:
-    """Whether a text is a template of a chart, which has no objects before it is rendered."""
+    """True if a text is a template of a chart, which has no objects before it is rendered."""
     if not isinstance(piece.content, str) or "templates" not in PurePath(piece.file).parts:
         return False
     return _ACTION.search(piece.content) is not None

@@ -168,6 +168,16 @@ class Outcomes(Result, Sequence[Outcome]):
 def read_suite(path: str | Path) -> Suite:
     """The suite in a YAML or JSON file. Raises SimkitError that names the entry and what is wrong with it.
 
+    Parameters
+    ----------
+    path
+        A YAML or JSON file of expectations.
+
+    Returns
+    -------
+    Suite
+        The expectations of the file.
+
     Examples
     --------
     A file such as::

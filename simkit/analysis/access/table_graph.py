@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 def table_graph(rows: pd.DataFrame) -> nx.MultiDiGraph[Any]:
     """The graph of a table of ``who_can``, ``compare`` or ``access_matrix``.
 
+    Parameters
+    ----------
+    rows
+        A result of ``who_can``, ``compare`` or ``access_matrix``.
+
     Returns
     -------
     MultiDiGraph
@@ -56,6 +61,11 @@ def table_graph(rows: pd.DataFrame) -> nx.MultiDiGraph[Any]:
 
 def findings_graph(findings: Iterable[Finding]) -> nx.MultiDiGraph[Any]:
     """The graph of findings: each with the subjects, bindings and roles that it names.
+
+    Parameters
+    ----------
+    findings
+        The findings of an audit.
 
     Returns
     -------

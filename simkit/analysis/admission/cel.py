@@ -127,6 +127,8 @@ def cel(
 
     Parameters
     ----------
+    expression
+        The text of the expression.
     types
         DeclType types of variables, against which misspelt fields are found before anything is evaluated: an OpenAPI
         schema, a kind such as ``apps/v1/Deployment``, or the name of a type such as ``list(int)``. Variables without

@@ -102,7 +102,7 @@ class PolicyEffect(Result):
     teams: dict[str, int]
     manifests: Sequence[Object] = ()
     sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
-    """Where it is proven unless another place is said."""
+    """The sandbox that proves it by default."""
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -29,12 +29,12 @@ _TOLD: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class PolicyProof(Evidence):
-    """What came of writing denied objects on a fork. True if some were written and each was refused by a policy."""
+    """The result of writing denied objects on a fork. True if some were written and each was refused by a policy."""
 
     rows: pd.DataFrame
     """One row per object that was tried: see ``to_frame``."""
     denied: int
-    """How many objects would be denied, tried or not."""
+    """The number of objects that would be denied, tried or not."""
 
     def __bool__(self) -> bool:
         return bool(len(self.rows)) and bool(self.rows["confirmed"].all())
@@ -44,7 +44,7 @@ class PolicyProof(Evidence):
         return self.rows
 
     def summary(self) -> pd.DataFrame:
-        """How many objects were tried and refused: what, count."""
+        """The numbers of objects that were tried and refused: what, count."""
         refused = int(self.rows["confirmed"].sum())
         counts = (("would be denied", self.denied), ("tried", len(self.rows)), ("refused", refused))
         return table(counts, ("what", "count"))

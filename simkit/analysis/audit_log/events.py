@@ -84,6 +84,11 @@ EVENT_MARKERS: Final = (b'"auditID"', b'\\"auditID\\"', b'"protoPayload"', b'"re
 def audit_events(audit_log: AuditLog) -> pd.DataFrame:
     """An audit log as a table; ``cluster.audit_log()`` is one as well.
 
+    Parameters
+    ----------
+    audit_log
+        The log, in any form that ``AuditLog`` names.
+
     Returns
     -------
     DataFrame

@@ -1,4 +1,4 @@
-"""What to do about a cause: the smallest change that is safe to advise, or words where none is."""
+"""Advice about a cause: the smallest change that is safe to advise, or words if there is none."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Advisor:
         return accounts_in_use(self._survey)
 
     def remedy(self, key: Key, nature: Nature, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
-        """What to do about an object that causes findings and paths."""
+        """The remedy for an object that causes findings and paths."""
         if key.resource == NAMESPACES:
             return self._level(key.name)
         if key.resource == NETWORK_POLICIES:
@@ -126,7 +126,7 @@ class Advisor:
         return self._without(binding, leaving or map(normalize_subject, binding.subjects), nature)
 
     def _narrowing(self, role: Key, findings: Sequence[Finding], paths: Sequence[Path]) -> RemovePermissions | None:
-        """What can be taken out of a role that stops the first step of the paths, or is what the worst finding is."""
+        """The permissions to take out of a role, which stop the first step of the paths or are the worst finding."""
         stopping = [one for one in self._removals(paths) if isinstance(one, RemovePermissions) and one.role == role]
         if stopping or paths:
             return next(iter(stopping), None)
@@ -141,7 +141,8 @@ class Advisor:
         return None
 
     def _removals(self, paths: Sequence[Path]) -> list[Removal]:
-        """What stops the first step of the paths: what stops most of them first, and of those alike the cheapest."""
+        """The removals that stop the first step of the paths: those that stop most first, of equal ones the
+        cheapest."""
         found: Counter[Removal] = Counter()
         for path in paths:
             edge = next((one for one in path.edges if any(one.granted_by)), None)
@@ -168,7 +169,7 @@ class Advisor:
         return Remedy(text, self._risk(subjects), (change,), subjects, self._snapshot)
 
     def _risk(self, subjects: Sequence[Subject]) -> str:
-        """Who may need what is taken away, as far as the objects tell."""
+        """The subjects that may need what is taken away, as far as the objects show."""
         running = [one for one in subjects if one in self._in_use]
         if running:
             are = "is" if len(running) == 1 else "are"

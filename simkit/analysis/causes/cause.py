@@ -39,7 +39,7 @@ SHOWN: Final = 12
 
 @dataclass(frozen=True)
 class Cause:
-    """What findings and paths come from: an object, or one that is missing.
+    """The source of findings and paths: an object, or a missing one.
 
     ``paths`` begin with it, so that each path has one cause; ``through`` counts those besides that pass through it and
     nothing else instead. ``reaches`` is the number of places that the subjects which it names can get to.
@@ -73,7 +73,7 @@ class Cause:
 
     @property
     def goals(self) -> Mapping[str, int]:
-        """How many paths lead to each goal."""
+        """The number of paths to each goal."""
         return dict(Counter(path.goal.name for path in self.paths))
 
     @property

@@ -39,12 +39,12 @@ OF_BINDINGS: Final = frozenset(
 )
 """The checks about who is bound, whatever the role."""
 _GRAVE: Final = (MISTAKE, UNUSED, ADMINISTRATORS)
-"""What is looked at first where paths begin with it or a finding is at least high; else after all of these."""
+"""The natures that come first if paths begin with them or a finding is at least high."""
 ALL_CHECKS: Final = "all checks"
 
 
 class Found(NamedTuple):
-    """What has one cause."""
+    """The findings and paths of one cause."""
 
     findings: list[Finding]
     paths: list[Path]
@@ -156,7 +156,7 @@ class _Grouping:
         return source.binding if binding is None or not self._is_shared(binding) else binding.role
 
     def _is_shared(self, binding: Binding) -> bool:
-        """Whether several bindings give the role, which is not the server's own, and none of them to everybody."""
+        """True if several bindings give the role, which is not the server's own, and none of them to everybody."""
         role = binding.role
         if role in self.fixed:
             return False
@@ -181,7 +181,7 @@ class _Grouping:
         return Key(SERVICE_ACCOUNTS, account.namespace, account.name)
 
     def _through(self, paths: Sequence[Path], begins: Mapping[Path, Key]) -> Counter[Key]:
-        """How many paths pass an object besides where they begin, and nothing else instead."""
+        """The number of paths that pass an object after their beginning, with no way around it."""
         counts: Counter[Key] = Counter()
         for path in paths:
             passed = {key for key in self._passed(path) if key != begins.get(path)}

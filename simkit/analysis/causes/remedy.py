@@ -60,7 +60,7 @@ class Remedy(Result):
 
     @cached_property
     def effect(self) -> pd.DataFrame:
-        """Who gains and loses what, by what-if: the columns of ``compare``."""
+        """The access that subjects gain and lose, by what-if: the columns of ``compare``."""
         if not any(change.key.resource in RBAC for change in self.changes):
             return table((), COLUMNS)
         return compare_subjects(self.snapshot, self.after(), self.subjects)

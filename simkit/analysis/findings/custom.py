@@ -70,6 +70,16 @@ class RuleFile(BaseModel):
 def read_rules(path: str | Path) -> tuple[Check, ...]:
     """The checks in a YAML or JSON file, ready for ``audit(rules=...)``.
 
+    Parameters
+    ----------
+    path
+        A YAML or JSON file of rules.
+
+    Returns
+    -------
+    tuple of Check
+        The checks of the file, in order.
+
     Raises
     ------
     SimkitError

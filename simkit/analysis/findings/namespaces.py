@@ -49,7 +49,7 @@ def open_to_privileged_pods(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def _makers(survey: Survey, namespace: str) -> tuple[Subject, ...]:
-    """Who may make pods in a namespace by a binding there."""
+    """The subjects that may create pods in a namespace by a binding there."""
     asked = Question("create", "", "pods", namespace=namespace)
     found = (one.grant for one in survey.who(asked) if one.grant.namespace == namespace)
     return tuple(dict.fromkeys(normalize_subject(grant.subject) for grant in found))

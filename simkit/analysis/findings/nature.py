@@ -1,4 +1,4 @@
-"""Whose a binding is: a mistake of those who run the cluster, a product's own need, the server's, or nobody's."""
+"""The nature of a binding: a mistake of the operators, a product's need, the server's own, or unused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNUSED: Final = "unused"
 ADMINISTRATORS: Final = "administrators"
 """Makes named people administrators of the cluster: to be confirmed, not repaired."""
 PRODUCT: Final = "product"
-"""What an installed product brings along for its own accounts."""
+"""A binding of an installed product for its own accounts."""
 SERVER: Final = "server"
 """Made by kube-apiserver, its controllers, or whoever runs the control plane."""
 NATURES: Final = (MISTAKE, UNUSED, ADMINISTRATORS, PRODUCT, SERVER)
@@ -42,7 +42,7 @@ LABELS: Final = (label("part-of", "app"), label("name", "app"), "helm.sh/chart")
 
 
 class Nature(NamedTuple):
-    """Whose something is; ``product`` names the product where there is one."""
+    """The nature of an object; ``product`` names the product if there is one."""
 
     name: str
     product: str = ""
@@ -69,7 +69,7 @@ class Natures:
         self._known: dict[Key, Nature] = {}
 
     def of(self, key: Key) -> Nature:
-        """Whose an object is: a binding, or a role by the bindings that name it."""
+        """The nature of a binding, or of a role by its bindings."""
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._found(key)
@@ -105,7 +105,7 @@ class Natures:
         return Nature(MISTAKE)
 
     def _is_control_plane(self, subject: Subject) -> bool:
-        """Whether it is one of the server's own users, groups and controllers, or a node."""
+        """True if it is one of the server's own users, groups and controllers, or a node."""
         if subject.kind == SERVICE_ACCOUNT:
             return subject in control_plane(self._snapshot.release)
         return subject.name.startswith("system:")
@@ -121,7 +121,7 @@ class Natures:
         return next((written[name] for name in LABELS if written.get(name)), "")
 
     def _is_unused(self, subjects: Iterable[Subject]) -> bool:
-        """Whether they are accounts that no pod runs as; nobody can tell where pods were not captured.
+        """True if they are accounts that no pod runs as; nobody can tell where pods were not captured.
 
         An account that does not exist is a mistake: whoever makes it has the access.
         """

@@ -24,6 +24,11 @@ def read_access_requests(log: AuditLog) -> Iterator[AccessRequest]:
     log
         In any of the forms of ``AuditLog``.
 
+    Returns
+    -------
+    iterator of AccessRequest
+        The identity, the action and the decision of each event.
+
     Raises
     ------
     SimkitError

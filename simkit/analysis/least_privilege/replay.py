@@ -120,7 +120,15 @@ def replay(proposal: Verifiable, sandbox: Sandbox) -> Replay:
 
 
 def apply(sandbox: Sandbox, changes: Iterable[Change]) -> None:
-    """Write and delete objects as an administrator. Raises SimkitError if one is refused."""
+    """Write and delete objects as an administrator. Raises SimkitError if one is refused.
+
+    Parameters
+    ----------
+    sandbox
+        The cluster that is changed.
+    changes
+        The changes, in order.
+    """
     for change in changes:
         key = change.key
         scope = f"/namespaces/{key.namespace}" if key.namespace else ""

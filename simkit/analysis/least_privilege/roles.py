@@ -28,6 +28,11 @@ def minimal_rules(actions: Mapping[Action, int], *, names: Names = "repeated") -
         Whether objects are named: ``repeated``, where each of a few names was asked for more than once; ``always``,
         where requests name objects; or ``never``.
 
+    Returns
+    -------
+    tuple of Rule
+        Rules with the same verbs, group and names merged.
+
     Examples
     --------
     >>> used = {Action("get", "", "pods", "", "dev", "a"): 1, Action("list", "", "pods", "", "dev"): 4}

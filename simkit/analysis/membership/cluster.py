@@ -26,6 +26,16 @@ def members_of_audit_log(log: AuditLog) -> MembershipTable:
     """The members of groups according to an audit log: users, and impersonated users.
 
     Groups that the server adds by itself are left out.
+
+    Parameters
+    ----------
+    log
+        The log, in any form that ``AuditLog`` names.
+
+    Returns
+    -------
+    MembershipTable
+        Subjects by the name of their group.
     """
     return membership_table(pair for event in read_events(log) for pair in _of_event(event))
 

@@ -25,6 +25,11 @@ def members_of_certificates(pem: bytes | str) -> MembershipTable:
     pem
         Certificates one after the other. They are read, not verified.
 
+    Returns
+    -------
+    MembershipTable
+        Subjects by the name of their group.
+
     Raises
     ------
     SimkitError
@@ -67,8 +72,15 @@ def members_of_tokens(
 
     Parameters
     ----------
+    tokens
+        Tokens in their compact form.
     username_claim, groups_claim, user_prefix, group_prefix
         As the server's flags for its provider have them.
+
+    Returns
+    -------
+    MembershipTable
+        Subjects by the name of their group.
 
     Raises
     ------

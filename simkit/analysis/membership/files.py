@@ -37,6 +37,11 @@ def members_of_files(
     user_prefix, group_prefix
         What the server puts before names of tokens and exports.
 
+    Returns
+    -------
+    MembershipTable
+        Subjects by the name of their group.
+
     Raises
     ------
     SimkitError

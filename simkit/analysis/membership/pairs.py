@@ -30,6 +30,16 @@ def membership_table(pairs: Iterable[Pair], *, user_prefix: str = "", group_pref
 def merge_members(*tables: Members) -> MembershipTable:
     """One table of several.
 
+    Parameters
+    ----------
+    tables
+        Tables of members, of which later ones add to earlier ones.
+
+    Returns
+    -------
+    MembershipTable
+        Subjects by the name of their group, each once.
+
     Examples
     --------
     >>> merge_members({"devs": ["user:ann"]}, {"devs": ["user:bob", "user:ann"], "ops": []})

@@ -28,6 +28,11 @@ def members_of_export(content: Any, *, user_prefix: str = "", group_prefix: str 
     user_prefix, group_prefix
         What the server puts before the provider's names.
 
+    Returns
+    -------
+    MembershipTable
+        Subjects by the name of their group.
+
     Raises
     ------
     SimkitError

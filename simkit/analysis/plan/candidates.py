@@ -55,13 +55,13 @@ class Candidates:
         return accounts_in_use(self._survey)
 
     def cost(self, one: Candidate) -> float:
-        """How much access it takes, as ``PossibleRemovals.cost``; for a level the pods that it would refuse."""
+        """The access that a change takes, as ``PossibleRemovals.cost``; for a level the pods that it would refuse."""
         if isinstance(one, EnforceLevel):
             return 1.0 + len(refused_pods(self.snapshot, one.namespace, one.level))
         return self.ways.cost(one)
 
     def harm(self, one: Candidate) -> int:
-        """Whether something that is used breaks: ``NONE``, ``PERHAPS`` or ``SURELY``."""
+        """The harm to what is used: ``NONE``, ``PERHAPS`` or ``SURELY``."""
         if isinstance(one, EnforceLevel):
             return SURELY if refused_pods(self.snapshot, one.namespace, one.level) else NONE
         if isinstance(one, ReduceToUsage):
@@ -75,7 +75,7 @@ class Candidates:
         return PERHAPS if self._running.intersection(self.ways.subjects(one)) else NONE
 
     def breaks(self, one: Candidate) -> tuple[str, ...]:
-        """What is used and would not work any more: requests of the log, pods that could not be made again."""
+        """The uses that would fail: requests of the log, pods that could not be created again."""
         if isinstance(one, EnforceLevel):
             pods = refused_pods(self.snapshot, one.namespace, one.level)
             return tuple(f"pod {one.namespace}/{name} could not be made again" for name in pods)

@@ -17,12 +17,12 @@ from simkit.analysis.plan.open_paths import Candidate
 from simkit.analysis.plan.rounds import Round
 
 TRIED: Final = 4
-"""How many changes are tried on the cluster as it would be, in one step, where the model promises alike."""
+"""The number of changes that are tried on the changed cluster in one step, if the model rates them equal."""
 PATIENCE: Final = 30
-"""How many are tried where none closes a path after all."""
+"""The number of changes that are tried if none closes a path."""
 BOUND: Final = 1
 MODELLED: Final = 0
-"""How well it is known what a change closes; of two alike the better known comes first."""
+"""The certainty of a change's effect; of two equal changes the more certain one comes first."""
 PAIRED: Final = 16
 """Of how many changes pairs are looked at where none alone closes a path."""
 
@@ -99,7 +99,7 @@ def _lazily(now: Round, ordered: Iterable[Rated]) -> tuple[Candidate, Round] | N
 
 
 def _best_pair(now: Round, ordered: Sequence[Rated]) -> Candidate | None:
-    """Where no change alone closes a path: the first of the two that together close the most."""
+    """The first of the two changes that together close most paths, if no change alone closes one."""
     pairs = ((now.modelled([one.change, other.change]), one.change) for one, other in combinations(ordered, 2))
     closes, first = max(pairs, key=lambda pair: pair[0], default=(0, None))
     return first if closes else None

@@ -1,4 +1,4 @@
-"""Who still gets to a goal when some steps are taken out of the escalation graph."""
+"""The subjects that still reach a goal when some steps are removed from the escalation graph."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class OpenPaths:
         return counts
 
     def count(self, chosen: Collection[Candidate], starts: Sequence[Collection[AttackState]]) -> int:
-        """How many of the starts of each goal still get there after changes."""
+        """The number of starts that still reach their goal after changes."""
         barred = set[int]().union(*(self.stopped_by.get(one, ()) for one in chosen))
         left = 0
         for ends, some in zip(self._ends, starts):
@@ -114,7 +114,7 @@ class _Ends:
                 self.stopped_by[one].add(state)
 
     def stopping(self, state: AttackState) -> Iterator[Candidate]:
-        """What takes the goal from somebody who has it."""
+        """The changes that take the goal from a state that has it."""
         return self._ways.every(self._holders.requirements(state))
 
     def left(self, chosen: Iterable[Candidate]) -> list[int]:

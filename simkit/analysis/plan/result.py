@@ -115,7 +115,7 @@ class Plan(Result, Sequence[PlanStep]):
         )
 
     def summary(self) -> pd.DataFrame:
-        """What there was before the first change, at the knee and after the last: what, count (of changes), paths,
+        """The numbers before the first change, at the knee and after the last: what, count (of changes), paths,
         subjects, findings.
         """
         rows: list[tuple[Any, ...]] = [("before", 0, self.paths, self.subjects, self.findings)]
@@ -134,7 +134,7 @@ class Plan(Result, Sequence[PlanStep]):
         return [command for step in reversed(self.steps) for command in step.remedy.way_back()]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """What remains after each change, as a curve, in a figure of its own unless axes are given."""
+        """The remaining paths after each change as a curve, in a figure of its own unless axes are given."""
         from simkit.analysis.plots.plan import plan_curve
 
         before = (self.paths, self.subjects, self.findings)

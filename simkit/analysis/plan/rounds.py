@@ -23,7 +23,7 @@ from simkit.snapshot.protocol import Snapshot
 
 @dataclass(frozen=True)
 class Question:
-    """What a plan is asked for."""
+    """The question that a plan answers."""
 
     goals: tuple[Goal, ...]
     sources: tuple[Subject | str, ...] | None
@@ -48,7 +48,7 @@ class Round:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What an audit finds."""
+        """The findings of an audit."""
         return audit(self.snapshot, members=self.question.members).findings
 
     @cached_property
@@ -64,14 +64,14 @@ class Round:
 
     @cached_property
     def starts(self) -> Sequence[Collection[AttackState]]:
-        """Who starts a path to each goal."""
+        """The starts of paths to each goal."""
         found: dict[str, list[AttackState]] = {goal.name: [] for goal in self.question.goals}
         for path in self.paths:
             found[path.goal.name].append(path.start)
         return list(found.values())
 
     def modelled(self, chosen: Iterable[Candidate]) -> int:
-        """How many paths changes close, counted on the graph as it is: at most so many."""
+        """The number of paths that changes close on the graph as it is: an upper bound."""
         return len(self.paths) - self.open_paths.count(list(chosen), self.starts)
 
     def after(self, one: Candidate) -> Round:

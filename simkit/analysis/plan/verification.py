@@ -28,7 +28,7 @@ COLUMNS: Final = ("step", "change", "remaining", "findings", "still_proven", "lo
 
 @dataclass(frozen=True)
 class StepVerified:
-    """What one change did on the fork, beside what the plan said.
+    """The effect of one change on the fork, beside the plan's prediction.
 
     ``remaining`` and ``findings`` were counted there, ``lost`` is what the log shows in use and is refused now.
     """
@@ -42,7 +42,7 @@ class StepVerified:
 
     @property
     def holds(self) -> bool:
-        """Whether no more paths are open than the plan said, none that it closed goes through, and nothing more is
+        """True if no more paths are open than the plan said, none that it closed goes through, and nothing more is
         lost than it said.
         """
         closes = self.remaining <= self.step.remaining and not self.still_proven
@@ -56,7 +56,7 @@ class StepVerified:
 
 @dataclass(frozen=True)
 class PlanVerified(Evidence):
-    """What a plan does. True in a condition if each step closes what it promises and takes no more than it says."""
+    """The effect of a plan. True in a condition if each step closes what it promises and takes no more than it says."""
 
     steps: tuple[StepVerified, ...]
 

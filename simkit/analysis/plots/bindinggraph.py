@@ -1,4 +1,4 @@
-"""Who is bound to which role, drawn as two columns with a line per binding, like ends folded into one."""
+"""Bindings as two columns, subjects and roles, with a line per binding; similar ends are folded into one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUNDS: Final = 6
 FOLDED: Final = 80
 """Rows above which like ends are folded, unless it is said otherwise."""
 WIDEST: Final = 3.0
-"""How much wider the line of many bindings is than that of one, at most."""
+"""The greatest width of a line of many bindings, relative to that of one."""
 MARKERS: Final = {USER: "o", GROUP: "s"}
 
 

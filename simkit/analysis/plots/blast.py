@@ -34,7 +34,7 @@ MIDDLE: Final = 0.9
 GAP: Final = 26.0
 """Degrees at the top that are left free for the ring's own label."""
 LEAST: Final = 0.95
-"""How long the arc of a segment is at least, in rings, so that its words fit."""
+"""The least length of a segment's arc, in rings, so that its words fit."""
 MOST_RINGS: Final = 5
 _KINDS: Final = {
     "everything": (VERMILION, "cluster-admin"),

@@ -20,7 +20,7 @@ NATURE_COLOURS: Final[Mapping[str, str]] = {
 
 
 def causes_bars(causes: pd.DataFrame, *, top: int = 15, ax: Axes | None = None) -> Axes:
-    """How many escalation paths begin with each root cause, coloured by its nature.
+    """The number of escalation paths from each root cause, coloured by its nature.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ def _together(some: list[Node]) -> Node:
 
 
 def _shared(names: list[str]) -> str:
-    """What names begin with alike, up to where a word of them ends: the product or namespace that they are of."""
+    """The common prefix of names, up to the end of a word: their product or namespace."""
     first, last = min(names), max(names)
     length = next((place for place, pair in enumerate(zip(first, last)) if pair[0] != pair[1]), len(first))
     start = first[:length]

@@ -27,7 +27,7 @@ KINDS: Final = {
     "RoleBinding": "role binding",
     "ClusterRoleBinding": "cluster role binding",
 }
-"""What folded places of a kind are called, one of them."""
+"""The singular of each kind, for folded states."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Branch:
 
     @property
     def label(self) -> str:
-        """What is written in its box."""
+        """The text in its box."""
         count = len(self.members)
         if count <= 1:
             return self.text
@@ -64,7 +64,7 @@ def plural(word: str) -> str:
 
 
 def _starts(members: Sequence[str]) -> str:
-    """How many service accounts, users and groups start."""
+    """The numbers of service accounts, users and groups at the start."""
     words = {"sa": "service account", "user": "user", "group": "group"}
     counts = Counter(words.get(text.partition(":")[0], "place") for text in members)
     return ", ".join(f"{number:,} {word if number == 1 else plural(word)}" for word, number in counts.most_common())

@@ -39,7 +39,7 @@ NAMES: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def paths_figure(paths: Iterable[Path], *, rows: int = ROWS, ax: Axes | None = None) -> Axes:
-    """Where paths lead: those who start at the left, the binding that each begins with, each step in words.
+    """Paths as a tree: the starts at the left, the binding that each begins with, each step in words.
 
     Like places are folded into one ("37 groups"), and endings that several paths share are drawn once, so that a
     picture of hundreds of paths stays a page.
@@ -173,7 +173,7 @@ def _group(branch: Branch) -> str:
 
 
 def _legend(axes: Axes, trees: Iterable[Branch]) -> None:
-    """What the colours of the boxes mean, of those that are drawn."""
+    """Draw the legend of the colours of boxes that occur."""
     groups = dict.fromkeys(name for tree in trees for name in _groups(tree, last=True))
     drawn = [NAMES[name] for name in NAMES if name in groups]
     handles = [Patch(facecolor="white", edgecolor=colour, label=words) for colour, words in drawn]

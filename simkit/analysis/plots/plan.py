@@ -9,7 +9,7 @@ from simkit.analysis.plots.style import BLUE, GREEN, INK, VERMILION, figure, sho
 
 
 def plan_curve(steps: pd.DataFrame, *, before: tuple[int, int, int], knee: int = 0, ax: Axes | None = None) -> Axes:
-    """How many paths, subjects and findings remain after each change of a plan.
+    """The numbers of paths, subjects and findings that remain after each change of a plan.
 
     Parameters
     ----------

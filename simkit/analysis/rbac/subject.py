@@ -30,6 +30,16 @@ def parse_subject(subject: Subject | str) -> Subject:
     ``alice`` and ``user:alice`` are users, ``group:devs`` a group, ``sa:ns/name`` and
     ``system:serviceaccount:ns:name`` a service account. Other names that begin with ``system:`` are users.
 
+    Parameters
+    ----------
+    subject
+        ``user:alice``, ``group:devs``, ``sa:namespace/name``, or a subject.
+
+    Returns
+    -------
+    Subject
+        The subject of a binding.
+
     Raises
     ------
     SimkitError
@@ -63,7 +73,18 @@ def _parse_service_account(text: str, rest: str) -> Subject:
 
 
 def text_of(subject: Subject) -> str:
-    """The subject as ``parse_subject`` reads it."""
+    """The subject as ``parse_subject`` reads it.
+
+    Parameters
+    ----------
+    subject
+        A subject of a binding.
+
+    Returns
+    -------
+    str
+        ``user:alice``, ``group:devs`` or ``sa:namespace/name``.
+    """
     if subject.kind == SERVICE_ACCOUNT:
         return f"sa:{subject.namespace}/{subject.name}"
     return f"{subject.kind.lower()}:{subject.name}"
@@ -90,6 +111,18 @@ def identity_of(subject: Subject | str, groups: Iterable[str] = ()) -> Identity:
     """The identity that requests of the subject carry, with the groups that the server adds by itself.
 
     A group becomes some member of it, without a name of its own.
+
+    Parameters
+    ----------
+    subject
+        A subject, or its text.
+    groups
+        Further groups of the identity.
+
+    Returns
+    -------
+    Identity
+        The user, service account or member of a group, with the groups that the server adds.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether the change of a custom resource definition is compatible: with the policy, and with every stored object."""
+"""Compatibility of a changed custom resource definition: with the policy, and with every stored object."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class DefinitionDiff(Result):
 
     rows: tuple[DefinitionChange, ...]
     tried: bool = False
-    """Whether the change and every stored object were tried on a fork."""
+    """True if the change and every stored object were tried on a fork."""
 
     def __bool__(self) -> bool:
         return not any(row.breaks for row in self.rows)

@@ -18,7 +18,7 @@ SOURCE: Final = (
 
 
 def is_definition(item: Item) -> bool:
-    """Whether an item defines a custom resource."""
+    """True if an item defines a custom resource."""
     return item.kind == "CustomResourceDefinition" and item.group == EXTENSIONS_GROUP
 
 
@@ -33,7 +33,7 @@ class CustomVersions:
                 self._versions[place] = versions_of(item)
 
     def find(self, item: Item) -> Iterator[Break]:
-        """What is to be said of the version of a custom object, and of the versions of a definition."""
+        """The breaks of a custom object by its version, and of a definition by its versions."""
         if is_definition(item):
             yield from _stored_versions(item)
             return

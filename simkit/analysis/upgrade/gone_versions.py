@@ -37,7 +37,7 @@ class GoneVersions:
         self.needles = sorted({each.api_version.encode() for each in self.removed.resources})
 
     def find(self, item: Item, body: bytes) -> Iterator[Break]:
-        """What the removal of versions does to one item. ``body`` is its text."""
+        """The breaks of one item by the removal of versions. ``body`` is its text."""
         life = lifecycle_of(item.api_version, item.kind)
         if item.origin == "stored":
             yield from self._stored(item, life)
@@ -70,7 +70,7 @@ class GoneVersions:
             )
 
     def template(self, template: Template) -> Iterator[Break]:
-        """What the removal of versions does to a template that nobody rendered."""
+        """The breaks of an unrendered template by the removal of versions."""
         item = Item(
             {"apiVersion": template.api_version, "kind": template.kind, "metadata": {"name": template.name}},
             "manifest",
@@ -109,11 +109,11 @@ class GoneVersions:
         return self.is_gone(life) and found is not None and found.objects_unreachable
 
     def _was_listed(self, item: Item) -> bool:
-        """Whether a server of the first release may have chosen the version for an answer, which then says nothing."""
+        """True if a server of the first release may have chosen the version for an answer, which then says nothing."""
         return bool(self.span.start) and is_served(item.api_version, item.kind, self.span.start)
 
     def _applied(self, item: Item, *, known: bool) -> Iterator[Break]:
-        """What was applied last. Where field managers are known, they know better: the annotation may be stale."""
+        """The breaks by the last applied configuration. Field managers, if known, override a stale annotation."""
         text = annotations_of(item.obj).get(LAST_APPLIED)
         if not isinstance(text, str) or not any(needle.decode() in text for needle in self.needles):
             return
@@ -148,7 +148,7 @@ class GoneVersions:
             )  # fmt: skip
 
     def is_gone(self, life: Lifecycle) -> bool:
-        """Whether a version is not served at the end of the span."""
+        """True if a version is not served at the end of the span."""
         return bool(life.removed) and minor_of(life.removed) <= minor_of(self.span.end)
 
     def _row(

@@ -167,7 +167,7 @@ def _record(obj: Object) -> str:
 
 
 def is_unreadable_release(obj: Object) -> bool:
-    """Whether it records a chart's release whose values were left out."""
+    """True if it records a chart's release whose values were left out."""
     return obj.get("type") == HELM_TYPE and labels_of(obj).get("status", "") == "deployed" and not _record(obj)
 
 

@@ -59,7 +59,7 @@ class Migration(Result):
     release: str
     files: tuple[MigratedFile, ...]
     tried: bool = False
-    """Whether the rewritten objects were sent to a server of the release."""
+    """True if the rewritten objects were sent to a server of the release."""
 
     def __bool__(self) -> bool:
         return not any(row[-2] for row in self._rows()) and not any(each.rewritten.problems for each in self.files)
@@ -217,7 +217,7 @@ def _tried_document(document: Document, server: Sandbox, release: str) -> Docume
 
 
 def refusal(obj: Object, server: Sandbox, release: str) -> str:
-    """What a server says to an object that is created as a trial with strict validation; empty where it takes it."""
+    """The refusal of a server for a dry-run creation with strict validation; empty if it accepts the object."""
     response = create_on_trial(obj, server, release)
     if response is None or response.succeeded or response.status == _EXISTS:
         return ""

@@ -71,7 +71,7 @@ class NamedVersions:
 
 
 def _grants_moved(rules: Any, version: str, resource: str) -> bool:
-    """Whether some rule of the role grants the same resource where it is now."""
+    """True if some rule of the role grants the same resource where it is now."""
     group = GroupVersion.parse(version).group
     return any(
         isinstance(rule, Mapping) and {group, "*"} & set(_list(rule, "apiGroups")) and _covers(rule, resource)

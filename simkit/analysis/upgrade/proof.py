@@ -35,7 +35,7 @@ _EXISTS: Final = 409
 
 
 class Answers(NamedTuple):
-    """What servers answered to one request or manifest.
+    """The answers of servers to one request or manifest.
 
     ``before``: at the first release (None where it is not known), ``after``: at the release in question, ``mended``:
     there, after the mending (None where there is none). ``message`` is the refusal, ``mending`` says what was changed

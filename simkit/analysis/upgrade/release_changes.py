@@ -175,4 +175,4 @@ _TABLES: Final[Mapping[str, Any]] = {
     "feature gates": _gates,
     "admission plugins": _plugins,
 }
-"""What the other tables know, by area."""
+"""The functions that read the other tables, by area."""

@@ -32,13 +32,13 @@ _ADAPTING: Final = frozenset(
         *("storage-version-migrator-controller", "horizontal-pod-autoscaler"),
     )
 ) | {"system:kube-controller-manager", "system:apiserver"}
-"""Who asks for whatever discovery lists, and asks otherwise after the upgrade."""
+"""Users that request whatever discovery lists, and so adapt to the upgrade."""
 Metrics = str | Path
 
 
 @dataclass(slots=True)
 class _Caller:
-    """What one program asked of one resource as one user."""
+    """The requests of one program for one resource as one user."""
 
     verbs: set[str] = field(default_factory=set)
     codes: set[int] = field(default_factory=set)

@@ -44,6 +44,6 @@ class ReleaseSpan:
         return tuple(each for each in RELEASES if first <= minor_of(each) <= minor_of(self.end))
 
     def meets(self, release: str) -> bool:
-        """Whether a change of some release lies on the way. Without a start, all that led to the end does."""
+        """True if a change of some release lies on the way. Without a start, all that led to the end does."""
         at = minor_of(release)
         return at <= minor_of(self.end) and (not self.start or at > minor_of(self.start))

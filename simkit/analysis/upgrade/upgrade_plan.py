@@ -102,7 +102,7 @@ def plan_of(span: ReleaseSpan, rows: Sequence[Break], items: Sequence[Item]) -> 
 
 
 def _of_breaks(span: ReleaseSpan, rows: Sequence[Break]) -> Iterator[PlanStep]:
-    """What must be mended before the hop that breaks it: equal remedies are one step."""
+    """The repairs that are due before the hop that breaks: equal remedies are one step."""
     groups: dict[tuple[str, str, str], list[Break]] = {}
     for row in rows:
         if row.breaks or row.check == STORED:
@@ -186,7 +186,7 @@ def _once_stored(resource: Resource, until: str) -> list[str]:
 
 
 def _goes(api_version: str, hop: str) -> bool:
-    """Whether some kind of a version goes with a hop."""
+    """True if some kind of a version goes with a hop."""
     group_version = GroupVersion.parse(api_version)
     return any(
         (life := lifecycle_of(str(group_version), each.kind)) is not None and life.removed == hop
@@ -202,7 +202,7 @@ def _counts(items: Iterable[Item]) -> Mapping[tuple[str, str], int]:
 
 
 def _rollback(span: ReleaseSpan, items: Sequence[Item]) -> Iterator[PlanStep]:
-    """What a way back over a hop would lose: objects of kinds and versions that the release before does not know."""
+    """The losses of a rollback over a hop: objects of kinds and versions that the earlier release does not know."""
     before = span.start
     for hop in span.hops:
         if before:

@@ -43,13 +43,13 @@ _DRIVERS: Final = api_group("storage")
 
 @dataclass(frozen=True, slots=True)
 class UpgradeReport(Result):
-    """What an upgrade breaks, and what is worth knowing before it, worst first."""
+    """The breaks of an upgrade and further notes, worst first."""
 
     span: ReleaseSpan
     rows: tuple[Break, ...]
     items: tuple[Item, ...] = field(default=(), repr=False)
     callers_known: bool = False
-    """Whether recorded requests or metrics were given; without them nothing is known of callers."""
+    """True if recorded requests or metrics were given; without them nothing is known of callers."""
     requests: tuple[RecordedRequest, ...] = field(default=(), repr=False)
     """The recorded requests for what goes."""
     sandbox: Sandbox | None = field(default=None, repr=False, compare=False)
@@ -60,7 +60,7 @@ class UpgradeReport(Result):
 
     @property
     def has_impact(self) -> bool:
-        """Whether anything stops working."""
+        """True if anything stops working."""
         return any(row.breaks for row in self.rows)
 
     def __bool__(self) -> bool:
@@ -275,6 +275,6 @@ def _drivers(items: Iterable[Item]) -> set[str]:
 
 
 def _order(row: Break) -> tuple[Any, ...]:
-    """What breaks first, by severity, release and place."""
+    """The sort key of a break: severity, release and place."""
     release = minor_of(row.release) if row.release else 0
     return (not row.breaks, -SEVERITY_WORDS.index(row.severity), release, row.check, row.where, row.file, row.line or 0)

@@ -1,4 +1,4 @@
-"""What an auditor should look at. Written by tools/write_analysis_methods.py out of simkit.analysis."""
+"""Questions of an audit: findings, exposure and reach. Written by tools/write_analysis_methods.py out of simkit.analysis."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FindingsMethods(Asked):
-    """What an auditor should look at."""
+    """Questions of an audit: findings, exposure and reach."""
 
     def audit(
         self,

@@ -1,4 +1,4 @@
-"""What is in use, and what could be taken away. Written by tools/write_analysis_methods.py out of simkit.analysis."""
+"""Questions about access in use, and unused access. Written by tools/write_analysis_methods.py out of simkit.analysis."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class UsageMethods(Asked):
-    """What is in use, and what could be taken away."""
+    """Questions about access in use, and unused access."""
 
     def usage(self, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage:
         """The access that a log shows in use, by the subjects that bindings of the snapshot name.

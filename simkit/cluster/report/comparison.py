@@ -32,7 +32,7 @@ def read_report(path: str | Path) -> dict[str, Any]:
 
 
 def compared(new: Mapping[str, Any], old: Mapping[str, Any], audit_log: Any = None) -> dict[str, Any]:
-    """What changed between two reports.
+    """The changes between two reports.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def _short(finding: Mapping[str, Any], writers: Mapping[str, list[str]]) -> dict
 
 
 def _writers(audit_log: Any, since: str) -> dict[str, list[str]]:
-    """Who wrote which binding or role, by its text (``RoleBinding dev/readers``)."""
+    """The writers of each binding or role, by its text (``RoleBinding dev/readers``)."""
     from simkit.analysis import audit_events
 
     kinds = {

@@ -31,7 +31,7 @@ EFFECTS: Final = 40
 
 @dataclass(frozen=True)
 class Request:
-    """What a report is asked for besides the audit.
+    """The questions of a report besides the audit.
 
     ``prove`` executes all paths, and not only one of each of the first causes. ``today`` is when the report is made.
     """
@@ -249,7 +249,7 @@ def _path_group(one: PathGroup, names: Mapping[Any, str]) -> dict[str, Any]:
 
 
 def _exposure(dump: Dump, request: Request) -> dict[str, Any]:
-    """Who holds which risky permission where, as numbers: rows and columns with the most first."""
+    """The holders of risky permissions as numbers: rows and columns with the most first."""
     from simkit.analysis import exposure
 
     frame = exposure(dump.snapshot(), include_defaults=request.include_defaults, members=request.members)

@@ -86,7 +86,7 @@ def environment() -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """What a field shows: names without what acts on a reader; markup of simkit's own as it is."""
+    """The shown form of a field: names escaped, markup of simkit's own unchanged."""
     return one_line(value) if type(value) is str else value
 
 

@@ -23,22 +23,22 @@ class PathGroup:
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """Who can go this way."""
+        """The subjects at the start of the paths."""
         return tuple(dict.fromkeys(path.subject for path in self.paths))
 
     @property
     def goals(self) -> tuple[str, ...]:
-        """What it leads to."""
+        """The goals of the paths."""
         return tuple(dict.fromkeys(path.goal.name for path in self.paths))
 
     @property
     def executed(self) -> int:
-        """How many of the paths were executed."""
+        """The number of executed paths."""
         return len(self.proofs)
 
     @property
     def proven(self) -> int:
-        """How many of the executed paths went through."""
+        """The number of executed paths that were proven."""
         return sum(1 for proof in self.proofs if proof.proven)
 
     @property

@@ -14,7 +14,7 @@ LEFT, RIGHT, TOP, BOTTOM = 48, 12, 14, 30
 
 
 def curve(plan: Mapping[str, Any]) -> str:
-    """What remains after each step of a plan, as a curve whose points tell their step; empty without steps."""
+    """A curve of the remaining paths after each step of a plan, with labelled points; empty without steps."""
     steps = plan["steps"]
     if not steps:
         return ""

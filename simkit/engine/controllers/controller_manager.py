@@ -245,7 +245,7 @@ class ControllerManager:
 
     @property
     def next_time(self) -> float | None:
-        """When a controller wants to be run even if nothing changes."""
+        """The time at which a controller is due even without changes."""
         times = [controller.next_time for controller in self._controllers if controller.name not in self._retries]
         times.append(self._retries.next_time)
         return min((when for when in times if when is not None), default=None)

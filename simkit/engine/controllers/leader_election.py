@@ -23,7 +23,7 @@ from simkit.meta.objects import Object
 _LOG: Final = logging.getLogger("simkit.controllers")
 NAME: Final = "kube-controller-manager"
 LEASE_SECONDS: Final = 15.0
-"""How long a lease that was not renewed keeps others away."""
+"""Seconds for which a lease that was not renewed keeps others away."""
 RENEW_SECONDS: Final = 10.0
 """After how long without a renewal the holder gives up by itself."""
 RETRY_SECONDS: Final = 2.0
@@ -33,7 +33,7 @@ _USER: Final = Identity(f"system:{NAME}", (AUTHENTICATED,))
 
 
 class Runner(Protocol):
-    """What runs while the lease is held."""
+    """The work that runs while the lease is held."""
 
     def start(self) -> None: ...
 
@@ -138,7 +138,7 @@ class LeaderElection:
             self._put(found.object, {**found.object["spec"], "holderIdentity": "", "leaseDurationSeconds": 1})
 
     def _put(self, lease: Object, spec: dict[str, Any]) -> bool:
-        """Whether the lease was as it was read, and is now as it should be."""
+        """True if the lease was as it was read, and is now as it should be."""
         return self._send("PUT", f"{_PATH}/{NAME}", {**lease, "spec": spec}).status == 200
 
     def _send(self, method: str, path: str, body: Object | None = None) -> Response:

@@ -19,7 +19,7 @@ from simkit.engine.http.watch_server import SHORTEST_WATCH, Receive, Send, Watch
 from simkit.engine.http.worker_threads import COMPUTING, WorkerThreads
 from simkit.meta.deadline import Deadline
 from simkit.meta.errors import StatusError
-from simkit.meta.message import DROPPED, Request, Response
+from simkit.meta.message import Request, Response
 
 Scope = MutableMapping[str, Any]
 Cut = Callable[[], None] | None
@@ -153,10 +153,6 @@ class Application:
 
     async def _finish(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
         """Send an answer that the engine has given."""
-        if response.status == DROPPED and cut is not None:
-            cut()
-            await disconnected(receive)
-            return
         if response.stream is not None:
             await self._deliver(request, response, receive, send, cut)
             return
@@ -171,7 +167,7 @@ class Application:
         await send({"type": "http.response.body", "body": bytes(body), "more_body": False})
 
     def is_brief(self, request: Request, response: Response) -> bool:
-        """Whether an answer can be written at once, as it is."""
+        """True if an answer can be written at once, as it is."""
         return response.stream is None and len(response.body) <= PIECE and not self._compresses(request, response)
 
     def _compresses(self, request: Request, response: Response) -> bool:

@@ -54,7 +54,7 @@ class Work:
 
 
 Next = Response | QueuedRequest | Work | None
-"""What a driver has to do: write, wait, run, or read on."""
+"""The next action of a driver: write, wait, run, or read on."""
 
 
 class Exchange:
@@ -74,7 +74,7 @@ class Exchange:
         self._handler, self._patience = handler, patience
         self._authorized: AuthorizedRequest | None = None
         self._entering = False
-        """Whether the step under way tells if the request may be made."""
+        """True if the present step tells whether the request is authorized."""
         self._parts: list[bytes] = []
         self._size = 0
         self.request: Request | None = None

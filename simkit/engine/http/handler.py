@@ -24,7 +24,7 @@ class Lane(Enum):
 
     @property
     def waits(self) -> bool:
-        """Whether it is for requests that may wait."""
+        """True if it is for requests that may wait."""
         return self in (Lane.WAITING, Lane.WAITING_AND_COMPUTING)
 
     @classmethod
@@ -55,12 +55,12 @@ class WatchStream(Protocol):
 
     @property
     def computes(self) -> bool:
-        """Whether ``poll`` makes each frame anew, which may take long."""
+        """True if ``poll`` makes each frame anew, which may take long."""
         ...
 
     @property
     def behind(self) -> bool:
-        """Whether ``poll`` stopped before it had looked at all that there is, so as not to take long."""
+        """True if ``poll`` stopped before it had looked at all that there is, so as not to take long."""
         ...
 
     def poll(self, limit: int = 512) -> list[bytes]:

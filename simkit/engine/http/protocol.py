@@ -31,7 +31,7 @@ from simkit.engine.http.message import (
 )
 from simkit.engine.http.upgrade.switch import switch
 from simkit.meta.errors import StatusError
-from simkit.meta.message import DROPPED, Request, Response
+from simkit.meta.message import Request, Response
 
 if TYPE_CHECKING:
     import asyncio
@@ -44,9 +44,6 @@ GRACE: Final = 5
 _LINGER: Final = 0.1
 HEAD_LIMIT: Final = 1024 * 1024
 """The most bytes of a request line and its headers together."""
-_HOST: Final = re.compile(rb"[0-9A-Za-z!$%&'()*+,\-.:;=\[\]_~]*")
-"""``ValidHostHeader`` of golang.org/x/net/http/httpguts."""
-_OTHER_VERSION: Final = re.compile(rb"\A(?!PRI )[A-Z]+ [^ \r\n]+ HTTP/[02-9]\.[0-9]\r?\n")
 _BROKEN: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 """A percent sign in a path that is not followed by two digits."""
 _LITTLE: Final = 4 * 1024
@@ -88,7 +85,7 @@ class Conversation(HttpToolsProtocol):
         """The request whose body is collected here; None if uvicorn handles it."""
         self._hurry: asyncio.TimerHandle | None = None
         self._later: list[bytes] = []
-        """What has come and is not read yet, so that others get their turn."""
+        """Received bytes that are not parsed yet, so that other connections get their turn."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -184,7 +181,7 @@ class Conversation(HttpToolsProtocol):
                 self.parser.feed_data(data)
                 return
             except httptools.HttpParserError:
-                self._refuse_version() if _OTHER_VERSION.search(data) and not self.headers else self._refuse(400)
+                self._refuse(400)
                 return
             except httptools.HttpParserUpgrade as upgrade:
                 if self.parser.get_method() == b"CONNECT":
@@ -219,12 +216,8 @@ class Conversation(HttpToolsProtocol):
         else:
             self.transport.abort()
 
-    def _refuse_version(self) -> None:
-        self._refuse(505, ": unsupported protocol version")
-
-    def _refuse(self, status: int, why: str = "") -> None:
-        """End the connection in the words of Go's server (``(*conn).serve`` of net/http/server.go)."""
-        text = f"{status} {HTTPStatus(status).phrase}{why}".encode()
+    def _refuse(self, status: int) -> None:
+        text = f"{status} {HTTPStatus(status).phrase}".encode()
         head = b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n%s"
         self.transport.write(head % (text, text))
         self.transport.close()
@@ -260,8 +253,6 @@ class Conversation(HttpToolsProtocol):
             self._refuse(431)
         elif b"%" in self.url and _BROKEN.search(self.url.partition(b"?")[0]):
             self._refuse(400)
-        elif self.headers != self._raw_headers or not self.headers or self.parser.get_http_version() != "1.1":
-            self._check_host()  # the same headers as before were fine
         if self.transport.is_closing():
             self._dropping = True
             return
@@ -271,24 +262,6 @@ class Conversation(HttpToolsProtocol):
             self._exchange = self._application.exchange()
         else:
             self._go_the_long_way()
-
-    def _check_host(self) -> None:
-        """Refuse what Go's server refuses: another major version than 1, no Host in 1.1, several, or a malformed one.
-
-        References
-        ----------
-        ``(*conn).readRequest`` of net/http/server.go, Go 1.22.
-        """
-        version = self.parser.get_http_version()
-        hosts = [value for name, value in self.headers if name == b"host"]
-        if version not in ("1.0", "1.1"):
-            self._refuse_version()
-        elif version == "1.1" and not hosts and self.parser.get_method() != b"CONNECT":
-            self._refuse(400, ": missing required Host header")
-        elif len(hosts) > 1:
-            self._refuse(400, ": too many Host headers")
-        elif hosts and not _HOST.fullmatch(hosts[0]):
-            self._refuse(400, ": malformed Host header")
 
     def _begin(self, exchange: Exchange) -> None:
         """Authorize the request whose body is still to come. The body of a refused request is dropped."""
@@ -335,8 +308,6 @@ class Conversation(HttpToolsProtocol):
         then = exchange.end(request)
         if isinstance(then, Response) and then.upgrade is not None:
             self._switch(request, then)
-        elif isinstance(then, Response) and then.status == DROPPED:
-            self.transport.abort()
         elif isinstance(then, Response) and self._application.is_brief(request, then):
             self._write(request, then, keep_alive=keep_alive)
         else:

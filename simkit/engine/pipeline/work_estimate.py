@@ -59,7 +59,7 @@ _BINDINGS: Final = tuple(
 
 
 def takes_long(engine: Engine, request: Request) -> bool:
-    """Whether a request, with its body or while that is still to come, may take more than a few milliseconds."""
+    """True if a request, with its body or while that is still to come, may take more than a few milliseconds."""
     path = request.path
     if request.head_size > HEAD_BYTES or sum(map(len, request.certificates)) > CHAIN_BYTES:
         return True

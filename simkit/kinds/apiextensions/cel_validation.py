@@ -239,7 +239,7 @@ class CelValidator:
         return _refused(each, path, self._told_value(value), text or _default_text(each)), False
 
     def _told_value(self, value: Any) -> Any:
-        """What is told of a value that a rule refuses: its type, or the value itself where it is a simple one."""
+        """The value in the error of a rule: its type, or the value itself if it is a simple one."""
         kind = self._schema.type
         if not applies("refused-values-in-rules"):
             return kind

@@ -141,7 +141,7 @@ def _validate_service_name(spec: Object, old: Object | None) -> Iterator[FieldEr
 
 
 def _is_whole(old: Object | None) -> bool:
-    """Whether the whole template is checked: not where the stored one is wrong already."""
+    """True if the whole template is checked: not where the stored one is wrong already."""
     if not applies("templates-of-statefulsets-checked"):
         return False
     return old is None or not any(_validate_template(old["spec"], whole=True))

@@ -177,7 +177,7 @@ def _validate_change(spec: Object, old: Object, live: Object) -> Iterator[FieldE
 
 
 def _may_change(live: Object) -> bool:
-    """Whether no pod of a suspended job is left."""
+    """True if no pod of a suspended job is left."""
     status = live.get("status") or {}
     suspended = {(one.get("type"), one.get("status")) for one in status.get("conditions") or ()}
     rests = status.get("startTime") is None or ("Suspended", "True") in suspended

@@ -165,7 +165,7 @@ def _resized(containers: Sequence[Object], old: Sequence[Object]) -> Sequence[Ob
 
 
 def _with(before: Object, wanted: Object, names: Sequence[str]) -> dict[str, Any]:
-    """What was before, with some fields as they are wanted."""
+    """The old value, with some fields of the wanted one."""
     made = {name: value for name, value in before.items() if name not in names}
     return {**made, **{name: wanted[name] for name in names if name in wanted}}
 

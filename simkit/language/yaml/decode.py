@@ -184,11 +184,11 @@ class _Construction:
         self._aliases, self._repeats = aliases, repeats
         self._open: set[int] = set()
         self._values: dict[int, int] = {}
-        """How many values each node stands for, of those that are whole."""
+        """The number of values that each complete node stands for."""
         self._scalars: dict[int, dict[str, Any]] = {}
         """Mappings of scalars that were merged, by the node that they are made of."""
         self._counted = False
-        """Whether what is being made was counted already."""
+        """True if what is being made was counted already."""
         self._depth = 0
         self._made = self._copied = 0
 

@@ -115,7 +115,7 @@ def _change_mapping(node: Any, wanted: Mapping[str, Any]) -> None:
 
 
 def _end(node: Any) -> int:
-    """Where new keys go: behind the others, but before a last one with much below, or with comments behind it."""
+    """The position for new keys: after the others, but before a last one with a large value or comments."""
     if not node:
         return 0
     last = list(node)[-1]
@@ -143,7 +143,7 @@ def _shift_comment(node: Any, key: Any, by: int) -> None:
 
 
 def _same(held: Any, value: Any) -> bool:
-    """Whether a node says a value already. Whole numbers and truth values are not taken for each other."""
+    """True if a node says a value already. Whole numbers and truth values are not taken for each other."""
     if isinstance(held, Mapping) or isinstance(value, Mapping):
         if not (isinstance(held, Mapping) and isinstance(value, Mapping)) or list(held) != list(value):
             return False

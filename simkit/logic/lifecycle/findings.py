@@ -24,7 +24,7 @@ class Finding:
     """The earliest compliant release; None if there is none, or if time does not matter."""
 
     provided: str = ""
-    """What else has to be so for it to comply from then on; empty where nothing has."""
+    """A further condition for compliance from then on; empty if there is none."""
 
     def __str__(self) -> str:
         when = f"; complies from {self.earliest}" if self.earliest else ""

@@ -39,7 +39,7 @@ class Rewritten:
     text: str
     documents: tuple[Document, ...] = ()
     problems: tuple[str, ...] = field(default=())
-    """What could not be read, with the line."""
+    """The parts that could not be read, with their line."""
 
 
 def rewrite(text: str, release: str, *, output_version: str = "", file: str = "") -> Rewritten:
@@ -171,7 +171,7 @@ def _json(text: str, release: str, output_version: str) -> Rewritten:
 
 
 def _template(chunk: str, line: int, release: str, file: str) -> Iterator[Document]:
-    """What becomes of a template: its version changes where that is all; otherwise a person has to see to it."""
+    """The migrated template: its version changes if that is all; otherwise a person has to change it."""
     if not _ACTION.search(chunk):
         return
     for head in heads_of(Piece(file, chunk)):

@@ -33,9 +33,9 @@ class Mended:
     """The version that it was rewritten in; empty where its version stays."""
     changed: bool = False
     person: tuple[str, ...] = ()
-    """What somebody has to decide or write. Without it the object can be applied as it is."""
+    """The decisions for a person. Without them the object can be applied as it is."""
     notes: tuple[str, ...] = ()
-    """What was changed so that the meaning stays, and may be worth a look."""
+    """The changes that keep the meaning and may be worth a look."""
 
 
 def mend(obj: Object, release: str, *, output_version: str = "") -> Mended:
@@ -79,7 +79,7 @@ def mend(obj: Object, release: str, *, output_version: str = "") -> Mended:
 
 
 def reshapes(kind: str, old: str, new: str) -> bool:
-    """Whether more differs between two versions of a kind than their names."""
+    """True if more differs between two versions of a kind than their names."""
     family = family_of(old, kind)
     forms = (family.form(old), family.form(new)) if family is not None else ()
     return not forms or any(form is None or form.reshapes or form.has_own_defaults for form in forms)
@@ -97,7 +97,7 @@ def _unknown_fields(obj: Object, version: str, kind: str) -> tuple[str, ...]:
 
 
 def _tidied(converted: Draft, obj: Object, group: str, kind: str) -> tuple[list[str], list[str]]:
-    """What a person has to see to. Takes out what no manifest had."""
+    """The decisions for a person. Removes fields that no manifest had."""
     if "status" not in obj:
         converted.pop("status", None)
     notes = annotations_of(converted)
@@ -199,5 +199,5 @@ def _references(value: Any, path: tuple[Any, ...], release: str, depth: int) -> 
 
 
 def _only_refers(value: Mapping[str, Any]) -> bool:
-    """Whether a mapping only says which object is meant."""
+    """True if a mapping only says which object is meant."""
     return "name" in value and not {"metadata", "spec", "data", "rules"} & value.keys()

@@ -54,7 +54,7 @@ def counts(quota: Object, resource: GroupResource, obj: Object, names: Sequence[
 
 
 def _has_class(scope: Scope, claim: Object) -> bool:
-    """Whether one of the classes that a claim has or is to get is meant by a scope."""
+    """True if one of the classes that a claim has or is to get is meant by a scope."""
     status = claim.get("status") or {}
     target = at(status, "modifyVolumeStatus", "targetVolumeAttributesClassName")
     named = (at(claim, "spec", _CLASS), status.get("currentVolumeAttributesClassName"), target)

@@ -56,7 +56,7 @@ def fits(pod: Object, node: Object) -> bool:
 
 
 def term_fits(term: Mapping[str, Any], node: Object) -> bool:
-    """Whether one term of a node affinity means a node; an empty one means none."""
+    """True if one term of a node affinity means a node; an empty one means none."""
     expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
     if not expressions and not fields:
         return False

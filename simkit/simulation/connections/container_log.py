@@ -78,12 +78,12 @@ class LogStream:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing more will come."""
+        """True if nothing more will come."""
         ended = self._process.ended is not None
         return self._closed or (ended and self._seen >= self._process.dropped + len(self._process.printed))
 
     def poll(self, limit: int = 512) -> list[bytes]:
-        """What was printed since the last time."""
+        """The new output of the container."""
         found, self._ready = [part for part in self._ready if part], []
         fresh = self._process.printed[max(0, self._seen - self._process.dropped) :]
         self._seen = self._process.dropped + len(self._process.printed)
@@ -94,7 +94,7 @@ class LogStream:
         return []
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Whether there is something to read; logs of this process come while others work."""
+        """True if there is something to read; logs of this process come while others work."""
         return bool(self._ready) or self._seen < self._process.dropped + len(self._process.printed)
 
     def on_change(self, callback: Callable[[], None]) -> None:

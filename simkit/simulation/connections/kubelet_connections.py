@@ -34,7 +34,7 @@ class KubeletConnections:
         self._kubelets, self._clock = kubelets, clock
 
     def reaches(self, node: str) -> bool:
-        """Whether a node is simulated, and its kubelet runs."""
+        """True if a node is simulated, and its kubelet runs."""
         known = self._kubelets.nodes.get(node)
         return known is not None and known.alive
 
@@ -102,7 +102,7 @@ class KubeletConnections:
         return ExecProcess(Process(steps, now, takes_input=stdin), self._clock)
 
     def port(self, pod: Object, port: int) -> PortHandler:
-        """What listens on a port. Raises 400 for a number that is none."""
+        """The listener on a port. Raises 400 for an invalid number."""
         if not 0 < port < 65536:
             raise StatusError(400, "BadRequest", f"port {port} is not a port")
         return self._kubelets.behaviours.port(pod, port) or echo(pod, port)

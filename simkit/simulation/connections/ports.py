@@ -1,4 +1,4 @@
-"""What listens on a port of a pod unless a test says otherwise.
+"""The default listeners on ports of a pod.
 
 A request of HTTP/1 is answered with 200 and a text that names the pod, the port and the request line; any other bytes
 come back as they are.

@@ -1,4 +1,4 @@
-"""How the pods of a test behave: programs by image, and what annotations of a pod say.
+"""The behaviour of pods in a test: programs by image, and settings in annotations of a pod.
 
 | annotation | meaning |
 |---|---|
@@ -30,12 +30,12 @@ from simkit.simulation.kubelet.shell import UnknownCommand, script_program
 
 PREFIX: Final = "simkit/"
 Command = Callable[[Container, Sequence[str]], Generator[Step, Any, Any]]
-"""What exec runs in the place of a command: it is given the container and the words of the command."""
+"""A program for a command of exec: from the container and the words of the command to its steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What the containers of some pods do.
+    """The behaviour of the containers of some pods.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Behaviour:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def concerns(self, pod: Object, image: str) -> bool:
-        """Whether a container of this image in this pod is meant."""
+        """True if a container of this image in this pod is meant."""
         if not fnmatchcase(image, self.image) or not fnmatchcase(namespace_of(pod), self.namespace):
             return False
         chosen: LabelSelector = parse_selector(self.selector)
@@ -83,7 +83,7 @@ class Behaviours:
         return Behaviours(self.given)
 
     def setting(self, pod: Object, container: Mapping[str, Any], name: str) -> str:
-        """What a test says of a container: the pod's own annotations, then the behaviours."""
+        """The setting of a container: the pod's own annotations, then the behaviours."""
         annotations = annotations_of(pod)
         key = f"{PREFIX}{name}"
         found = annotations.get(f"{key}.{container.get('name', '')}", annotations.get(key))
@@ -112,11 +112,11 @@ class Behaviours:
         return found
 
     def command(self, pod: Object, container: Mapping[str, Any], name: str) -> Command | None:
-        """What exec runs for a command, where the test says so."""
+        """The program for a command of exec, if the test sets one."""
         return next((each.commands[name] for each in self._concerned(pod, container) if name in each.commands), None)
 
     def port(self, pod: Object, number: int) -> PortHandler | None:
-        """What listens on a port of a pod, where the test says so."""
+        """The listener on a port of a pod, if the test sets one."""
         for container in (pod.get("spec") or {}).get("containers") or ():
             for each in self._concerned(pod, container):
                 if number in each.ports:
@@ -124,7 +124,7 @@ class Behaviours:
         return None
 
     def program(self, container: Container) -> Program:
-        """What a container runs.
+        """The program of a container.
 
         In this order: what the test says, the annotation ``script``, its own command where that is one of the built-in
         shell. Other programs end well after a second in pods of jobs, and run on in all others.
@@ -147,6 +147,6 @@ class Behaviours:
 
 
 def _is_shell_image(image: str) -> bool:
-    """Whether the arguments of an image without a command are commands."""
+    """True if the arguments of an image without a command are commands."""
     name = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
     return name in ("busybox", "alpine", "bash", "debian", "ubuntu")

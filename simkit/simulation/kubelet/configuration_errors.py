@@ -1,4 +1,4 @@
-"""What keeps a container from being configured: config maps and secrets that are not there.
+"""Missing config maps and secrets, which keep a container from being configured.
 
 Upstream: pkg/kubelet/kubelet_pods.go (``makeEnvironmentVariables``) and pkg/volume/{configmap,secret}, release 1.30.
 """
@@ -17,7 +17,7 @@ _SECRETS: Final = GroupResource("", "secrets")
 
 
 def missing_volume(pod: Object, lister: Lister) -> str:
-    """Why a volume of a pod cannot be mounted; empty where all can."""
+    """The reason why a volume of a pod cannot be mounted; empty if all can."""
     for volume in at(pod, "spec", "volumes") or ():
         for resource, name, optional in _sources(volume):
             if not optional and name and lister.get(Key(resource, namespace_of(pod), name)) is None:
@@ -39,7 +39,7 @@ def _sources(volume: Mapping[str, Any]) -> Iterator[tuple[GroupResource, str, bo
 
 
 def missing_reference(pod: Object, container: Mapping[str, Any], lister: Lister) -> str:
-    """Why the environment of a container cannot be made; empty where it can."""
+    """The reason why the environment of a container cannot be made; empty if it can."""
     for field, resource in (("configMapRef", _CONFIG_MAPS), ("secretRef", _SECRETS)):
         for source in container.get("envFrom") or ():
             reference = source.get(field)

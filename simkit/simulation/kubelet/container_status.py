@@ -27,11 +27,11 @@ Told = tuple[str, str, bool]
 
 @dataclass(slots=True)
 class Progress:
-    """What is found out about a pod at one moment."""
+    """The progress of a pod at one moment."""
 
     now: float
     due: float | None = None
-    """When to look again."""
+    """The time of the next look."""
 
     def look_again(self, when: float | None) -> None:
         """Look again not later than at a moment."""
@@ -41,7 +41,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What containers run in."""
+    """The surroundings of containers."""
 
     behaviours: Behaviours
     process: Callable[[Object, Mapping[str, Any], int, float], Process]
@@ -49,7 +49,7 @@ class Surroundings:
     tell: Callable[[Object, Mapping[str, Any], Told], None]
     """Record an event about a container."""
     objection: Callable[[Object, Mapping[str, Any]], str]
-    """Why a container cannot be configured; empty where it can."""
+    """A function that gives the reason why a container cannot be configured; empty if it can."""
 
 
 @dataclass(slots=True)

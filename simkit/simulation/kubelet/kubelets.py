@@ -168,7 +168,7 @@ class Kubelets:
         return self.nodes[name]
 
     def keeps_alive(self, name: str) -> bool:
-        """Whether a node lives, on a clock that is turned."""
+        """True if a node lives, on a clock that is turned."""
         node = self.nodes.get(name)
         return isinstance(self._clock, SimulatedClock) and node is not None and node.alive
 
@@ -220,7 +220,7 @@ class Kubelets:
             self._heartbeats(lister, now)
 
     def _needs_look(self, pod: Object, *, everything: bool) -> bool:
-        """Whether a pod is looked at though it has not changed. What runs already, as in a dump, is left as it is."""
+        """True if a pod is looked at though it has not changed. What runs already, as in a dump, is left as it is."""
         node = at(pod, "spec", "nodeName")
         fresh = not at(pod, "status", "startTime") or bool(metadata(pod).get("deletionTimestamp"))
         return node in self._returned or (everything and fresh and node in self.nodes)

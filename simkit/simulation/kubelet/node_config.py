@@ -18,7 +18,7 @@ KUBELET_PORT: Final = 10250
 
 
 class NodeConfig(BaseModel):
-    """What some nodes are like.
+    """The properties of some nodes.
 
     Attributes
     ----------

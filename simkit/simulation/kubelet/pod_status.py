@@ -29,14 +29,14 @@ _DEADLINE: Final = "Pod was active on the node longer than the specified deadlin
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a pod is."""
+    """The node and addresses of a pod."""
 
     host: str
     """The address of the node."""
     address: str
     """The address of the pod."""
     network_condition: bool = True
-    """Whether the release has the condition PodReadyToStartContainers."""
+    """True if the release has the condition PodReadyToStartContainers."""
 
 
 def updated_status(pod: Object, place: Place, progress: Progress, around: Surroundings) -> dict[str, Any]:
@@ -251,5 +251,5 @@ def stopped_status(pod: Object, now: float, code: int) -> dict[str, Any]:
 
 
 def grace_ends(pod: Object) -> float:
-    """When a pod that is being deleted has no more time."""
+    """The end of the grace period of a pod that is being deleted."""
     return moment(str(metadata(pod)["deletionTimestamp"]))

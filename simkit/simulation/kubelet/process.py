@@ -11,7 +11,7 @@ from simkit.simulation.shell.files import Files
 
 STDOUT, STDERR = "stdout", "stderr"
 _MOST_STEPS: Final = 10_000
-"""What a program may do without letting time pass; then it has to wait a second."""
+"""The most steps of a program without a pause; then it has to wait a second."""
 _MOST_PRINTED: Final = 10_000
 """Pieces of output that are kept."""
 ERROR: Final = 1
@@ -26,13 +26,13 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """What a program is told about the container that it runs in."""
+    """The information for a program about its container."""
 
     pod: Object
     spec: Object
     restarts: int = 0
     started: float = 0.0
-    """When it started, in seconds since the epoch."""
+    """The start time, in seconds since the epoch."""
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Files = field(default_factory=Files)
 
@@ -55,7 +55,7 @@ Program = Callable[[Container], Generator[Step, Any, Any]]
 
 
 class Printed(NamedTuple):
-    """What was printed at once."""
+    """Output that was printed at once."""
 
     time: float
     stream: str
@@ -87,19 +87,19 @@ class Process:
         self._answer: bytes | None = None
         self.printed: list[Printed] = []
         self.dropped = 0
-        """How many of what it printed first are no longer kept."""
+        """The number of early outputs that are no longer kept."""
         self.ended: tuple[float, int] | None = None
-        """When it ended, and its exit code."""
+        """The time of its end, and its exit code."""
         self._listeners: list[Callable[[], None]] = []
 
     @property
     def next_time(self) -> float | None:
-        """When it does something next; None for one that has ended or only waits."""
+        """The time of its next step; None if it has ended or only waits."""
         return None if self.ended or self._blocked else self._now
 
     @property
     def _blocked(self) -> bool:
-        """Whether it waits for input that may still come."""
+        """True if it waits for input that may still come."""
         return self._wish is not None and self._takes_input and not self._line()
 
     def _line(self) -> bytes:

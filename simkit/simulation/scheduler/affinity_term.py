@@ -29,7 +29,7 @@ class AffinityTerm:
     weight: int = 1
 
     def matches(self, labels: Mapping[str, str], namespace: str, namespace_labels: Mapping[str, str] | None) -> bool:
-        """Whether it means a pod with these labels, in a namespace with those."""
+        """True if it means a pod with these labels, in a namespace with those."""
         if namespace not in self.namespaces and not (
             namespace_labels is not None and self.namespace_selector.matches(namespace_labels)
         ):
@@ -99,7 +99,7 @@ def _term(pod: Object, term: Mapping[str, Any], weight: int = 1) -> AffinityTerm
 
 
 def _by_keys(pod: Object, term: Mapping[str, Any]) -> list[Requirement]:
-    """What matchLabelKeys and mismatchLabelKeys add to a selector that kube-apiserver has not written them into."""
+    """The requirements of matchLabelKeys and mismatchLabelKeys, where kube-apiserver has not merged them."""
     labels, present = labels_of(pod), {each.get("key") for each in at(term, "labelSelector", "matchExpressions") or ()}
     added: list[Requirement] = []
     for field, operator in (("matchLabelKeys", "in"), ("mismatchLabelKeys", "notin")):

@@ -55,12 +55,12 @@ Nominated = Mapping[str, Sequence[PodInfo]]
 
 @dataclass(slots=True)
 class Findings:
-    """What filters said about the nodes that were looked at."""
+    """The results of filters for the examined nodes."""
 
     feasible: list[NodeInfo] = field(default_factory=list)
     rejections: dict[str, Rejection] = field(default_factory=dict)
     before: str = ""
-    """Why no node was looked at."""
+    """The reason why no node was examined."""
 
 
 def nodes_to_find(total: int) -> int:

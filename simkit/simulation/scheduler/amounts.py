@@ -41,7 +41,7 @@ def amounts(listed: Mapping[str, Any] | None) -> Amounts:
 
 
 def pod_requests(pod: Object, *, least: bool = False) -> Amounts:
-    """What a pod asks for as a whole: containers and sidecars together, or more where an init container needs it.
+    """The requests of a whole pod: containers and sidecars together, or more if an init container needs it.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def inter_pod_affinity(pod: PodInfo, view: View) -> Filter | None:
 
 
 def _has_all(terms: Sequence[AffinityTerm], wanted: Counts, info: NodeInfo, *, first: bool) -> bool:
-    """Whether a node's topologies have what each term wants; the first pod of its kind may be without its like."""
+    """True if a node's topologies have what each term wants; the first pod of its kind may be without its like."""
     if any(term.topology_key not in info.labels for term in terms):
         return False
     return first or all(wanted[term.topology_key, info.labels[term.topology_key]] > 0 for term in terms)
@@ -102,7 +102,7 @@ def _weigh(weights: Counter[tuple[str, str]], term: AffinityTerm, weight: int, i
 def _weigh_theirs(
     weights: Counter[tuple[str, str]], other: PodInfo, info: NodeInfo, pod: PodInfo, labels: Mapping[str, str] | None
 ) -> None:
-    """What a pod that is there thinks of this one; what it required counts as preferred with the weight 1."""
+    """Add the weights of an existing pod's terms for this one; required terms count with the weight 1."""
     theirs = [(term, 1) for term in other.terms.affinity]
     theirs += [(term, term.weight) for term in other.terms.preferred]
     theirs += [(term, -term.weight) for term in other.terms.avoided]

@@ -44,12 +44,12 @@ class PodInfo:
 
     @cached_property
     def requests(self) -> Amounts:
-        """What it asks for."""
+        """The requests of the pod."""
         return pod_requests(self.pod)
 
     @cached_property
     def scored_requests(self) -> Amounts:
-        """What it asks for, or is taken for by scores."""
+        """The requests of the pod for scores, with defaults for missing ones."""
         return pod_requests(self.pod, least=True)
 
     @cached_property
@@ -70,7 +70,7 @@ class PodInfo:
 
     @cached_property
     def started(self) -> float:
-        """When it started; pods that have not count as the latest."""
+        """The start time; pods that have not started count as the latest."""
         text = at(self.pod, "status", "startTime")
         return moment(text) if text else float("inf")
 
@@ -246,7 +246,7 @@ class SchedulerCache:
                 yield pod, info
 
     def matching(self, namespace: str, selector: LabelSelector) -> Mapping[str, int]:
-        """How many pods of a namespace a selector means on each node, kept up to date once asked for."""
+        """The number of selected pods of a namespace on each node, kept up to date after the first call."""
         known = self._matching.setdefault(namespace, {})
         found = known.pop(selector, None)
         if found is None:

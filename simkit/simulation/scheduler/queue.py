@@ -25,7 +25,7 @@ class Waiting:
     pod: Object
     attempts: int = 0
     due: float | None = 0.0
-    """When it may be tried again; None: once something changes."""
+    """The time of the next attempt; None: after a change."""
     failed_at: float = 0.0
     reserved: str = ""
     """The node for which its volumes were asked for."""
@@ -106,7 +106,7 @@ class SchedulingQueue:
 
     @property
     def next_time(self) -> float | None:
-        """When the next pod is due."""
+        """The time at which the next pod is due."""
         times = [
             each.due if each.due is not None else each.failed_at + _FLUSHED_AFTER for each in self.waiting.values()
         ]

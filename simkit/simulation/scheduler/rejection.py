@@ -1,4 +1,4 @@
-"""Why a node, or every node, is not for a pod.
+"""The reasons why a node, or every node, does not fit a pod.
 
 Upstream: pkg/scheduler/framework/types.go (``FitError``), release 1.30.
 """
@@ -17,11 +17,11 @@ class Rejection(NamedTuple):
 
     reasons: tuple[str, ...]
     resolvable: bool = True
-    """Whether the removal of pods could help."""
+    """True if the removal of pods could help."""
 
 
 Filter = Callable[[NodeInfo], Rejection | None]
-"""Whether a node is for the pod that the filter was made for: None, or why not."""
+"""A filter for one pod: None if a node fits, or the rejection."""
 
 
 class Unschedulable(Exception):

@@ -224,7 +224,7 @@ class Scheduler:
             self._nominated[namespace_of(pod), name_of(pod)] = (nominated, PodInfo(pod))
 
     def _gives_up(self, pod: Object) -> bool:
-        """Whether the node that was promised to a pod is no longer being cleared for it."""
+        """True if the node that was promised to a pod is no longer being cleared for it."""
         info = self.cache.node(at(pod, "status", "nominatedNodeName") or "")
         return info is None or not any(each.terminating for each in info.pods.values())
 
@@ -236,7 +236,7 @@ class Scheduler:
 
 
 def _frees_or_attracts(change: Change) -> bool:
-    """Whether a change of a pod may make room, or make a place for a pod that others want to be with."""
+    """True if a change of a pod may make room, or make a place for a pod that others want to be with."""
     before = change.previous.object if change.previous else {}
     if change.type == "DELETED":
         return bool(at(change.entry.object, "spec", "nodeName"))
@@ -248,7 +248,7 @@ def _frees_or_attracts(change: Change) -> bool:
 
 
 def _matters(change: Change) -> bool:
-    """Whether a change of a node is one that pods may wait for; that its kubelet lives is none."""
+    """True if a change of a node is one that pods may wait for; that its kubelet lives is none."""
     if change.previous is None or change.type == "DELETED":
         return change.type == "ADDED"
     old, new = change.previous.object, change.entry.object

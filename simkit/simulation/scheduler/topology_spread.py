@@ -37,7 +37,7 @@ class Constraint:
     honors_taints: bool = False
 
     def counts(self, pod: PodInfo, info: NodeInfo) -> bool:
-        """Whether the pods of a node count."""
+        """True if the pods of a node count."""
         if self.honors_affinity and not _meant(pod, info):
             return False
         tolerations = at(pod.pod, "spec", "tolerations") or ()
@@ -71,7 +71,7 @@ def _meant(pod: PodInfo, info: NodeInfo) -> bool:
 
 
 def _matching(view: View, pod: PodInfo, selector: LabelSelector) -> Mapping[str, int]:
-    """How many pods of the same namespace a selector means on each node; an empty one means none."""
+    """The number of selected pods of the same namespace on each node; an empty selector selects none."""
     return view.cache.matching(pod.namespace, selector) if selector else {}
 
 
@@ -145,7 +145,7 @@ def _default(pod: PodInfo, view: View) -> list[Constraint]:
 
 @dataclass(slots=True)
 class _Part:
-    """What one constraint adds to the score of a node."""
+    """The part of one constraint in the score of a node."""
 
     constraint: Constraint
     by_node: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""What the scheduler looks at besides nodes and their pods: namespaces, owners, services, claims and volumes."""
+"""The scheduler's view besides nodes and their pods: namespaces, owners, services, claims and volumes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class View:
         return self.lister.scan(BUDGETS, namespace)
 
     def default_selector(self, pod: PodInfo) -> LabelSelector:
-        """What selects a pod and its like: its services, and its controller.
+        """The default selector of a pod's group: its services, and its controller.
 
         Upstream: pkg/scheduler/framework/plugins/helper/spread.go, release 1.30.
         """

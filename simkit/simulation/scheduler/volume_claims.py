@@ -1,4 +1,4 @@
-"""What the scheduler does to claims before it binds their pod: it says for which node volumes are to be had.
+"""The scheduler's writes to claims before it binds their pod: the node for which volumes are provided.
 
 Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go (``BindPodVolumes``), release 1.30.
 """
@@ -15,7 +15,7 @@ from simkit.simulation.scheduler.volume_filters import SELECTED_NODE, available_
 
 
 def prepare_claims(client: Client, view: View, pod: PodInfo, info: NodeInfo) -> bool:
-    """Whether all claims of a pod are bound; for those that are not, volumes are chosen or asked for."""
+    """True if all claims of a pod are bound; for those that are not, volumes are chosen or asked for."""
     waiting = []
     for name, _ in claims_of(pod.pod):
         claim = view.claim(pod.namespace, name)

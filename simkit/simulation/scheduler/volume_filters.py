@@ -75,19 +75,19 @@ def _claim(view: View, pod: PodInfo, name: str, own: bool) -> Object:
 
 
 def is_bound(claim: Object) -> bool:
-    """Whether a claim has its volume for good."""
+    """True if a claim has its volume for good."""
     return bool(at(claim, "spec", "volumeName")) and _BOUND in annotations_of(claim)
 
 
 def waits_for_pod(view: View, claim: Object) -> bool:
-    """Whether a claim without a volume is one that gets it once a pod needs it."""
+    """True if a claim without a volume is one that gets it once a pod needs it."""
     found = view.storage_class(class_of(claim))
     waits = found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
     return waits and not at(claim, "spec", "volumeName")
 
 
 def reaches(volume: Object, node: Object) -> bool:
-    """Whether the node affinity of a volume means a node."""
+    """True if the node affinity of a volume means a node."""
     required = at(volume, "spec", "nodeAffinity", "required")
     terms: Sequence[Mapping[str, Any]] = at(required, "nodeSelectorTerms") or ()
     return required is None or any(term_fits(term, node) for term in terms)

@@ -70,17 +70,17 @@ class Files:
         self._folders = {at for at in self._folders if at != known and not at.startswith(prefix)} | {"/"}
 
     def is_file(self, path: str) -> bool:
-        """Whether a file is there."""
+        """True if a file is there."""
         return resolved(path) in self._files
 
     def is_folder(self, path: str) -> bool:
-        """Whether a folder is there."""
+        """True if a folder is there."""
         known = resolved(path)
         prefix = known.rstrip("/") + "/"
         return known in self._folders or any(at.startswith(prefix) for at in (*self._files, *self._folders))
 
     def exists(self, path: str) -> bool:
-        """Whether anything is there."""
+        """True if anything is there."""
         return self.is_file(path) or self.is_folder(path)
 
     def listed(self, path: str) -> list[str]:

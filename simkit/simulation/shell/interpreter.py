@@ -29,7 +29,7 @@ class Read(NamedTuple):
 
 
 Effect = Write | Read | float
-"""What a step wants; a number is seconds that pass."""
+"""The effect of a step; a number is seconds that pass."""
 Run = Generator[Effect, bytes, int]
 """Steps of a command up to its exit code."""
 
@@ -50,7 +50,7 @@ class _LoopControl(Exception):
 
 @dataclass(slots=True)
 class Machine:
-    """What scripts of one container share, and what they know."""
+    """The shared state and the knowledge of the scripts of one container."""
 
     files: Files = field(default_factory=Files)
     environment: dict[str, str] = field(default_factory=dict)

@@ -32,7 +32,7 @@ START_SECONDS: Final = 60.0
 
 
 def is_backup(path: Path) -> bool:
-    """Whether a path is a snapshot or a data directory of etcd.
+    """True if a path is a snapshot or a data directory of etcd.
 
     Examples
     --------

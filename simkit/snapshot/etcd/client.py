@@ -20,7 +20,7 @@ from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
 
 CALL_SECONDS: Final = 10.0
-"""How long a call may take; kube-apiserver gives its own as long as the request has."""
+"""The time limit of a call in seconds; kube-apiserver gives its own calls the time of the request."""
 PAGE: Final = 1000
 _NOT_SENT: Final = ("failed to connect", "connection refused", "no route", "name resolution", "dns", "empty address")
 _TRANSIENT: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)

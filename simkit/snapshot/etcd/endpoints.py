@@ -11,13 +11,13 @@ from urllib.parse import unquote, urlsplit
 from simkit.meta.errors import SimkitError
 
 PREFIX: Final = "/registry"
-"""Where kube-apiserver keeps its objects (``--etcd-prefix``)."""
+"""The prefix of kube-apiserver's keys (``--etcd-prefix``)."""
 _PORT: Final = 2379
 
 
 @dataclass(frozen=True, slots=True)
 class EtcdEndpoints:
-    """How an etcd is reached.
+    """The addresses and credentials of an etcd.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class EtcdEndpoints:
 
     @property
     def secure(self) -> bool:
-        """Whether the connections use TLS."""
+        """True if the connections use TLS."""
         return urlsplit(self.servers[0]).scheme == "https"
 
     @property

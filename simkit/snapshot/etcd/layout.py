@@ -1,4 +1,4 @@
-"""Where kube-apiserver keeps each resource in etcd: the key of an object, and the object of a key.
+"""The keys of kube-apiserver in etcd: the key of an object, and the object of a key.
 
 References
 ----------
@@ -65,7 +65,7 @@ class Layout:
         return cls(root, (each.storage for each in catalogue.stored()))
 
     def built_in(self, resource: GroupResource) -> bool:
-        """Whether a resource is the server's own."""
+        """True if a resource is the server's own."""
         return resource in self._folders
 
     def path(self, key: Key) -> bytes:

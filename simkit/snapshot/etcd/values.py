@@ -1,4 +1,4 @@
-"""What stands under a key of etcd: an object in the version and the form in which kube-apiserver stores it.
+"""The values in etcd: objects in the version and the form in which kube-apiserver stores them.
 
 Built-in kinds are protobuf in an envelope; custom resources, their definitions and registrations of API services are
 JSON. A stored object carries no resourceVersion: that is the revision of its key.

@@ -82,7 +82,7 @@ def as_settled(base: Snapshot, put: Iterable[Object], gone: Iterable[Key]) -> Sn
 
 
 def _may_be_gathered(base: Snapshot, obj: Object) -> bool:
-    """Whether a changed object may change what another role gathers: a cluster role with labels, now or before."""
+    """True if a changed object may change what another role gathers: a cluster role with labels, now or before."""
     if obj.get("kind") != "ClusterRole":
         return False
     known = base.get(CLUSTER_ROLES, name_of(obj))

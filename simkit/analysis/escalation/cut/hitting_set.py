@@ -48,17 +48,14 @@ def _minimal(sets: Iterable[frozenset[E]]) -> list[frozenset[E]]:
 
 def _parts(sets: Iterable[frozenset[E]]) -> list[list[frozenset[E]]]:
     """The components: groups of sets with no element in common."""
-    groups: dict[int, list[frozenset[E]]] = {}
-    of: dict[E, int] = {}
-    for number, some in enumerate(sets):
-        joined = {of[element] for element in some if element in of}
-        merged = [some]
-        for old in joined:
-            merged += groups.pop(old)
-        groups[number] = merged
-        for one in merged:
-            of.update(dict.fromkeys(one, number))
-    return list(groups.values())
+    import networkx
+
+    listed = list(sets)
+    graph: networkx.Graph[int | tuple[E]] = networkx.Graph()
+    for number, some in enumerate(listed):
+        graph.add_edges_from((number, (element,)) for element in some)
+    components = networkx.connected_components(graph)
+    return [[listed[number] for number in sorted(n for n in found if isinstance(n, int))] for found in components]
 
 
 class _Search(Generic[E]):

@@ -38,7 +38,7 @@ class EnforceLevel:
         return f"enforce the level {self.level} of pod security in namespace {self.namespace}"
 
     def stops(self, edge: Edge) -> bool:
-        """Whether a step is no longer possible by it: one that makes a privileged pod there, and could nowhere else."""
+        """True if a step is no longer possible by it: one that makes a privileged pod there, and could nowhere else."""
         return (
             bool(edge.primitive)
             and edge.variant.condition == OPEN_NAMESPACE
@@ -48,7 +48,7 @@ class EnforceLevel:
 
 
 def _is_bound_to(namespace: str, edge: Edge) -> bool:
-    """Whether what a step needs is held in one namespace only: by bindings there, or by being in it."""
+    """True if what a step needs is held in one namespace only: by bindings there, or by being in it."""
     granted = [source for requirement in edge.granted_by for source in requirement]
     if not granted:
         return edge.source.namespace == namespace and edge.source.namespace != states.ALL
@@ -77,7 +77,7 @@ def refused_pods(snapshot: Snapshot, namespace: str, level: Level = BASELINE) ->
 
 
 def risk_of_level(namespace: str, refused: tuple[str, ...]) -> str:
-    """What a level of pod security may break, in words."""
+    """The workloads that a pod security level may break, in words."""
     if not refused:
         return f"no running pod of {namespace} is refused by it"
     shown = ", ".join(refused[:SHOWN]) + (f" and {len(refused) - SHOWN} more" if len(refused) > SHOWN else "")

@@ -154,7 +154,7 @@ class UsedAccess:
         return [rule for by_namespace in by_user for rules in by_namespace.values() for rule in rules]
 
     def lost(self, chosen: Iterable[Removal]) -> Iterator[Use]:
-        """What was used and is not allowed any more after removals."""
+        """The recorded uses that are not allowed any more after removals."""
         taken = set(chosen)
         for (grants, action), identities in self._grants.items():
             if all(self._stopping(grant, action, taken) for grant in grants):
@@ -241,7 +241,7 @@ class PossibleRemovals:
         return known
 
     def narrowing(self, role: Key, number: int, requirements: Iterable[Requirement]) -> RemovePermissions | None:
-        """What to take out of one rule of a role so that it meets none of some needs; None where that cannot be."""
+        """The permissions to take out of one rule so that it meets none of some requirements; None if impossible."""
         rules = self._index.rules(role) or ()
         if number >= len(rules):
             return None
@@ -265,18 +265,18 @@ class PossibleRemovals:
         return [normalize_subject(one) for binding in every for one in binding.subjects]
 
     def every(self, needs: Iterable[Needed]) -> Iterator[Removal]:
-        """What alone stops all sources of some need."""
+        """The removals that each stop all sources of a requirement."""
         for requirement, some in needs:
             if some:
                 first, *others = (set(self.of(source, requirement)) for source in some)
                 yield from first.intersection(*others)
 
     def of_edge(self, edge: Edge) -> Iterator[Removal]:
-        """What alone stops a step."""
+        """The removals that each stop a step."""
         yield from self.every(self._needs(edge))
 
     def subjects(self, removal: Removal) -> tuple[Subject, ...]:
-        """Whose access a removal takes."""
+        """The subjects that lose access by a removal."""
         if isinstance(removal, RemovePermissions):
             return tuple(dict.fromkeys(self._holders(removal.role)))
         return (removal.subject,)

@@ -20,7 +20,7 @@ Place = tuple[str, int | None]
 """A file, and a line in it."""
 CONTENT: Final = ("subjects", "rules")
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
-"""What of an object's metadata people write; a server makes the rest."""
+"""The metadata that people write; a server makes the rest."""
 
 
 def kubectl_commands(changes: Iterable[Change], snapshot: Snapshot) -> list[str]:

@@ -124,7 +124,18 @@ def permission_goal(
     subresource: str = "",
     api_group: str | None = None,
 ) -> Goal:
-    """A permission, in words as ``who_can`` takes them."""
+    """A permission, in words as ``who_can`` takes them.
+
+    Parameters
+    ----------
+    verb, resource, namespace, name, subresource, api_group
+        The permission, in words as ``who_can`` takes them.
+
+    Returns
+    -------
+    Goal
+        The goal of having the permission.
+    """
     title = f"{verb} {resource}" + (f"/{subresource}" if subresource else "") + (f" {name!r}" if name else "")
     title += "" if namespace is None else " everywhere" if namespace == WHOLE_CLUSTER else f" in {namespace}"
 
@@ -195,6 +206,16 @@ def parse_goal(goal: Goal | str) -> Goal:
 
     ``cluster-admin``, ``all secrets``, ``a node``, ``namespace prod``, ``impact G1``, a subject (``sa:ns/name``,
     ``user:alice``), or a permission (``get secrets``, ``create pods in prod``, ``get /metrics``).
+
+    Parameters
+    ----------
+    goal
+        ``cluster-admin``, ``secrets``, ``node``, ``namespace:NAME``, a subject, or a verb with a resource; or a goal.
+
+    Returns
+    -------
+    Goal
+        The goal of that name.
 
     Examples
     --------

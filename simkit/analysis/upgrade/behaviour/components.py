@@ -23,7 +23,7 @@ _KUBEADM: Final = (
 )
 _CONFIGURATIONS: Final = {"KubeletConfiguration": "kubelet", "KubeProxyConfiguration": "kube-proxy"}
 MARKS: Final = (*(f'"{name}'.encode() for name in COMPONENTS), b"Configuration", b"/kube")
-"""What stands in the text of every object that holds settings."""
+"""The texts of which one occurs in every object with settings."""
 
 
 class Setting(NamedTuple):

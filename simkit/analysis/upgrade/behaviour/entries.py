@@ -16,7 +16,7 @@ from simkit.schema.releases import release_name
 
 TABLE: Final = "upgrade/behaviour.yaml"
 VARIABLES: Final = ("value", "object", "kind", "pod")
-"""What an expression can speak of: the value of the field, its object, the kind, the pod or pod template."""
+"""The variables of an expression: the value of the field, its object, the kind, the pod or pod template."""
 
 
 class Look(BaseModel):

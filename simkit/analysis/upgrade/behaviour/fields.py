@@ -24,7 +24,7 @@ class PathTree(Generic[T]):
         node.ends.append(end)
 
     def matches(self, value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[T, tuple[str, ...], Any]]:
-        """What stands at the ends of the paths that a value has: the end, the path with its indexes, the value there.
+        """The ends of the paths that a value has: the end, the path with its indexes, the value there.
 
         Examples
         --------

@@ -89,7 +89,7 @@ class BehaviourSearch:
         return self._fields.setdefault(kind, PathTree())
 
     def find(self, item: Item, body: bytes) -> Iterator[Break]:
-        """What the releases change for one item. ``body`` is its text."""
+        """The changes of the releases that concern one item. ``body`` is its text."""
         obj, kind = item.obj, item.kind
         if item.api_version in self._versions:
             yield self._row(item, self._versions[item.api_version], ("apiVersion",), "it is written in this version")

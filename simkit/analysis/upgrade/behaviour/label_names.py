@@ -74,12 +74,12 @@ def _uses(value: Any, path: tuple[str, ...], old: re.Pattern[str], new: re.Patte
 
 
 def _requires_all(path: tuple[str, ...]) -> bool:
-    """Whether all names of a mapping must match, as in a selector: the successor beside it does not help."""
+    """True if all names of a mapping must match, as in a selector: the successor beside it does not help."""
     return path[-1:] in (("nodeSelector",), ("matchLabels",), ("selector",))
 
 
 def _is_mended(values: list[Any], path: tuple[str, ...], old: re.Pattern[str], new: re.Pattern[str]) -> bool:
-    """Whether a list names the successor so that the old name does no harm: as an alternative, or as also excluded."""
+    """True if a list names the successor so that the old name does no harm: as an alternative, or as also excluded."""
     if not _ALTERNATIVES.isdisjoint(path[-1:]):
         return _named_in(values, new)
     if path[-1:] != ("matchExpressions",):

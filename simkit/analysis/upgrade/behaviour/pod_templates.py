@@ -19,7 +19,8 @@ TEMPLATES: Final[Mapping[str, tuple[str, ...]]] = {
     "Job": _TEMPLATE,
     "CronJob": ("spec", "jobTemplate", *_TEMPLATE),
 }
-"""Where the built-in kinds have theirs. Follows ``pkg/api/pod`` and the types of ``k8s.io/api``, release 1.30."""
+"""The path to the template in each built-in kind. Follows ``pkg/api/pod`` and the types of ``k8s.io/api``, release
+1.30."""
 _BUILT_IN: Final = frozenset(("v1", "apps", "batch", "extensions"))
 _MARK: Final = b'"containers":['
 _DEEPEST: Final = 20
@@ -46,7 +47,7 @@ def _is_controlled(pod: Object) -> bool:
 
 
 def _nested(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """What looks like a template in an object of another kind: something whose spec has containers with images."""
+    """The pod templates in an object of another kind: values whose spec has containers with images."""
     if len(path) > _DEEPEST:
         return
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""How far programs may be from the API server.
+"""The allowed version skew between programs and the API server.
 
 Follows the version skew policy of Kubernetes: kubelets up to two releases behind, three from API server 1.28 on for
 kubelets of 1.25 and later; kubectl one in both directions.
@@ -18,7 +18,7 @@ _WIDER_FOR: Final = 25
 
 
 def kubelet_too_old(version: str, release: str) -> bool:
-    """Whether a kubelet is further behind an API server than is supported.
+    """True if a kubelet is further behind an API server than is supported.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def kubelet_too_old(version: str, release: str) -> bool:
 
 
 def allowed_lag(kubelet: int, release: str) -> int:
-    """How many releases a kubelet may be behind."""
+    """The number of releases that a kubelet may be behind."""
     return 3 if minor_of(release) >= _WIDER_SINCE and kubelet >= _WIDER_FOR else 2
 
 

@@ -1,4 +1,4 @@
-"""How a command ended, as the error stream of a connection tells it.
+"""The exit status of a command, in the error stream of a connection.
 
 Upstream: k8s.io/kubelet/pkg/cri/streaming/remotecommand, release 1.30.
 """

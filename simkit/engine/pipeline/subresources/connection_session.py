@@ -1,4 +1,4 @@
-"""What a connection to a pod is opened for: a process, or ports."""
+"""The session of a connection to a pod: a process, or ports."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _STREAMS = ("stdin", "stdout", "stderr", "tty")
 
 
 def _wanted(request: Request, name: str) -> bool:
-    """Whether a stream is asked for; outputs are unless the request says no, as the defaults of the options have it."""
+    """True if a stream is asked for; outputs are unless the request says no, as the defaults of the options have it."""
     given: Any = request.query.get(name)
     if not given:
         return name in ("stdout", "stderr")

@@ -121,11 +121,11 @@ class WatchStream:
         self.deadline = options.timeout
         """Seconds after which the stream ends; None: the server decides."""
         self.blocks = scope.calls_out
-        """Whether taking frames may wait for a webhook."""
+        """True if taking frames may wait for a webhook."""
         self.computes = bool(wanted.transform) or wanted.media != JSON
-        """Whether each frame is made anew; those of plain JSON are kept."""
+        """True if each frame is encoded anew; those of plain JSON are cached."""
         self.behind = False
-        """Whether the last ``poll`` stopped early, with more to look at."""
+        """True if the last ``poll`` stopped early, with more to read."""
         self.closed = False
         self.ended: Callable[[], None] | None = None
         """Called once, when the stream ends."""

@@ -26,7 +26,7 @@ from simkit.snapshot.etcd.client import EtcdClient, WatchStream, told
 
 _LOG: Final = logging.getLogger("simkit.storage.etcd")
 QUIET_SECONDS: Final = 0.05
-"""How long a reader waits for a change to come by itself before it makes one."""
+"""Seconds that a reader waits for a change to come by itself before it makes one."""
 _BARRIER: Final = b"barriers/simkit"
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
@@ -57,7 +57,7 @@ class Follower:
 
     @property
     def own_thread(self) -> bool:
-        """Whether the caller runs in the thread that follows, as a listener does."""
+        """True if the caller runs in the thread that follows, as a listener does."""
         return threading.current_thread() is self._thread
 
     def begin(self) -> None:

@@ -28,7 +28,7 @@ from simkit.snapshot.etcd.layout import Layout
 from simkit.snapshot.etcd.values import Values
 
 WAIT_SECONDS: Final = 3.0
-"""How long a consistent read waits for the watch to catch up, as kube-apiserver does."""
+"""Seconds that a consistent read waits for the watch to catch up, as in kube-apiserver."""
 _OPERATIONS: Final = 100
 _BYTES: Final = 500_000
 """Writes, and bytes, in one transaction while a store is filled; etcd takes 128, and 1.5 MiB."""

@@ -50,7 +50,7 @@ def _structure(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _embedded(field: Field) -> bool:
-    """Whether the parts of a field stand beside the others."""
+    """True if the parts of a field stand beside the others."""
     return not field.key or field.kind == f"v1.{field.name}"
 
 

@@ -40,7 +40,7 @@ def _table() -> Mapping[str, str]:
 
 
 def is_structure(kind: str) -> bool:
-    """Whether the fields of a type are known."""
+    """True if the fields of a type are known."""
     return _SAME.get(kind, kind) in _table()
 
 

@@ -35,16 +35,16 @@ class _Changed:
         self.finished = bool(self.true & {"Complete", "Failed"})
 
     def field(self, *names: str) -> bool:
-        """Whether one of some fields of the status changes."""
+        """True if one of some fields of the status changes."""
         return any(self.status.get(name) != self.before.get(name) for name in names)
 
     def condition(self, *names: str) -> bool:
-        """Whether one of some conditions comes or goes."""
+        """True if one of some conditions comes or goes."""
         return any((name in self.true) != (name in self.were) for name in names)
 
     @property
     def ends(self) -> bool:
-        """Whether the job finishes, or goes on again."""
+        """True if the job finishes, or goes on again."""
         return self.finished != bool(self.were & {"Complete", "Failed"})
 
 
@@ -107,7 +107,7 @@ def _validate_completion(job: _Changed) -> Iterator[FieldError]:
 
 
 def _validate_finish(job: _Changed) -> Iterator[FieldError]:
-    """What a finished job has no more of."""
+    """The errors of fields that a finished job may not have."""
     if not job.finished:
         return
     active = job.status.get("active") or 0

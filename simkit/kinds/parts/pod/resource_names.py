@@ -12,7 +12,7 @@ SUPPORTED: Final = ("cpu", HUGE, "memory")
 
 
 def is_pod_resource(name: str) -> bool:
-    """Whether a pod as a whole can ask for a resource.
+    """True if a pod as a whole can ask for a resource.
 
     Examples
     --------

@@ -93,7 +93,7 @@ def validate_canonical_ip(path: str, text: str) -> Iterator[FieldError]:
 
 
 def is_mapped(found: Address) -> bool:
-    """Whether an address is one of the older family in the form of the newer."""
+    """True if an address is one of the older family in the form of the newer."""
     return isinstance(found, IPv6Address) and found.ipv4_mapped is not None
 
 

@@ -45,7 +45,7 @@ def validate_resize(pod: Object, old_pod: Object, spec_errors: list[FieldError])
 
 
 def _refusal(old_pod: Object, spec: Object, old: Object) -> str:
-    """Why a pod can not be resized at all; empty where it can."""
+    """The reason why a pod cannot be resized at all; empty if it can."""
     whole = any(at(each, "resources", side) for each in (spec, old) for side in ("requests", "limits"))
     if whole and not applies("resize-of-pod-level-resources"):
         return "pods with pod-level resources cannot be resized"
@@ -55,7 +55,7 @@ def _refusal(old_pod: Object, spec: Object, old: Object) -> str:
 
 
 def _supported(pod: Object) -> bool:
-    """Whether the node of a pod reports resources of running containers."""
+    """True if the node of a pod reports resources of running containers."""
     for status in at(pod, "status", "containerStatuses") or ():
         if at(status, "state", "running") is not None:
             return status.get("resources") is not None
@@ -75,7 +75,7 @@ def _validate_pod_level(spec: Object, old: Object) -> Iterator[FieldError]:
 
 
 def _rest(resources: Object) -> Mapping[str, Any]:
-    """What of the resources no resize changes."""
+    """The resources that no resize changes."""
     kept = {side: _others(resources.get(side)) for side in ("limits", "requests")}
     return {"claims": resources.get("claims") or None, **kept}
 

@@ -1,0 +1,62 @@
+"""Docstrings state what is given back or done, and those of public functions name their parameters and results."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import simkit
+import simkit.analysis
+from simkit.cluster.cluster import Cluster
+
+PACKAGE = Path(simkit.__file__).parent
+QUESTION = re.compile(r"(What|Who|Whom|Whose|How|Why|Whether|Where|When|Which)\b")
+SHARED = {"snapshot", "self", "cls"}
+"""Parameters that docstrings leave out: functions of a snapshot share theirs with the methods of a cluster."""
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and text of every docstring, also those of constants and fields."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value.strip()
+
+
+@pytest.mark.parametrize("room", sorted(path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"))
+def test_no_docstring_begins_as_a_question(room: str) -> None:
+    """The first line is a statement: "The name of a role", and not "What a role is called"."""
+    folder = PACKAGE / room
+    files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder] if folder.suffix == ".py" else []
+    found = [f"{path}:{line} {text[:60]}" for path in files for line, text in texts(path) if QUESTION.match(text)]
+    assert found == []
+
+
+PUBLIC = {
+    f"{module.__name__}.{name}": getattr(module, name)
+    for module in (simkit.analysis, simkit)
+    for name in dir(module)
+    if not name.startswith("_") and inspect.isfunction(getattr(module, name))
+}
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_public_functions_name_their_parameters_and_their_result(name: str) -> None:
+    """In sections of numpy's style; the snapshot is left out, and so is a result of None."""
+    function = PUBLIC[name]
+    text, signature = inspect.getdoc(function) or "", inspect.signature(function)
+    described = text.partition("Parameters\n---")[2].partition("\n\nReturns\n")[0]
+    for parameter in set(signature.parameters) - SHARED:
+        assert re.search(rf"(?m)^[\w, *]*\b{parameter}\b[\w, ]*( :.*)?$", described), parameter
+    if signature.return_annotation not in ("None", None):
+        assert re.search(r"(?m)^(Returns|Yields)\n---", text)
+
+
+@pytest.mark.parametrize("name", [name for name in vars(Cluster) if not name.startswith("_")])
+def test_methods_of_a_cluster_have_docstrings(name: str) -> None:
+    """Every public method and property says what it gives back or does."""
+    assert inspect.getdoc(getattr(Cluster, name))
