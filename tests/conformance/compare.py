@@ -1,5 +1,7 @@
 """Asks a server and simkit the same, and tells where they differ: ``python -m tests.conformance.compare OBJECTS``.
 
+With the address of a server instead of objects it holds random conversations with both: see ``explore``.
+
 Of every kind among some objects (what ``simkit.load`` reads) the largest one is sent to both as a dry run, as it is and
 with one odd value in every field that its schema has. What they answer is compared: the status, every cause of a
 refusal, and else the object that would be stored. Nothing is changed on the server, which is that of a kubeconfig.
@@ -117,6 +119,10 @@ def representatives(objects: list[Object]) -> list[Object]:
 
 def main(arguments: list[str]) -> int:
     """Compare, tell every difference as a line of JSON, and say how many there are."""
+    if arguments and arguments[0].startswith(("http://", "https://")):
+        from tests.conformance import explore
+
+        return explore.main(arguments)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("objects", nargs="+", help="files or folders with objects, such as a dump of that server")
     parser.add_argument("--kubeconfig", help="where the server is; as kubectl finds it")

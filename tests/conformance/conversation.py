@@ -93,15 +93,15 @@ def hold(server: Server, case: Case) -> Iterator[Outcome]:
         if "sleep" in step:
             server.wait(step["sleep"])
             continue
-        answer = _asked(server, step, variables)
-        body = _parsed(answer.body)
+        answer = asked(server, step, variables)
+        body = parsed_body(answer.body)
         for name, path in (step.get("save") or {}).items():
             value = lookup(body, path)
             if value is not None:
                 variables[name] = value
                 if (step.get("mark") or {}).get(name):
                     normalize.replacements[str(value)] = f"<{name}>"
-        compared = _compared(step, answer, body, normalize)
+        compared = compared_parts(step, answer, body, normalize)
         expected = step.get("expect")
         found = list(differences(expected, compared))
         yield Outcome(number, found, list(differences(expected, compared, soft=True)) if found else ())
@@ -123,7 +123,7 @@ def compared_headers(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]
     return found
 
 
-def _asked(server: Server, step: Step, variables: Mapping[str, str]) -> Answer:
+def asked(server: Server, step: Step, variables: Mapping[str, str]) -> Answer:
     """The answer to a step; one that waits for a status asks again until it comes."""
     headers = {
         "Accept": "application/json",
@@ -155,7 +155,7 @@ def _filled(value: Any, variables: Mapping[str, str]) -> Any:
     return value
 
 
-def _parsed(body: bytes) -> Any:
+def parsed_body(body: bytes) -> Any:
     """A JSON document, the documents of a stream, or text; None for an empty body."""
     text = body.decode("utf-8", "replace")
     if not text:
@@ -170,7 +170,7 @@ def _parsed(body: bytes) -> Any:
         return text
 
 
-def _compared(step: Step, answer: Answer, body: Any, normalize: Normalizer) -> dict[str, Any]:
+def compared_parts(step: Step, answer: Answer, body: Any, normalize: Normalizer) -> dict[str, Any]:
     """The parts of an answer that a step compares."""
     compared = step.get("compare", "all")
     plain: dict[str, Any] = {"status": answer.status}

@@ -1,0 +1,196 @@
+"""Finds the next difference from another server by itself: ``python -m tests.conformance.compare URL``.
+
+Random conversations (``random_steps``) are held with the server and with simkit. One in which answers differ is made
+as short as it can be while they still do, and written as a case file, with the other server's answers as the expected
+ones: ``python -m tests.conformance.replay --cases FOLDER`` repeats it. Of each kind of difference one case is kept.
+The server must know the tokens of ``inprocess.TOKENS``; its namespaces with random names are left behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import simkit
+from simkit.schema.catalogue import Catalogue
+from tests.conformance import inprocess
+from tests.conformance.compare import representatives
+from tests.conformance.conversation import Answer, Case, Server, Step, asked, compared_parts, parsed_body
+from tests.conformance.differences import Normalizer, differences
+from tests.conformance.random_steps import RandomSteps
+from tests.conformance.replay import OverHttp
+
+_NUMBERS: Final = re.compile(r"\d+")
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_IGNORED: Final = ("body.metadata.managedFields",)
+_REVISION: Final = re.compile(rb"in record \(\d+\)")
+"""A revision in a message, which is another one on each server."""
+_MOST_TRIES: Final = 60
+
+
+class Found(NamedTuple):
+    """A conversation, the step whose answers differ first, how they do, and all answers of the other server."""
+
+    steps: Sequence[Step]
+    number: int
+    told: Sequence[str]
+    answers: Sequence[Mapping[str, Any]]
+
+
+class Explorer:
+    """Two servers that are asked the same.
+
+    Parameters
+    ----------
+    wording
+        Whether answers must agree in the words of their messages too.
+    """
+
+    def __init__(self, theirs: Server, ours: Server, *, wording: bool = True) -> None:
+        self._theirs, self._ours, self._wording = theirs, ours, wording
+        self._held = 0
+        self.requests = 0
+
+    def difference(self, steps: Sequence[Step]) -> Found | None:
+        """The first difference in a conversation, held under a name that nobody had before."""
+        self._held += 1
+        digest = hashlib.sha256(f"{id(self)}{self._held}{json.dumps(steps)}".encode()).hexdigest()
+        stamp = f"a{digest[:9]}"
+        sides = [(server, Normalizer({stamp: "<unique>"})) for server in (self._theirs, self._ours)]
+        answers: list[Mapping[str, Any]] = []
+        for number, step in enumerate(steps):
+            self.requests += 1
+            theirs, ours = (_answered(server, normalize, step, stamp) for server, normalize in sides)
+            answers.append(theirs)
+            told = list(differences(theirs, ours, soft=not self._wording))
+            if told:
+                return Found(steps, number, told, answers)
+        return None
+
+    def shrunk(self, found: Found) -> Found:
+        """The shortest conversation that shows the same kind of difference."""
+        wanted, tries = signature(found), 0
+        smaller = True
+        while smaller and tries < _MOST_TRIES:
+            smaller = False
+            for steps in _smaller(found.steps[: found.number + 1]):
+                tries += 1
+                again = self.difference(steps)
+                if again is not None and signature(again) == wanted:
+                    found, smaller = again, True
+                    break
+                if tries >= _MOST_TRIES:
+                    break
+        return found
+
+
+def _answered(server: Server, normalize: Normalizer, step: Step, stamp: str) -> Mapping[str, Any]:
+    answer: Answer = asked(server, step, {"unique": stamp})
+    body = parsed_body(_REVISION.sub(b"in record (#)", answer.body))
+    return compared_parts({**step, "ignore": _IGNORED}, answer, body, normalize)
+
+
+def _smaller(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
+    """The conversation without one of its steps, and with less in its last body."""
+    for number in range(len(steps) - 1):
+        yield [*steps[:number], *steps[number + 1 :]]
+    *before, last = steps
+    path, _, options = str(last["path"]).partition("?")
+    if options:
+        yield [*before, {**last, "path": path}]
+    if isinstance(last.get("body"), Mapping):
+        for body in _less(last["body"]):
+            yield [*before, {**last, "body": body}]
+
+
+def _less(value: Any) -> Iterator[Any]:
+    """A value without one of its parts, the larger parts first."""
+    if isinstance(value, Mapping):
+        for key in value:
+            if key not in ("apiVersion", "kind", "metadata", "name", "namespace"):
+                yield {name: item for name, item in value.items() if name != key}
+        for key, item in value.items():
+            for less in _less(item):
+                yield {**value, key: less}
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            if len(value) > 1:
+                yield [*value[:index], *value[index + 1 :]]
+            for less in _less(item):
+                yield [*value[:index], less, *value[index + 1 :]]
+
+
+def signature(found: Found) -> str:
+    """What kind of difference it is: its method and place, and what is said, without names and numbers."""
+    method = found.steps[found.number]["method"]
+    return f"{method} {_NUMBERS.sub('#', _QUOTED.sub('…', found.told[0]))}"[:200]
+
+
+def case_of(found: Found) -> Mapping[str, Any]:
+    """The conversation as a case file has it."""
+    pairs = zip(found.steps, found.answers, strict=False)
+    return {"steps": [{**step, "ignore": list(_IGNORED), "expect": answer} for step, answer in pairs]}
+
+
+def explore(explorer: Explorer, release: str, *, seed: int, rounds: int) -> Iterator[tuple[str, Found]]:
+    """New kinds of differences with the kind of object they were found with, over some rounds of all kinds."""
+    catalogue, seen = Catalogue.for_release(release), set[str]()
+    dump = simkit.demo().dump
+    assert dump is not None
+    objects = [each for each in representatives(list(dump.objects)) if _served(catalogue, each)]
+    for number in range(rounds):
+        for obj in objects:
+            kind = str(obj["kind"])
+            steps = list(RandomSteps(catalogue, obj, f"{seed} {number} {kind}").steps())
+            found = explorer.difference(steps)
+            mark = f"{kind} {signature(found)}" if found else ""
+            if found is not None and mark not in seen:
+                seen.add(mark)
+                yield kind, explorer.shrunk(found)
+
+
+def _served(catalogue: Catalogue, obj: Mapping[str, Any]) -> bool:
+    from simkit.meta.names import GroupVersionKind
+    from simkit.meta.objects import group_version_of
+
+    return catalogue.kind(GroupVersionKind(*group_version_of(obj), str(obj["kind"]))) is not None
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Explore, write the cases, and tell each difference in a line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "url", help="where the server is, such as https://127.0.0.1:6443; its certificate is not checked"
+    )
+    parser.add_argument("--release", default="1.30", help="the release of the server (1.30)")
+    parser.add_argument("--seed", type=int, default=0, help="other conversations for another seed (0)")
+    parser.add_argument("--rounds", type=int, default=10, help="conversations about each kind (10)")
+    parser.add_argument("--soft", action="store_true", help="do not compare the wording of messages")
+    parser.add_argument("--cases", type=Path, help="the folder to write case files to")
+    chosen = parser.parse_args(arguments)
+    count = 0
+    with tempfile.TemporaryDirectory() as folder, inprocess.serving(Path(folder), chosen.release, "explore") as ours:
+        explorer = Explorer(OverHttp(chosen.url), ours, wording=not chosen.soft)
+        for kind, found in explore(explorer, chosen.release, seed=chosen.seed, rounds=chosen.rounds):
+            count += 1
+            step = found.steps[found.number]
+            print(f"{kind}: {step['method']} {step['path']}: {'; '.join(found.told[:3])}", flush=True)
+            if chosen.cases:
+                place = chosen.cases / "explored" / f"{kind.lower()}-{count}.json"
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(json.dumps(case_of(found), indent=1) + "\n")
+        print(f"{count} kinds of differences in {explorer.requests} requests", file=sys.stderr)
+    return 1 if count else 0
+
+
+__all__ = ["Case", "Explorer", "Found", "case_of", "explore", "main", "signature"]
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

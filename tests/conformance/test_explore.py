@@ -1,0 +1,77 @@
+"""Random conversations with two servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from simkit.schema.catalogue import Catalogue
+from tests.conformance import inprocess
+from tests.conformance.conversation import Answer, Server, Step
+from tests.conformance.explore import Explorer, case_of, signature
+from tests.conformance.random_steps import RandomSteps
+
+CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "b", "c": "d"}}
+CATALOGUE = Catalogue.for_release("1.30")
+
+
+class Quiet:
+    """A server that leaves one letter out of what it says of one key."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def wait(self, seconds: float) -> None:
+        self._server.wait(seconds)
+
+    def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, *, user: str) -> Answer:
+        answer = self._server.send(method, path, headers, body, user=user)
+        return answer._replace(body=answer.body.replace(b'"c":"d"', b'"c":""'))
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[tuple[Server, Server]]:
+    with ExitStack() as stack:
+        folders = [tmp_path / "one", tmp_path / "other"]
+        for folder in folders:
+            folder.mkdir()
+        one, other = (stack.enter_context(inprocess.serving(folder, "1.30", "explore")) for folder in folders)
+        yield one, other
+
+
+def test_the_same_seed_gives_the_same_conversation() -> None:
+    """Another one gives another."""
+    made = [list(RandomSteps(CATALOGUE, CONFIG_MAP, seed).steps()) for seed in ("a", "a", "b")]
+    assert made[0] == made[1] != made[2]
+
+
+def test_two_servers_of_a_release_agree(servers: tuple[Server, Server]) -> None:
+    """Whatever it is asked."""
+    explorer = Explorer(*servers)
+    for seed in range(12):
+        assert explorer.difference(list(RandomSteps(CATALOGUE, CONFIG_MAP, str(seed)).steps())) is None
+
+
+def test_a_difference_is_made_short(servers: tuple[Server, Server]) -> None:
+    """What has nothing to do with it is gone, and the case holds the answers of the other server."""
+    explorer = Explorer(servers[0], Quiet(servers[1]))
+    path = "/api/v1/namespaces/{{unique}}/configmaps"
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{{unique}}"}}
+    steps: list[Step] = [
+        {"method": "POST", "path": "/api/v1/namespaces", "body": namespace},
+        {"method": "GET", "path": path},
+        {"method": "POST", "path": f"{path}?fieldManager=x", "body": CONFIG_MAP},
+        {"method": "GET", "path": f"{path}/a"},
+    ]
+    found = explorer.difference(steps)
+    assert found is not None
+    assert found.number == 2
+    short = explorer.shrunk(found)
+    assert signature(short) == signature(found)
+    assert [step["method"] for step in short.steps] == ["POST", "POST"]
+    assert short.steps[-1]["path"] == path
+    assert short.steps[-1]["body"]["data"] == {"c": "d"}
+    assert case_of(short)["steps"][-1]["expect"]["body"]["data"] == {"c": "d"}
