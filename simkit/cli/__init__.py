@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TextIO, cast
 from simkit import __version__
 from simkit.cli import completion, terminal
 from simkit.cli.notes import complain, note, set_quiet
-from simkit.cli.pages import PageParser, add_terminal_options
+from simkit.cli.pages import PageParser, add_terminal_options, unknown
 from simkit.cli.terminal import TerminalText
 from simkit.meta import progress
 from simkit.meta.errors import SimkitError, StatusError
@@ -87,12 +87,15 @@ COMMANDS: Final = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code; nothing but the named command is imported."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = _as_flags(list(sys.argv[1:] if argv is None else argv))
     if completion.ASKED in os.environ:
         completion.complete(_parser(completion.words_of_line()))
     parser = _parser(arguments)
     try:
-        args = parser.parse_args(arguments)
+        args, unread = parser.parse_known_args(arguments)
+        if unread:
+            command = getattr(args, "parser", parser)
+            command.error(unknown(command, unread))
     except SystemExit as stop:  # argparse ends the process itself; callers of main want the code
         return stop.code if isinstance(stop.code, int) else WRONG
     if not hasattr(args, "run"):
@@ -104,6 +107,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     out, err = TerminalText(sys.stdout, pages=terminal.has_pager()), TerminalText(sys.stderr)
     with redirect_stdout(cast("TextIO", out)), redirect_stderr(cast("TextIO", err)):
         return _run(args, out)
+
+
+def _as_flags(arguments: list[str]) -> list[str]:
+    """The arguments, with ``help`` and ``version`` in front, which kubectl has as commands, as options."""
+    match arguments:
+        case ["help", *rest]:
+            return [*rest, "--help"]
+        case ["version"]:
+            return ["--version"]
+    return arguments
 
 
 def _run(args: argparse.Namespace, out: TerminalText) -> int:
@@ -170,7 +183,7 @@ def _parser(arguments: Sequence[str]) -> PageParser:
             module = importlib.import_module(f"simkit.cli.{command.name.replace('-', '_')}")
             made: argparse.ArgumentParser | None = module.add_parser(subparsers)
             if made is not None:
-                made.set_defaults(run=module.run, lasting=command.group == SERVE)
+                made.set_defaults(run=module.run, lasting=command.group == SERVE, parser=made)
                 add_terminal_options(made)
         else:
             subparsers.add_parser(command.name)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, Final, NoReturn, Protocol
 
 _END: Final = "\nExit code:"
+_NO_COMMAND: Final = re.compile(r"argument COMMAND: invalid choice: '(.*?)' \(choose from (.*)\)$")
 
 
 class Listed(Protocol):
@@ -30,7 +33,7 @@ class PageParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with a line that says what is wrong and how to get help."""
-        self.exit(2, f"simkit: {message}; see {self.prog} --help\n")
+        self.exit(2, f"simkit: {_in_short(message)}; see {self.prog} --help\n")
 
     def format_help(self) -> str:
         """The page: usage, purpose, examples, commands, arguments and options, exit codes."""
@@ -71,6 +74,24 @@ class PageParser(argparse.ArgumentParser):
             lines += ["", f"{group}:"]
             lines += [f"  {each.name:{width}}  {each.summary}" for each in self.listing if each.group == group]
         return "\n".join(lines[1:])
+
+
+def _in_short(message: str) -> str:
+    """The message of argparse; of a command that is not there, without the list of all that are."""
+    wrong = _NO_COMMAND.match(message)
+    if wrong is None:
+        return message
+    near = get_close_matches(wrong[1], [word.strip(" '") for word in wrong[2].split(",")], n=1)
+    return f"there is no command {wrong[1]!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def unknown(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> str:
+    """What is wrong with arguments that a command does not have, and which of its own are like them."""
+    options = [option for action in parser._actions for option in action.option_strings]
+    wrong = [word for word in arguments if word.startswith("-")] or list(arguments)
+    near = [found for word in wrong for found in get_close_matches(word.partition("=")[0], options, n=1)]
+    hint = f"; did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
+    return f"unrecognized arguments: {' '.join(arguments)}{hint}"
 
 
 def add_terminal_options(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlencode
 
 from simkit.cluster import assembly
 from simkit.cluster.analysis_methods import AnalysisMethods
@@ -188,13 +189,30 @@ class Cluster(AnalysisMethods, SimulationMethods):
         """One object by any name of its resource; None is the namespace ``default``. Raises StatusError 404."""
         return self._one("GET", f"{self._path(word, namespace)}/{name}")
 
-    def list(self, word: str, namespace: str | None = None) -> list[Object]:
-        """The objects of a resource in one namespace or (None) in all."""
+    def list(
+        self, word: str, namespace: str | None = None, *, label_selector: str = "", field_selector: str = ""
+    ) -> list[Object]:
+        """The objects of a resource in one namespace or (None) in all.
+
+        Parameters
+        ----------
+        label_selector, field_selector
+            Which of them, as kubectl takes them: ``app=web,tier!=db``, ``metadata.name=web``.
+
+        Examples
+        --------
+        >>> cluster = Cluster(seed=1)
+        >>> [each["metadata"]["name"] for each in cluster.list("namespaces", field_selector="metadata.name=default")]
+        ['default']
+        """
         resource = self._made.catalogue.lookup(word)
         if namespace == "" and resource.namespaced:
             raise SimkitError("the namespace is empty: name one, or leave it out (None) for all of them")
         scope = f"/namespaces/{namespace}" if namespace and resource.namespaced else ""
-        items = self._asked("GET", f"{resource.path}{scope}/{resource.resource}", None, None)["items"]
+        chosen = {"labelSelector": label_selector, "fieldSelector": field_selector}
+        query = urlencode({name: text for name, text in chosen.items() if text})
+        path = f"{resource.path}{scope}/{resource.resource}"
+        items = self._asked("GET", f"{path}?{query}" if query else path, None, None)["items"]
         return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
 
     def delete(self, word: str, name: str, namespace: str | None = None, *, identity: Identity | None = None) -> Object:

@@ -13,7 +13,7 @@ from simkit.logic.rbac.binding import (
     Binding,
     key_of,
 )
-from simkit.meta.errors import IncompleteSnapshot
+from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
 from simkit.snapshot.protocol import Snapshot
@@ -32,7 +32,10 @@ KINDS: Final = {
 
 
 def require_captured(snapshot: Snapshot, resources: Iterable[GroupResource] = RBAC) -> None:
-    """Raise IncompleteSnapshot if the snapshot lacks one of these resources."""
+    """Raise IncompleteSnapshot if the snapshot lacks one of these resources, SimkitError if it is none at all."""
+    if not hasattr(snapshot, "captured"):
+        what = f"{type(snapshot).__name__} is no snapshot"
+        raise SimkitError(f"{what}; of a cluster give cluster.snapshot(), or ask the cluster itself")
     missing = set(resources) - set(snapshot.captured())
     if missing:
         raise IncompleteSnapshot(missing)

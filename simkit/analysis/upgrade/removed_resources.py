@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from simkit.meta.errors import SimkitError
@@ -88,9 +88,25 @@ def removed_by_disabling(catalogue: Catalogue, elements: Sequence[str]) -> Remov
     removed = [each for each in catalogue.resources() if _named(each, elements)]
     for element in elements:
         if not any(_named(each, [element]) for each in catalogue.resources()):
-            raise SimkitError(f"release {catalogue.release} does not serve {element!r}")
+            raise SimkitError(f"release {catalogue.release} does not serve {element!r}{_hint(element, catalogue)}")
     kept = catalogue.without(lambda resource: _named(resource, elements))
     return _table(removed, kept)
+
+
+def _hint(element: str, catalogue: Catalogue) -> str:
+    """What to ask instead, where an element is gone already or is a release."""
+    if element.replace(".", "").isdigit():
+        return f"; for an upgrade to release {element} say release={element!r}, or --release {element}"
+    gone = {life.removed for resource in _every(element) if (life := lifecycle_of(resource.api_version, resource.kind))}
+    earlier = sorted((each for each in gone if each), key=minor_of)
+    if not earlier:
+        return ""
+    report = "the report of an upgrade (release=, --release) lists what is still written in it or asks for it"
+    return f": release {earlier[0]} removed it; {report}"
+
+
+def _every(element: str) -> Iterator[Resource]:
+    return (each for _, each in every_resource() if _named(each, [element]))
 
 
 def _named(resource: Resource, elements: Sequence[str]) -> bool:
