@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from simkit.analysis.upgrade.items import Items
     from simkit.analysis.upgrade.upgrade_report import UpgradeReport
     from simkit.cluster.cluster import Cluster
+    from simkit.meta.clock import Clock
 
 EXAMPLES = """\
 examples:
@@ -61,6 +62,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write an HTML page with all of it")
+    parser.add_argument("--trace", metavar="FILE", help="replay a trace of SimKube on forks, and show what differs")
     parser.add_argument("--plan", action="store_true", help="show the steps to take, hop by hop")
     parser.add_argument("--validate", action="store_true", help="try every object on forks at both releases")
     parser.add_argument("--prove", action="store_true", help="execute what breaks on forks, and show the answers")
@@ -91,6 +93,8 @@ def run(args: argparse.Namespace) -> int:
         raise SimkitError("no object could be read")
     if args.report is not None:
         _write_page(found, args)
+    if args.trace:
+        return _write_trace(found, items, args)
     if args.plan:
         table = found.plan().to_frame()
         columns = tuple(map(str, table.columns))
@@ -107,7 +111,9 @@ def _read(args: argparse.Namespace) -> tuple[Items, str]:
     from simkit.analysis.upgrade.items import read_items
 
     live = args.context is not None or args.kubeconfig is not None
-    if sum(map(bool, (args.path, args.demo, live))) != 1 and not (args.manifests or args.audit_log or args.metrics):
+    if sum(map(bool, (args.path, args.demo, live))) != 1 and not (
+        args.manifests or args.audit_log or args.metrics or args.trace
+    ):
         raise SimkitError("say what to look at, in one way: paths, --context NAME for a running cluster, or --demo")
     paths = [*args.path, *args.manifests, *([str(demo_path())] if args.demo else [])]
     source: list[Any] = [standard_input() if path == "-" else path for path in paths]
@@ -135,6 +141,21 @@ def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
     write_rows(columns, rows, args.output, shown=SHOWN, short=_short, empty="nothing breaks", cases=cases)
 
 
+def _write_trace(found: UpgradeReport, items: Items, args: argparse.Namespace) -> int:
+    """Replay a trace on forks at both releases; 1 where something ends differently."""
+    from simkit.analysis.upgrade.trace import read_trace
+    from simkit.cluster.trace_replay import replay_on_forks
+    from simkit.meta.clock import SimulatedClock
+
+    trace = read_trace(args.trace)
+    clock = SimulatedClock(trace[0].time if trace else 0)
+    outcome = replay_on_forks(_cluster(found, items, clock), trace, found.span.end, clock)
+    table = outcome.to_frame()
+    rows = table.to_dict("records")
+    write_rows(tuple(map(str, table.columns)), rows, _table_form(args.output), empty="nothing ends differently")
+    return 0 if outcome else FOUND
+
+
 def _write_page(found: UpgradeReport, args: argparse.Namespace) -> None:
     from simkit.cluster.report.upgrade_page import write_upgrade_page
 
@@ -149,15 +170,17 @@ def _write_proof(found: UpgradeReport, form: str) -> None:
     write_rows(columns, table.to_dict("records"), _table_form(form), shown=PROVEN, empty="nothing to execute")
 
 
-def _cluster(found: UpgradeReport, items: Items) -> Cluster:
+def _cluster(found: UpgradeReport, items: Items, clock: Clock | None = None) -> Cluster:
     """A cluster with the stored objects that were read."""
     from simkit.cluster.cluster import Cluster
+    from simkit.cluster.options import Options
     from simkit.schema.releases import BASE
     from simkit.snapshot.load import load
 
     stored = [dict(item.obj) for item in items.items if item.origin == "stored"]
     release = found.span.start or BASE
-    return Cluster.of(load(stored, release=release)) if stored else Cluster(release=release)
+    options = Options(release=release, clock=clock)
+    return Cluster.of(load(stored, release=release), options) if stored else Cluster(options=options)
 
 
 def _table_form(form: str) -> str:
