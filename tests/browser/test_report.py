@@ -1,0 +1,52 @@
+"""The report of an audit in a real browser: filters, links, both colours, and narrow windows."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import simkit
+from simkit.cluster.report.report import write_report
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of the report of the demo cluster."""
+    dump = simkit.demo().dump
+    assert dump is not None
+    return write_report(dump, tmp_path_factory.mktemp("report") / "report.html", name="demo").as_uri()
+
+
+@pytest.mark.slow
+def test_findings_are_filtered_and_linked(page: Page, report: str) -> None:
+    """By severity, words and subject; a link opens the finding that it names, whatever is filtered."""
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.on("console", lambda told: faults.append(told.text) if told.type == "error" else None)
+    page.goto(report)
+    shown = page.locator("#shown")
+    total = page.locator("[data-f]").count()
+    expect(shown).to_have_text(f"{total} of {total} findings are shown")
+    page.click("a[data-level=critical]")
+    critical = page.locator("[data-f=critical]").count()
+    expect(shown).to_have_text(f"{critical} of {total} findings are shown")
+    page.click("button[type=reset]")
+    page.fill("input[name=subject]", "no-such-subject")
+    expect(shown).to_have_text(f"0 of {total} findings are shown")
+    last = page.locator("[data-f]").last
+    name = last.get_attribute("id")
+    page.goto(f"{report}#{name}")
+    expect(page.locator(f"[id='{name}'] > .in")).to_be_visible()
+    assert faults == []
+
+
+@pytest.mark.slow
+def test_it_is_readable_in_narrow_windows_and_in_the_dark(page: Page, report: str) -> None:
+    """Nothing is wider than 800 pixels; paper and ink change places."""
+    page.set_viewport_size({"width": 800, "height": 1000})
+    page.goto(report)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 800
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(colour)
+    page.click("#theme")
+    assert page.evaluate(colour) != light
