@@ -41,11 +41,11 @@ def structural(schema: Mapping[str, Any] | None, *, preserve: bool) -> tuple[Dra
     root: Draft = copied(schema or {})
     maker = _Maker()
     maker.node(root, "")
-    root["type"] = "object"
+    root.pop("type", None)
     _tidy_root(root, maker)
     if preserve or not root.get("properties"):
         root[PRESERVE] = True
-    return root, tuple(dict.fromkeys(maker.notes))
+    return {"type": "object", **root}, tuple(dict.fromkeys(maker.notes))
 
 
 def _tidy_root(root: Draft, maker: _Maker) -> None:
