@@ -135,6 +135,8 @@ class Strategy:
     """Like ``prepare`` and after it, for kinds that record the user or the time of a write."""
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
     """Validation, in the order of kube-apiserver; with ``old`` also of immutable fields."""
+    validate_in_namespace: Callable[[Object, Mapping[str, str]], Sequence[FieldError]] | None = None
+    """Validation of a new object against the labels of its namespace, before all other."""
     canonicalize: Callable[[Draft], None] = _nothing
     """Brings the object into its stored form, after validation and before validating admission."""
     generation: Callable[[Object, Object], bool] | None = None

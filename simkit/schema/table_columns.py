@@ -45,5 +45,8 @@ def _of_other_version(table: Mapping[str, Any], resource: GroupVersionResource) 
 def columns_of(resource: GroupVersionResource, release: str = "1.30") -> tuple[Column, ...]:
     """The columns of a resource, in order; empty if the release has no table for it."""
     table = _table(release)
-    row = table.get(f"{resource.group_version}/{resource.resource}") or _of_other_version(table, resource)
+    row = table.get(f"{resource.group_version}/{resource.resource}")
+    if row is None:
+        later = datasets.load("api/releases/columns.json")
+        row = later.get(f"{resource.group}/{resource.resource}") or _of_other_version(table, resource)
     return tuple(Column(*column) for column in row["columns"]) if row else ()

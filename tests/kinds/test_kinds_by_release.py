@@ -126,3 +126,43 @@ def test_pod_security_of_a_release(release: str, version: int | None, reasons: l
     with serving(default_behaviour(release)):
         found = violations(LevelVersion("baseline", version), {}, spec)
     assert [one.reason for one in found] == reasons
+
+
+CLAIM = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c"}}
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+
+
+def claiming(*requests: dict[str, Any]) -> dict[str, Any]:
+    """A claim of devices."""
+    return {**CLAIM, "spec": {"devices": {"requests": list(requests)}}}
+
+
+def test_claims_of_devices(clusters: dict[str, simkit.Cluster]) -> None:
+    """A claim asks for one device if nothing else is said, and cannot be changed; a status follows its requests."""
+    cluster = clusters["1.36"]
+    made = cluster.perform(Request.of("POST", CLAIMS, claiming({"name": "r", "exactly": {"deviceClassName": "k"}})))
+    exactly = made.object["spec"]["devices"]["requests"][0]["exactly"]
+    assert exactly == {"deviceClassName": "k", "allocationMode": "ExactCount", "count": 1}
+    changed = cluster.perform(Request.of("PUT", f"{CLAIMS}/c", claiming()))
+    assert changed.object["message"].endswith('"Constraints":null,"Config":null}}: field is immutable')
+    user = {"resource": "pods", "name": "p", "uid": "u"}
+    status = {**made.object, "status": {"reservedFor": [user]}}
+    refusal = cluster.perform(Request.of("PUT", f"{CLAIMS}/c/status", status))
+    assert "may not be specified when `allocated` is not set" in refusal.object["message"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "fields"),
+    [
+        ({"name": "r"}, ["spec.devices.requests[0]"]),
+        ({"name": "r", "exactly": {}}, ["spec.devices.requests[0].exactly.deviceClassName"]),
+        (
+            {"name": "r", "exactly": {"deviceClassName": "k", "adminAccess": True}},
+            ["spec.devices.requests[0].adminAccess"],
+        ),
+    ],
+)
+def test_refused_claims(clusters: dict[str, simkit.Cluster], request_: dict[str, Any], fields: list[str]) -> None:
+    """A request names a class, and devices in use need a namespace that is labelled for it."""
+    found = refused(clusters["1.36"], CLAIMS, claiming(request_))
+    assert [text.partition(":")[0] for text in found] == fields

@@ -18,10 +18,11 @@ from simkit.meta.deadline import check_deadline
 from simkit.meta.errors import STALE, already_exists, bad_request, conflict, invalid, not_found, unexplained
 from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, Shown, invalid_value, required
 from simkit.meta.go_number import parse_uint
-from simkit.meta.names import GroupKind, Key, Revision
-from simkit.meta.objects import Draft, Object, name_of
+from simkit.meta.names import GroupKind, GroupResource, Key, Revision
+from simkit.meta.objects import Draft, Object, labels_of, name_of
 
 _TRIES: Final = 64
+_NAMESPACES: Final = GroupResource("", "namespaces")
 
 
 class Registry:
@@ -83,6 +84,10 @@ class Registry:
             unqualified_finalizers=scope.rules.unqualified_finalizers,
         )
         errors += self._held_against(scope.rules.validate(draft, None))
+        if scope.rules.validate_in_namespace is not None:
+            namespace = self.store.get(Key(_NAMESPACES, "", draft["metadata"].get("namespace", "")))
+            labels = labels_of(namespace.object) if namespace is not None else {}
+            errors = [*scope.rules.validate_in_namespace(draft, labels), *errors]
         if errors:
             raise invalid(scope.kind, name_of(draft), errors)
         scope.rules.canonicalize(draft)

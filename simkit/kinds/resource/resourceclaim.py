@@ -1,21 +1,34 @@
-"""Strategy of ResourceClaim: defaulting, preparation, printer columns.
+"""Strategy of ResourceClaim: defaulting, preparation, validation, printer columns.
 
-Follows ``pkg/registry/resource/resourceclaim/strategy.go``, release 1.30.
+Follows ``pkg/registry/resource/resourceclaim/strategy.go``, releases 1.30 and 1.36: up to 1.30 claims name a class of
+resources, and later they request devices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
+from simkit.kinds.parts.copy_on_write import keep_all_but_status
+from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices
+from simkit.kinds.parts.devices.status import validate_claim_status
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.strategy import Strategy
-from simkit.meta.objects import Draft, Object, metadata, name_of
+from simkit.kinds.strategy import Strategy, Subresource
+from simkit.meta.behaviour import applies
+from simkit.meta.domain import label
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
+from simkit.meta.objects import Draft, Object, at, metadata, name_of
+
+_ADMIN: Final = label("admin-access", "resource")
 
 
 def _default(draft: Draft) -> None:
     spec = dict(draft.get("spec") or {})
-    spec["allocationMode"] = spec.get("allocationMode") or "WaitForFirstConsumer"
+    if applies("claims-of-devices"):
+        spec["devices"] = defaulted_devices(spec.get("devices") or {})
+    else:
+        spec["allocationMode"] = spec.get("allocationMode") or "WaitForFirstConsumer"
     draft["spec"] = spec
 
 
@@ -24,8 +37,37 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         draft["status"] = {}
 
 
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    if not applies("claims-of-devices"):
+        return ()
+    spec = obj.get("spec") or {}
+    if old is None:
+        return [*validate_devices("spec.devices", spec.get("devices") or {})]
+    if spec == old.get("spec"):
+        return ()
+    return [invalid_value("spec", structure("resource.ResourceClaimSpec", spec), "field is immutable")]
+
+
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*validate_claim_status(obj, old or {})] if applies("claims-of-devices") else ()
+
+
+def admin_errors(claim: Object, labels: Mapping[str, str]) -> Sequence[FieldError]:
+    """The errors of requests for devices that are in use, which need a namespace that is labelled for it."""
+    if labels.get(_ADMIN) == "true" or not applies("admin-access-to-devices"):
+        return ()
+    for index, request in enumerate(at(claim, "spec", "devices", "requests") or ()):
+        if at(request, "exactly", "adminAccess"):
+            path = f"spec.devices.requests[{index}].adminAccess"
+            text = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
+            return [forbidden_field(path, text)]
+    return ()
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
+    if applies("claims-of-devices"):
+        return [name_of(obj), _states(obj), created(obj, now)]
     mode = spec.get("allocationMode") or ""
     return [name_of(obj), spec.get("resourceClassName") or "", mode, _states(obj), created(obj, now)]
 
@@ -42,4 +84,12 @@ def _states(obj: Object) -> str:
     return ",".join(states)
 
 
-STRATEGY = Strategy(default=_default, prepare=_prepare, row=_row)
+STRATEGY = Strategy(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    validate_in_namespace=admin_errors,
+    row=_row,
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    return_deleted_object=True,
+)

@@ -1,19 +1,46 @@
-"""Strategy of ResourceClaimTemplate: printer columns.
+"""Strategy of ResourceClaimTemplate: defaulting, validation, printer columns.
 
-Follows ``pkg/registry/resource/resourceclaimtemplate/strategy.go``, release 1.30.
+Follows ``pkg/registry/resource/resourceclaimtemplate/strategy.go``, releases 1.30 and 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from simkit.kinds.parts.copy_on_write import own_copy
+from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.resource.resourceclaim import admin_errors
 from simkit.kinds.strategy import Strategy
-from simkit.meta.objects import Object, at, name_of
+from simkit.meta.behaviour import applies
+from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.objects import Draft, Object, at, name_of
+
+
+def _default(draft: Draft) -> None:
+    if applies("claims-of-devices"):
+        claim = own_copy(draft, "spec", "spec")
+        claim["devices"] = defaulted_devices(claim.get("devices") or {})
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    if not applies("claims-of-devices"):
+        return ()
+    if old is not None and obj.get("spec") != old.get("spec"):
+        shown = structure("resource.ResourceClaimTemplateSpec", obj.get("spec") or {})
+        return [invalid_value("spec", shown, "field is immutable")]
+    return [*validate_devices("spec.spec.devices", at(obj, "spec", "spec", "devices") or {})] if old is None else ()
+
+
+def _admin_errors(obj: Object, labels: Mapping[str, str]) -> Sequence[FieldError]:
+    return admin_errors(obj.get("spec") or {}, labels)
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
+    if applies("claims-of-devices"):
+        return [name_of(obj), created(obj, now)]
     return [
         name_of(obj),
         at(obj, "spec", "spec", "resourceClassName") or "",
@@ -22,4 +49,10 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
-STRATEGY = Strategy(row=_row)
+STRATEGY = Strategy(
+    default=_default,
+    validate=_validate,
+    validate_in_namespace=_admin_errors,
+    row=_row,
+    return_deleted_object=True,
+)

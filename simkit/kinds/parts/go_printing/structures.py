@@ -10,6 +10,7 @@ from simkit.kinds.parts.go_printing.internal_json import internal_json
 from simkit.kinds.parts.go_printing.syntax import pointer, printed, text_map, texts
 from simkit.kinds.parts.go_printing.types import fields_of, is_structure
 from simkit.kinds.parts.validation.resource_quantities import shown
+from simkit.meta import go_json
 from simkit.meta.fielderror import Shown, quoted
 from simkit.meta.objects import Object
 
@@ -64,6 +65,12 @@ def _time(value: str | None) -> str:
     return f"time.Date({at:%Y}, time.{at:%B}, {at.day}, {at.hour}, {at.minute}, {at.second}, 0, time.UTC)"
 
 
+def _bytes(value: Any) -> str:
+    if value is None:
+        return "[]uint8(nil)"
+    return f"[]uint8{{{', '.join(f'{byte:#x}' for byte in go_json.encode(value))}}}"
+
+
 _PLAIN: Final[Mapping[str, Callable[[Any], str]]] = {
     "": lambda value: printed(value or ""),
     "int": lambda value: str(value or 0),
@@ -73,4 +80,5 @@ _PLAIN: Final[Mapping[str, Callable[[Any], str]]] = {
     "amounts": _amounts_text,
     "time": _time,
     "time?": lambda _: "<nil>",
+    "raw": lambda value: f"runtime.RawExtension{{Raw:{_bytes(value)}, Object:runtime.Object(nil)}}",
 }

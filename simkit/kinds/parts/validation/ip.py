@@ -229,6 +229,17 @@ def _range_warnings(path: str, text: str) -> Iterator[str]:
         yield f"{path}: IPv6 CIDR value {quoted(text)} should be in RFC 5952 canonical format ({quoted(shown)})"
 
 
+def validate_interface_address(path: str, text: str) -> Iterator[FieldError]:
+    """The errors of the address of a network interface with the length of its network."""
+    found, start = network(text), address(text.partition("/")[0])
+    if found is None or start is None:
+        yield invalid_value(path, text, "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)")
+        return
+    canonical = f"{shown_address(start)}/{found.prefixlen - (96 if is_mapped(start) else 0)}"
+    if text != canonical:
+        yield invalid_value(path, text, f"must be in canonical form ({quoted(canonical)})")
+
+
 def validate_port(path: str, port: int) -> Iterator[FieldError]:
     if not 1 <= port <= 65535:
         yield invalid_value(path, port, PORT_RANGE)

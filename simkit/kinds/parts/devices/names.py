@@ -1,0 +1,112 @@
+"""Validation of names of drivers, pools, devices and attributes, and of opaque parameters.
+
+Follows ``pkg/apis/resource/validation/validation.go``, release 1.36.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.meta import go_json
+from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_long, too_many
+from simkit.meta.name_validation import dns_subdomain
+
+_LONGEST_POOL: Final = 253
+_LONGEST_IDENTIFIER: Final = 32
+_LONGEST_PARAMETERS: Final = 10 * 1024
+_IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
+_IDENTIFIER_RULE: Final = (
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters "
+    f"or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '{_IDENTIFIER}')"
+)
+
+Check = Callable[[str, Any], Iterator[FieldError]]
+
+
+def validate_each(path: str, items: Sequence[Any], most: int, check: Check) -> Iterator[FieldError]:
+    """The errors of each item of a list, or the one error of a list that is too long."""
+    if 0 <= most < len(items):
+        yield too_many(path, len(items), most)
+        return
+    for index, item in enumerate(items):
+        yield from check(f"{path}[{index}]", item)
+
+
+def validate_set(
+    path: str, items: Sequence[Any], most: int, check: Check, key: Callable[[Any], Hashable]
+) -> Iterator[FieldError]:
+    """The same of a list whose items have different keys."""
+    yield from validate_each(path, items, most, check)
+    if 0 <= most < len(items):
+        return
+    seen: set[Hashable] = set()
+    for index, item in enumerate(items):
+        if key(item) in seen:
+            yield duplicate(f"{path}[{index}]", key(item))
+        seen.add(key(item))
+
+
+def validate_pool_name(path: str, name: str) -> Iterator[FieldError]:
+    """The errors of the name of a pool: domains with slashes in between."""
+    if not name:
+        yield required(path)
+        return
+    if len(name) > _LONGEST_POOL:
+        yield too_long(path, _LONGEST_POOL)
+    for part in name.split("/"):
+        yield from validate_text(path, part, dns_subdomain)
+
+
+def validate_qualified(path: str, name: str) -> Iterator[FieldError]:
+    """The errors of the name of an attribute or capacity, with or without a domain."""
+    parts = name.split("/")
+    if len(parts) == 1:
+        yield from validate_identifier(path, name)
+    if len(parts) != 2:
+        return
+    if not parts[0]:
+        yield invalid_value(path, "", "the domain must not be empty")
+    else:
+        yield from validate_driver(path, parts[0])
+    if not parts[1]:
+        yield invalid_value(path, "", "the name must not be empty")
+    else:
+        yield from validate_identifier(path, parts[1])
+
+
+def validate_fully_qualified(path: str, name: str) -> Iterator[FieldError]:
+    """The same of a name that needs a domain."""
+    yield from validate_qualified(path, name)
+    if "/" not in name:
+        yield invalid_value(path, name, "a fully qualified name must be a domain and a name separated by a slash")
+
+
+def validate_identifier(path: str, name: str) -> Iterator[FieldError]:
+    if len(name) > _LONGEST_IDENTIFIER:
+        yield too_long(path, _LONGEST_IDENTIFIER)
+    if not re.fullmatch(_IDENTIFIER, name):
+        yield invalid_value(path, name, _IDENTIFIER_RULE)
+
+
+def validate_opaque(path: str, config: Mapping[str, Any]) -> Iterator[FieldError]:
+    """The errors of a configuration: the parameters for some driver."""
+    opaque = config.get("opaque")
+    if opaque is None:
+        yield required(f"{path}.opaque")
+        return
+    yield from validate_driver(f"{path}.opaque.driver", opaque.get("driver") or "")
+    yield from validate_raw(f"{path}.opaque.parameters", opaque.get("parameters"))
+
+
+def validate_raw(path: str, value: Any) -> Iterator[FieldError]:
+    """The errors of an object of any kind that only others read."""
+    if value is None:
+        yield required(path)
+    elif len(go_json.encode(value)) > _LONGEST_PARAMETERS:
+        yield too_long(path, _LONGEST_PARAMETERS)
+    elif not isinstance(value, Mapping):
+        yield invalid_value(path, "<value omitted>", "must be a valid JSON object")

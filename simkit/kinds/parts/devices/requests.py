@@ -1,0 +1,180 @@
+"""Requests for devices: their defaults and validation.
+
+Follows ``pkg/apis/resource/validation/validation.go`` and ``pkg/apis/resource/v1/defaults.go``, release 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.devices.names import (
+    validate_each,
+    validate_fully_qualified,
+    validate_opaque,
+    validate_set,
+)
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.parts.validation.labels import validate_qualified_name
+from simkit.meta.behaviour import applies
+from simkit.meta.fielderror import FieldError, invalid_value, required, too_long, unsupported
+from simkit.meta.name_validation import dns_label, dns_subdomain, label_value
+from simkit.meta.objects import Object
+
+MOST_REQUESTS: Final = 32
+MOST_CONFIGURATIONS: Final = 32
+_MOST_ALTERNATIVES: Final = 8
+_LONGEST_EXPRESSION: Final = 10 * 1024
+_MODES: Final = ("All", "ExactCount")
+_EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
+_ONE: Final = "exactly one of `exactly` or `firstAvailable` is required"
+_UNNAMED: Final = (
+    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+)
+
+Names = Mapping[str, Sequence[str]]
+"""The names of requests, each with those of its alternatives."""
+
+
+def defaulted_devices(devices: Object) -> Object:
+    """The requests of a claim with how many devices they want."""
+    requests = devices.get("requests")
+    return {**devices, "requests": [_defaulted(one) for one in requests]} if requests else devices
+
+
+def _defaulted(request: Object) -> Object:
+    found = dict(request)
+    if found.get("exactly") is not None:
+        found["exactly"] = _counted(found["exactly"])
+    if found.get("firstAvailable"):
+        found["firstAvailable"] = [_counted(one) for one in found["firstAvailable"]]
+    return found
+
+
+def _counted(request: Object) -> Object:
+    mode = request.get("allocationMode") or "ExactCount"
+    count = {"count": 1} if mode == "ExactCount" and not request.get("count") else {}
+    return {**request, "allocationMode": mode, **count}
+
+
+def request_names(devices: Object) -> Names:
+    """The names that constraints and configurations of a claim may use."""
+    return {
+        one.get("name") or "": [each.get("name") or "" for each in one.get("firstAvailable") or ()]
+        for one in devices.get("requests") or ()
+    }
+
+
+def validate_devices(path: str, devices: Object) -> Iterator[FieldError]:
+    """The errors of the ``devices`` of a claim."""
+    names = request_names(devices)
+    requests, constraints = devices.get("requests") or (), devices.get("constraints") or ()
+    yield from validate_set(f"{path}.requests", requests, MOST_REQUESTS, _validate_request, _name)
+    for index, constraint in enumerate(constraints):
+        yield from _validate_constraint(f"{path}.constraints[{index}]", constraint, names)
+    for index, config in enumerate(devices.get("config") or ()):
+        here = f"{path}.config[{index}]"
+        yield from validate_references(f"{here}.requests", config.get("requests") or (), names)
+        yield from validate_opaque(here, config)
+
+
+def _name(item: Any) -> str:
+    return item.get("name") or ""
+
+
+def _validate_request(path: str, request: Object) -> Iterator[FieldError]:
+    yield from validate_text(f"{path}.name", _name(request), dns_label)
+    exactly, alternatives = request.get("exactly"), request.get("firstAvailable") or ()
+    if exactly is None and not alternatives:
+        yield required(path, _ONE)
+    elif exactly is not None and alternatives:
+        yield invalid_value(path, None, f"{_ONE}, but multiple fields are set")
+    elif exactly is not None:
+        yield from _validate_exact(f"{path}.exactly", exactly)
+    else:
+        where = f"{path}.firstAvailable"
+        yield from validate_set(where, alternatives, _MOST_ALTERNATIVES, _validate_alternative, _name)
+
+
+def _validate_alternative(path: str, request: Object) -> Iterator[FieldError]:
+    yield from validate_text(f"{path}.name", _name(request), dns_label)
+    yield from _validate_exact(path, request)
+
+
+def _validate_exact(path: str, request: Object) -> Iterator[FieldError]:
+    name = request.get("deviceClassName") or ""
+    if not name:
+        yield required(f"{path}.deviceClassName")
+    else:
+        yield from validate_text(f"{path}.deviceClassName", name, dns_subdomain)
+    yield from validate_selectors(f"{path}.selectors", request.get("selectors") or ())
+    mode, count = request.get("allocationMode") or "", request.get("count") or 0
+    if mode not in _MODES:
+        yield unsupported(f"{path}.allocationMode", mode, _MODES)
+    elif mode == "All" and count:
+        yield invalid_value(f"{path}.count", count, "must not be specified when allocationMode is 'All'")
+    elif mode == "ExactCount" and count <= 0:
+        yield invalid_value(f"{path}.count", count, "must be greater than zero")
+    for index, toleration in enumerate(request.get("tolerations") or ()):
+        yield from _validate_toleration(f"{path}.tolerations[{index}]", toleration)
+
+
+def validate_selectors(path: str, selectors: Sequence[Object]) -> Iterator[FieldError]:
+    """The errors of selectors of devices, without those of their expressions."""
+    return validate_each(path, selectors, MOST_REQUESTS, _validate_selector)
+
+
+def _validate_selector(path: str, selector: Object) -> Iterator[FieldError]:
+    if selector.get("cel") is None:
+        yield required(f"{path}.cel")
+    elif len((selector["cel"].get("expression") or "").encode()) > _LONGEST_EXPRESSION:
+        yield too_long(f"{path}.cel.expression", _LONGEST_EXPRESSION)
+
+
+def _validate_toleration(path: str, toleration: Object) -> Iterator[FieldError]:
+    operator, value = toleration.get("operator") or "", toleration.get("value") or ""
+    effect = toleration.get("effect") or ""
+    if toleration.get("key"):
+        yield from validate_qualified_name(f"{path}.key", toleration["key"])
+    if operator == "Exists":
+        if value:
+            yield invalid_value(f"{path}.value", value, "must be empty for operator `Exists`")
+    elif operator == "Equal":
+        yield from validate_text(f"{path}.value", value, label_value)
+    elif not operator:
+        yield required(f"{path}.operator")
+    else:
+        yield unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
+    effects = _EFFECTS if applies("device-taints-without-effect") else _EFFECTS[:-1]
+    if effect and effect not in effects:
+        yield unsupported(f"{path}.effect", effect, effects)
+
+
+def _validate_constraint(path: str, constraint: Object, names: Names) -> Iterator[FieldError]:
+    yield from validate_references(f"{path}.requests", constraint.get("requests") or (), names)
+    for name in ("matchAttribute", "distinctAttribute"):
+        if constraint.get(name) is not None:
+            yield from validate_fully_qualified(f"{path}.{name}", constraint[name])
+            return
+    if applies("distinct-attributes-of-devices"):
+        both = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+        yield required(path, both)
+    else:
+        yield required(f"{path}.matchAttribute")
+
+
+def validate_references(path: str, given: Sequence[str], names: Names) -> Iterator[FieldError]:
+    """The errors of names of requests, each of which the claim must have."""
+    return validate_set(path, given, MOST_REQUESTS, lambda at, name: validate_reference(at, name, names), str)
+
+
+def validate_reference(path: str, name: str, names: Names) -> Iterator[FieldError]:
+    """The errors of the name of a request, or of one and its alternative."""
+    request, *alternatives = name.split("/")
+    if len(alternatives) > 1:
+        yield invalid_value(path, name, _UNNAMED)
+        return
+    for part in (request, *alternatives):
+        yield from validate_text(path, part, dns_label)
+    if request not in names or any(one not in names[request] for one in alternatives):
+        yield invalid_value(path, name, _UNNAMED)

@@ -1,0 +1,121 @@
+"""Validation of the status of a claim: what is allocated for whom, and what drivers tell about it.
+
+Follows ``pkg/apis/resource/validation/validation.go``, release 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from simkit.kinds.parts.devices.names import validate_opaque, validate_pool_name, validate_raw, validate_set
+from simkit.kinds.parts.devices.requests import Names, request_names, validate_reference, validate_references
+from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.pod.validation.scheduling import validate_node_selector
+from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
+from simkit.kinds.parts.validation.conditions import validate_conditions
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.parts.validation.ip import validate_interface_address
+from simkit.meta.fielderror import (
+    FieldError,
+    Shown,
+    forbidden_field,
+    invalid_value,
+    required,
+    too_long,
+    too_many,
+    unsupported,
+)
+from simkit.meta.name_validation import dns_label
+from simkit.meta.objects import Object, at, metadata
+
+_MOST_CONSUMERS: Final = 256
+_MOST_ADDRESSES: Final = 16
+_MOST_CONDITIONS: Final = 8
+_LENGTHS: Final = {"interfaceName": 256, "hardwareAddress": 128}
+_SOURCES: Final = ("FromClaim", "FromClass")
+
+
+def validate_claim_status(claim: Object, old: Object) -> Iterator[FieldError]:
+    """The errors of a written status of a claim."""
+    status, before = claim.get("status") or {}, old.get("status") or {}
+    reserved, allocation = status.get("reservedFor") or (), status.get("allocation")
+    yield from validate_set("status.reservedFor", reserved, _MOST_CONSUMERS, _validate_consumer, _uid)
+    yield from _validate_devices(status, allocation)
+    if reserved and allocation is None:
+        yield forbidden_field("status.reservedFor", "may not be specified when `allocated` is not set")
+    elif metadata(claim).get("deletionTimestamp") and any(
+        one not in (before.get("reservedFor") or ()) for one in reserved
+    ):
+        states = "`deallocationRequested` or `deletionTimestamp` are set"
+        yield forbidden_field("status.reservedFor", f"new entries may not be added while {states}")
+    if allocation is None:
+        return
+    if before.get("allocation") is None:
+        names = request_names(at(claim, "spec", "devices") or {})
+        yield from _validate_allocation("status.allocation", allocation, names)
+    elif allocation != before["allocation"]:
+        yield invalid_value(
+            "status.allocation", structure("resource.AllocationResult", allocation), "field is immutable"
+        )
+
+
+def _uid(consumer: Any) -> str:
+    return consumer.get("uid") or ""
+
+
+def _validate_consumer(path: str, consumer: Object) -> Iterator[FieldError]:
+    return (required(f"{path}.{name}") for name in ("resource", "name", "uid") if not consumer.get(name))
+
+
+def _key(device: Object) -> tuple[str, ...]:
+    return tuple(device.get(name) or "" for name in ("driver", "pool", "device", "shareID"))
+
+
+def _validate_devices(status: Object, allocation: Object | None) -> Iterator[FieldError]:
+    allocated = {_key(one) for one in at(allocation or {}, "devices", "results") or ()}
+
+    def check(path: str, device: Object) -> Iterator[FieldError]:
+        yield from _validate_names(path, device)
+        if _key(device) not in allocated:
+            shown = "/".join(filter(None, _key(device)))
+            yield invalid_value(path, Shown(shown, shown), "must be an allocated device in the claim")
+        conditions = device.get("conditions") or ()
+        if len(conditions) > _MOST_CONDITIONS:
+            yield too_many(f"{path}.conditions", len(conditions), _MOST_CONDITIONS)
+        yield from validate_conditions(f"{path}.conditions", conditions)
+        if device.get("data") is not None:
+            yield from validate_raw(f"{path}.data", device["data"])
+        yield from _validate_network(f"{path}.networkData", device.get("networkData") or {})
+
+    return validate_set("status.devices", status.get("devices") or (), -1, check, _key)
+
+
+def _validate_names(path: str, device: Object) -> Iterator[FieldError]:
+    yield from validate_driver(f"{path}.driver", device.get("driver") or "")
+    yield from validate_pool_name(f"{path}.pool", device.get("pool") or "")
+    yield from validate_text(f"{path}.device", device.get("device") or "", dns_label)
+
+
+def _validate_network(path: str, network: Object) -> Iterator[FieldError]:
+    for name, most in _LENGTHS.items():
+        if len((network.get(name) or "").encode()) > most:
+            yield too_long(f"{path}.{name}", most)
+    yield from validate_set(f"{path}.ips", network.get("ips") or (), _MOST_ADDRESSES, validate_interface_address, str)
+
+
+def _validate_allocation(path: str, allocation: Object, names: Names) -> Iterator[FieldError]:
+    for index, result in enumerate(at(allocation, "devices", "results") or ()):
+        here = f"{path}.devices.results[{index}]"
+        yield from validate_reference(f"{here}.request", result.get("request") or "", names)
+        yield from _validate_names(here, result)
+    for index, config in enumerate(at(allocation, "devices", "config") or ()):
+        here, source = f"{path}.devices.config[{index}]", config.get("source") or ""
+        if not source:
+            yield required(f"{here}.source")
+        elif source not in _SOURCES:
+            yield unsupported(f"{here}.source", source, _SOURCES)
+        yield from validate_references(f"{here}.requests", config.get("requests") or (), names)
+        yield from validate_opaque(here, config)
+    if allocation.get("nodeSelector") is not None:
+        yield from validate_node_selector(f"{path}.nodeSelector", allocation["nodeSelector"])

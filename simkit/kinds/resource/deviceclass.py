@@ -1,0 +1,34 @@
+"""Strategy of DeviceClass: validation, generation, printer columns.
+
+Follows ``pkg/registry/resource/deviceclass/strategy.go``, release 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.kinds.parts.devices.names import validate_each, validate_opaque
+from simkit.kinds.parts.devices.requests import MOST_CONFIGURATIONS, validate_selectors
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.resource_quantities import is_extended
+from simkit.kinds.strategy import Strategy, spec_differs
+from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.objects import Object, name_of
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    spec = obj.get("spec") or {}
+    errors = [*validate_selectors("spec.selectors", spec.get("selectors") or ())]
+    errors += validate_each("spec.config", spec.get("config") or (), MOST_CONFIGURATIONS, validate_opaque)
+    extended = spec.get("extendedResourceName")
+    if extended is not None and not is_extended(extended):
+        errors.append(invalid_value("spec.extendedResourceName", extended, "must be a valid extended resource name"))
+    return errors
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [name_of(obj), created(obj, now)]
+
+
+STRATEGY = Strategy(validate=_validate, generation=spec_differs, row=_row, return_deleted_object=True)
