@@ -123,17 +123,17 @@ class _Measured:
         self._most: dict[tuple[str, str], int] = {}
         self._runs: dict[tuple[str, str], int] = {}
         for _, attributes in simulated_writes(known, OPERATIONS, administrator()):
-            for hook in known.hooks:
-                self._measure(hook, attributes, known.reader)
+            for policy in known.policies:
+                self._measure(policy, attributes, known.reader)
 
-    def _measure(self, hook: BoundPolicy, attributes: AdmissionAttributes, reader: SnapshotReader) -> None:
+    def _measure(self, policy: BoundPolicy, attributes: AdmissionAttributes, reader: SnapshotReader) -> None:
         try:
-            matched = hook.policy.constraints.match(attributes, reader)
-            bindings = [each for each in hook.bindings if matched is not None and each.match(attributes, reader)]
+            matched = policy.policy.constraints.match(attributes, reader)
+            bindings = [each for each in policy.bindings if matched is not None and each.match(attributes, reader)]
             params = [
                 param
                 for each in bindings
-                for param in params_of(hook.policy, each.param_ref, attributes.namespace, reader)
+                for param in params_of(policy.policy, each.param_ref, attributes.namespace, reader)
             ]
         except (StatusError, Misconfigured, IncompleteSnapshot):
             return
@@ -141,8 +141,8 @@ class _Measured:
             return
         versioned = VersionedAttributes(attributes, matched, reader, None)
         for param in params:
-            for path, cost in hook.policy.costs(versioned, param):
-                key = (hook.policy.name, path)
+            for path, cost in policy.policy.costs(versioned, param):
+                key = (policy.policy.name, path)
                 self._most[key] = max(self._most.get(key, 0), cost)
                 self._runs[key] = self._runs.get(key, 0) + 1
 
@@ -153,8 +153,8 @@ class _Measured:
 def _webhooks(snapshot: Snapshot) -> Iterator[Row]:
     for kind, resource in _HOOKS:
         for obj in snapshot.scan(resource) if resource in snapshot.captured() else ():
-            for index, hook in enumerate(obj.get("webhooks") or ()):
-                for place, condition in enumerate(hook.get("matchConditions") or ()):
+            for index, webhook in enumerate(obj.get("webhooks") or ()):
+                for place, condition in enumerate(webhook.get("matchConditions") or ()):
                     path = f"webhooks[{index}].matchConditions[{place}].expression"
                     yield _row(kind, name_of(obj), path, _compiled(condition.get("expression") or ""))
 

@@ -67,13 +67,13 @@ def policy_coverage(snapshot: Snapshot, policies: Source | None = None) -> pd.Da
     known = select_policies(snapshot, None if policies is None else manifests(policies, snapshot.release))
     rows = []
     for resource, attributes in simulated_writes(known, OPERATIONS, Identity("")):
-        for hook in known.hooks:
-            if hook.policy.constraints.match(attributes, known.reader) is None:
+        for policy in known.policies:
+            if policy.policy.constraints.match(attributes, known.reader) is None:
                 continue
-            for binding in hook.bindings:
+            for binding in policy.bindings:
                 if binding.match(attributes, known.reader):
                     actions = ", ".join(binding.actions)
-                    rows.append((hook.policy.name, binding.name, actions, *_place(resource, attributes)))
+                    rows.append((policy.policy.name, binding.name, actions, *_place(resource, attributes)))
     return table(rows, COVERAGE_COLUMNS)
 
 
@@ -236,7 +236,7 @@ def policy_effect(
     looked_at: dict[str, int] = {}
     teams: dict[str, int] = {}
     for resource, attributes in simulated_writes(known, operations, identity or administrator()):
-        if not any(_applies(hook, attributes, known) for hook in known.hooks):
+        if not any(_applies(policy, attributes, known) for policy in known.policies):
             continue
         place, owner = _place(resource, attributes), names.of(attributes)
         looked_at[place[0]] = looked_at.get(place[0], 0) + 1
@@ -245,17 +245,17 @@ def policy_effect(
     return PolicyEffect(table(rows, EFFECT_COLUMNS), looked_at, teams, given or (), sandbox)
 
 
-def _applies(hook: BoundPolicy, attributes: AdmissionAttributes, known: PolicySet) -> bool:
+def _applies(policy: BoundPolicy, attributes: AdmissionAttributes, known: PolicySet) -> bool:
     """True if a policy matches the write through one of its bindings."""
     reader = known.reader
-    if hook.policy.constraints.match(attributes, reader) is None:
+    if policy.policy.constraints.match(attributes, reader) is None:
         return False
-    return any(binding.match(attributes, reader) for binding in hook.bindings)
+    return any(binding.match(attributes, reader) for binding in policy.bindings)
 
 
 def _violations(known: PolicySet, attributes: AdmissionAttributes) -> Iterator[tuple[str, str, str, str, str]]:
     try:
-        outcome = decide(attributes, known.hooks, known.reader)
+        outcome = decide(attributes, known.policies, known.reader)
     except StatusError as error:
         yield "", "", "Deny", error.message, error.reason
         return

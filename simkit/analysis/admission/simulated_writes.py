@@ -81,7 +81,7 @@ class SnapshotReader:
 class PolicySet:
     """Policies with their bindings and the objects given with them."""
 
-    hooks: Sequence[BoundPolicy]
+    policies: Sequence[BoundPolicy]
     reader: SnapshotReader
     unbound: Sequence[str] = field(default_factory=tuple)
     """Names of policies without a binding."""
@@ -99,11 +99,11 @@ def select_policies(snapshot: Snapshot, manifests: Iterable[Object] | None) -> P
     if not policies:
         where = "in the snapshot" if given is None else "among the manifests"
         raise SimkitError(f"there is no {POLICY} {where}")
-    hooks = bind_policies(map(Policy, policies), map(Binding, bindings))
+    bound = bind_policies(map(Policy, policies), map(Binding, bindings))
     more = [each for each in given or () if each.get("kind") not in (POLICY, BINDING)]
-    named = {hook.policy.name for hook in hooks}
+    named = {policy.policy.name for policy in bound}
     unbound = tuple(name_of(policy) for policy in policies if name_of(policy) not in named)
-    return PolicySet(hooks, SnapshotReader(snapshot, more), unbound)
+    return PolicySet(bound, SnapshotReader(snapshot, more), unbound)
 
 
 def _stored(snapshot: Snapshot) -> tuple[list[Object], list[Object]]:
@@ -132,14 +132,14 @@ def simulated_writes(
     for resource in reader.catalogue.stored():
         if resource.storage not in reader.snapshot.captured():
             continue
-        kinds = [each for each in operations if any(_may(hook, reader, each, resource) for hook in chosen.hooks)]
+        kinds = [each for each in operations if any(_may(policy, reader, each, resource) for policy in chosen.policies)]
         if kinds:
             for obj in tracked(reader.snapshot.scan(resource.storage), f"judging {resource.storage}"):
                 yield resource, write_attributes(obj, resource, kinds[0], identity, reader.catalogue)
 
 
-def _may(hook: BoundPolicy, reader: SnapshotReader, operation: str, resource: Resource) -> bool:
-    return hook.policy.constraints.may_match(reader, operation, resource.gvr, "")
+def _may(policy: BoundPolicy, reader: SnapshotReader, operation: str, resource: Resource) -> bool:
+    return policy.policy.constraints.may_match(reader, operation, resource.gvr, "")
 
 
 def write_attributes(

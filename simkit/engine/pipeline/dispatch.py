@@ -77,7 +77,7 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
         raise method_not_allowed()
     _check_route(info, resource)
     scope = engine.request_scope(resource)
-    context.routed = ""
+    context.matched_path = ""
     if scope.deprecation is not None:
         _tell_of_its_end(engine, context, *scope.deprecation)
     if info.verb == "patch":

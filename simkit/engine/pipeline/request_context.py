@@ -66,7 +66,7 @@ class RequestContext:
     wanted: MediaTypeOptions = field(default_factory=MediaTypeOptions)
     reason: str = ""
     """The authorizer's reason."""
-    routed: str | None = None
+    matched_path: str | None = None
     """Empty for resource requests; for other paths the pattern that matches; None if none does."""
     request_kind: bool | None = None
     """The limit that it counts for: True for mutating requests, False for read-only ones, None if it takes no seat."""

@@ -30,7 +30,12 @@ def sent(context: RequestContext) -> Any:
     What is sent to a path outside of resources is of no interest.
     """
     request = context.request
-    if not context.info.is_resource or context.routed is None or not request.body or request.method not in _CHANGING:
+    if (
+        not context.info.is_resource
+        or context.matched_path is None
+        or not request.body
+        or request.method not in _CHANGING
+    ):
         return None
     if request.method == "PATCH":
         return _decoded(request.body, JSON) or _decoded(request.body, YAML)

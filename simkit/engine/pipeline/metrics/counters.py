@@ -78,7 +78,7 @@ class Metrics:
     def observe(self, context: RequestContext, response: Response, seconds: float) -> None:
         """Count a response. Requests without a handler (401, 403, unknown paths) are not counted, as in
         kube-apiserver."""
-        if context.routed is None:
+        if context.matched_path is None:
             return
         key = (route(context), response.status)
         size = len(response.body)
@@ -114,7 +114,7 @@ def route(context: RequestContext) -> Route:
     if "dryRun" in request.query:
         dry_run = "All" if set(request.query["dryRun"]) == {"All"} else "invalid"
     if not info.is_resource:
-        return Route(_method(request.method), "", "", "", "", context.routed or "", "")
+        return Route(_method(request.method), "", "", "", "", context.matched_path or "", "")
     return Route(
         reported_verb(context),
         dry_run,

@@ -61,7 +61,7 @@ def problem(engine: Engine, endpoint: str, name: str) -> str:
 
 def answer(engine: Engine, context: RequestContext, endpoint: str, name: str) -> Response:
     """The answer of an endpoint, or of one of its checks, to every method."""
-    context.routed = f"/{endpoint}"
+    context.matched_path = f"/{endpoint}"
     known = names(engine, endpoint)
     if not name:
         return _checked(engine, context, endpoint, known)

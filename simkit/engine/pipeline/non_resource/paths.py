@@ -63,7 +63,7 @@ def answer(engine: Engine, context: RequestContext) -> Response:
     if handler is not None:
         if path not in _ANYHOW and context.request.method != "GET":
             raise method_not_allowed()
-        context.routed = ""
+        context.matched_path = ""
         return handler(engine, context)
     if parts[0] in ("api", "apis"):
         return _group(engine, context, parts)
@@ -173,7 +173,7 @@ def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Respons
 
 def _metrics(engine: Engine, context: RequestContext) -> Response:
     """The counters of the server, for every method; a path with a trailing slash is unknown."""
-    path = context.routed = context.info.path
+    path = context.matched_path = context.info.path
     if path.endswith("/"):
         raise no_path()
     text = exposition.exposed(engine, indicators=path == "/metrics/slis")
