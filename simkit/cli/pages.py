@@ -86,7 +86,7 @@ def _in_short(message: str) -> str:
 
 
 def unknown(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> str:
-    """What is wrong with arguments that a command does not have, and which of its own are like them."""
+    """The error of unknown arguments of a command, with similar ones of its own."""
     options = [option for action in parser._actions for option in action.option_strings]
     wrong = [word for word in arguments if word.startswith("-")] or list(arguments)
     near = [found for word in wrong for found in get_close_matches(word.partition("=")[0], options, n=1)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def replay_on_forks(cluster: Cluster, trace: Sequence[TraceEvent], to: str, clock: SimulatedClock) -> TraceOutcome:
-    """What ends differently when a trace is replayed on forks at a cluster's own and at a later release.
+    """The differences when a trace is replayed on forks at a cluster's own and at a later release.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ def removed_by_disabling(catalogue: Catalogue, elements: Sequence[str]) -> Remov
 
 
 def _hint(element: str, catalogue: Catalogue) -> str:
-    """What to ask instead, where an element is gone already or is a release."""
+    """A suggestion for an element that is gone already or is a release."""
     if element.replace(".", "").isdigit():
         return f"; for an upgrade to release {element} say release={element!r}, or --release {element}"
     gone = {life.removed for resource in _every(element) if (life := lifecycle_of(resource.api_version, resource.kind))}

@@ -35,7 +35,7 @@ _VOLATILE: Final = (*_OF_SERVERS, "deletionTimestamp")
 
 
 class TraceEvent(NamedTuple):
-    """What changed at one moment (seconds since the epoch)."""
+    """One change at one moment (seconds since the epoch)."""
 
     time: float
     applied: tuple[Object, ...] = ()
@@ -54,7 +54,7 @@ class TraceDifference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TraceOutcome(Result):
-    """What came out differently on the later server. It is true if nothing did."""
+    """The differences on the later server. It is true if there are none."""
 
     events: int
     rows: tuple[TraceDifference, ...]
