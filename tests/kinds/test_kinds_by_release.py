@@ -166,3 +166,46 @@ def test_refused_claims(clusters: dict[str, simkit.Cluster], request_: dict[str,
     """A request names a class, and devices in use need a namespace that is labelled for it."""
     found = refused(clusters["1.36"], CLAIMS, claiming(request_))
     assert [text.partition(":")[0] for text in found] == fields
+
+
+MUTATION = {"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}}
+
+
+@pytest.mark.parametrize(
+    ("change", "fields"),
+    [
+        ({}, []),
+        ({"mutations": []}, ["spec.mutations"]),
+        ({"mutations": [{"patchType": "Odd"}]}, ["spec.mutations[0].patchType"]),
+        ({"mutations": [{"patchType": "JSONPatch"}]}, ["spec.mutations[0].jsonPatch"]),
+        ({"mutations": [{**MUTATION, "applyConfiguration": {}}]}, ["spec.mutations[0].applyConfiguration"]),
+        ({"mutations": [{**MUTATION, "jsonPatch": {"expression": " "}}]}, ["spec.mutations[0].jsonPatch.expression"]),
+        ({"reinvocationPolicy": "Odd"}, ["spec.reinvocationPolicy"]),
+        ({"matchConstraints": None}, ["spec.matchConstraints"]),
+    ],
+)
+def test_mutating_policies(clusters: dict[str, simkit.Cluster], change: dict[str, Any], fields: list[str]) -> None:
+    """A mutation has the part of its type and no other."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "reinvocationPolicy": "Never", "mutations": [MUTATION]}
+    obj = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": {"name": "m"},
+    }
+    path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
+    found = refused(clusters["1.36"], path, {**obj, "spec": {**spec, **change}})
+    assert [text.partition(":")[0] for text in found] == fields
+
+
+def test_bindings_of_mutating_policies(clusters: dict[str, simkit.Cluster]) -> None:
+    """A policy is mutating for requests that leave an object."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["configmaps"]}
+    path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings"
+    group = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding"}
+    spec = {"policyName": "", "matchResources": {"resourceRules": [rule]}}
+    found = refused(clusters["1.36"], path, {**group, "metadata": {"name": "b"}, "spec": spec})
+    assert [text.partition(":")[0] for text in found] == [
+        "spec.policyName",
+        "spec.matchResources.resourceRules.operations",
+    ]

@@ -43,7 +43,7 @@ def _validate_fields(spec: Object, old: Object | None, name: str) -> Iterator[Fi
     if spec["failurePolicy"] not in FAILURE_POLICIES:
         yield unsupported("spec.failurePolicy", spec["failurePolicy"], FAILURE_POLICIES)
     if spec.get("paramKind") is not None:
-        yield from _validate_kind("spec.paramKind", spec["paramKind"])
+        yield from validate_param_kind("spec.paramKind", spec["paramKind"])
     if spec.get("matchConstraints") is None:
         yield required("spec.matchConstraints")
     else:
@@ -64,7 +64,7 @@ def _validate_fields(spec: Object, old: Object | None, name: str) -> Iterator[Fi
     yield from reader.validate_annotation(name, "spec.auditAnnotations")
 
 
-def _validate_kind(path: str, kind: Object) -> Iterator[FieldError]:
+def validate_param_kind(path: str, kind: Object) -> Iterator[FieldError]:
     """The errors of paramKind: any kind is allowed, existing or not."""
     given = kind.get("apiVersion") or ""
     if not given:

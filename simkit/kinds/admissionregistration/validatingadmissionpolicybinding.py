@@ -47,14 +47,15 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 def _validate_fields(spec: Object) -> Iterator[FieldError]:
     yield from validate_required_name("spec.policyName", spec.get("policyName") or "", dns_subdomain)
     if spec.get("paramRef") is not None:
-        yield from _validate_param("spec.paramRef", spec["paramRef"])
+        yield from validate_param("spec.paramRef", spec["paramRef"])
     if spec.get("matchResources") is not None:
         path = "spec.matchResources" if applies("match-resources-spelled") else "spec.matchResouces"
         yield from validate_match(path, spec["matchResources"])
     yield from _validate_action("spec.validationActions", spec.get("validationActions") or ())
 
 
-def _validate_param(path: str, reference: Object) -> Iterator[FieldError]:
+def validate_param(path: str, reference: Object) -> Iterator[FieldError]:
+    """The errors of which parameters a binding names: by name, or by selector."""
     name, selector = reference.get("name") or "", reference.get("selector")
     if name:
         yield from validate_text(f"{path}.name", name, path_segment)
@@ -92,10 +93,11 @@ def _validate_action(path: str, actions: Sequence[str]) -> Iterator[FieldError]:
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
     reference = at(obj, "spec", "paramRef")
-    return [name_of(obj), at(obj, "spec", "policyName") or "", _shown(reference), created(obj, now)]
+    return [name_of(obj), at(obj, "spec", "policyName") or "", param_cell(reference), created(obj, now)]
 
 
-def _shown(reference: Object | None) -> str:
+def param_cell(reference: Object | None) -> str:
+    """The column that shows which parameters a binding names."""
     if reference is None:
         return UNSET
     if reference.get("name"):

@@ -1,0 +1,109 @@
+"""Strategy of MutatingAdmissionPolicy: defaulting and validation; its mutations are not compiled.
+
+Follows ``pkg/registry/admissionregistration/mutatingadmissionpolicy/strategy.go`` and
+``pkg/apis/admissionregistration/validation/validation.go``, release 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.admissionregistration.validatingadmissionpolicy import validate_param_kind
+from simkit.kinds.parts.admission.expressions import PolicyReader
+from simkit.kinds.parts.admission.rules import FAILURE_POLICIES, default_match, validate_match
+from simkit.kinds.parts.copy_on_write import own_copy
+from simkit.kinds.parts.printers.cells import UNSET, created
+from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
+from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_PARTS: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
+_OPERATIONS: Final = ("CREATE", "UPDATE")
+_REINVOCATIONS: Final = ("IfNeeded", "Never")
+
+
+def _default(draft: Draft) -> None:
+    spec = own_copy(draft, "spec")
+    spec.setdefault("failurePolicy", "Fail")
+    default_match(spec, "matchConstraints")
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_validate_fields(obj["spec"], old.get("spec") if old is not None else None))
+
+
+def _validate_fields(spec: Object, old: Object | None) -> Iterator[FieldError]:
+    if spec["failurePolicy"] not in FAILURE_POLICIES:
+        yield unsupported("spec.failurePolicy", spec["failurePolicy"], FAILURE_POLICIES)
+    if spec.get("paramKind") is not None:
+        yield from validate_param_kind("spec.paramKind", spec["paramKind"])
+    yield from _validate_constraints("spec.matchConstraints", spec.get("matchConstraints"))
+    reader = PolicyReader(spec, old)
+    yield from reader.validate_match_condition("spec.matchConditions")
+    yield from reader.validate_variable("spec.variables")
+    if not spec.get("mutations"):
+        yield required("spec.mutations", "mutations must contain at least one item")
+    for index, mutation in enumerate(spec.get("mutations") or ()):
+        yield from _validate_mutation(f"spec.mutations[{index}]", mutation)
+    policy = spec.get("reinvocationPolicy")
+    if not policy:
+        yield required("spec.reinvocationPolicy")
+    elif policy not in _REINVOCATIONS:
+        yield unsupported("spec.reinvocationPolicy", policy, _REINVOCATIONS)
+
+
+def _validate_constraints(path: str, constraints: Object | None) -> Iterator[FieldError]:
+    """The errors of what a policy matches: at least one rule, of writes that leave an object."""
+    if constraints is None:
+        yield required(path)
+        return
+    yield from validate_match(path, constraints)
+    if not constraints.get("resourceRules"):
+        yield required(f"{path}.resourceRules")
+    yield from validate_operations(path, constraints)
+
+
+def validate_operations(path: str, match: Object) -> Iterator[FieldError]:
+    """The errors of rules for requests that leave no object to change."""
+    for rule in match.get("resourceRules") or ():
+        for operation in rule.get("operations") or ():
+            if operation not in _OPERATIONS:
+                yield unsupported(f"{path}.resourceRules.operations", operation, _OPERATIONS)
+
+
+def _validate_mutation(path: str, mutation: Object) -> Iterator[FieldError]:
+    """The errors of a mutation: the part of its type, with an expression, and no other."""
+    kind = mutation.get("patchType") or ""
+    if not kind:
+        yield required(f"{path}.patchType")
+        return
+    if kind not in _PARTS:
+        yield unsupported(f"{path}.patchType", kind, tuple(_PARTS))
+        return
+    wanted = _PARTS[kind]
+    part = mutation.get(wanted)
+    if part is None:
+        yield required(f"{path}.{wanted}", f"must be specified when patchType is {kind}")
+    elif not (part.get("expression") or "").strip():
+        yield required(f"{path}.{wanted}.expression")
+    for other in _PARTS.values():
+        if other != wanted and mutation.get(other) is not None:
+            yield invalid_value(f"{path}.{other}", f"{{{other}}}", f"must not be specified when patchType is {kind}")
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    kind = at(obj, "spec", "paramKind")
+    shown = UNSET if kind is None else f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}"
+    return [name_of(obj), len(at(obj, "spec", "mutations") or ()), shown, created(obj, now)]
+
+
+STRATEGY = Strategy(
+    metadata_checks=MetadataChecks(changes=0),
+    unqualified_finalizers=True,
+    default=_default,
+    validate=_validate,
+    generation=spec_differs,
+    row=_row,
+    requires_resource_version=True,
+)
