@@ -77,6 +77,7 @@ COMMANDS: Final = (
     Command("migrate", "rewrite manifests for a later release", CHANGE),
     Command("fleet", "audit, check or compare many clusters", LOOK),
     Command("serve", "run a Kubernetes API server in memory", SERVE),
+    Command("testing", "print the folder with executables that envtest starts", SERVE),
     Command("dump", "print the kubectl commands that dump a cluster, or write the dump", SHARE),
     Command("save", "write the objects of a dump into an etcd or a SQLite file", SHARE),
     Command("redact", "write a dump that can be shared", SHARE),

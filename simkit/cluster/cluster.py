@@ -16,6 +16,7 @@ from simkit.cluster.disabled_apis import runtime_config_disabling
 from simkit.cluster.options import LATEST, Options
 from simkit.cluster.releases import at_release
 from simkit.cluster.simulation_methods import SimulationMethods
+from simkit.cluster.traffic_methods import TrafficMethods
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.attributes import Decision
 from simkit.meta.domain import DEFAULT_NAMESPACE
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from simkit.snapshot.sources import Source
 
 
-class Cluster(AnalysisMethods, SimulationMethods):
+class Cluster(AnalysisMethods, SimulationMethods, TrafficMethods):
     """An API server in memory, with the analyses at hand.
 
     Parameters

@@ -15,6 +15,10 @@ BODY_LIMIT: Final = 3 * 1024 * 1024
 """The longest request body, in bytes. Of a longer one, slightly more is passed on, so that it can be recognized."""
 
 
+DROPPED: Final = 0
+"""The status of an answer that never arrives: the connection is dropped instead."""
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """Credentials of a connection and its headers."""

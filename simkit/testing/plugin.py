@@ -1,91 +1,116 @@
-"""A pytest plugin: expectations of access as tests, and a cluster to write tests with.
+"""A pytest plugin: a cluster for each test, clients that reach it, and expectations of access as tests.
 
-``pytest -p simkit.testing.plugin --cluster dump.yaml`` collects files called ``expectations.yaml`` or
-``*.expectations.yaml``, one test for each expectation; ``--cluster-manifests`` takes manifests instead of a dump.
+The fixture ``cluster`` is a fork of one that is made once, so that it costs a test next to nothing. Which one that is
+say the ini file (``simkit_nodes = 3``), the command line (``--simkit-nodes 3``) or a marker (``@pytest.mark.simkit(
+nodes=3)``). ``pytest --cluster dump.yaml`` collects files called ``expectations.yaml`` or ``*.expectations.yaml``, one
+test for each expectation; ``--cluster-manifests`` takes manifests instead of a dump.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from simkit.analysis.access.expectations import Expectation, Suite, check, read_suite
-from simkit.cluster.cluster import Cluster
-from simkit.cluster.loading import load
-from simkit.meta.errors import SimkitError
+if TYPE_CHECKING:
+    from simkit.cluster.cluster import Cluster
 
-_NAME = "expectations.yaml"
-_LOADED = pytest.StashKey[Cluster]()
+_NAME: Final = "expectations.yaml"
+_LISTS: Final = {
+    "crds": "custom resource definitions to apply",
+    "manifests": "manifests to apply",
+    "dump": "the dump that the cluster starts with",
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the command line options that name the cluster under test."""
-    group = parser.getgroup("simkit", "access control")
+    """Add the options."""
+    group = parser.getgroup("simkit", "a Kubernetes cluster for tests")
     group.addoption("--cluster", action="append", default=[], metavar="PATH", help="the dump that is tested")
     group.addoption(
         "--cluster-manifests", action="append", default=[], metavar="PATH", help="manifests to test instead of a dump"
     )
+    group.addoption("--simkit-release", metavar="X.Y", help="the release that the cluster of tests behaves as")
+    parser.addini("simkit_release", "the release that the cluster of tests behaves as")
+    group.addoption("--simkit-nodes", type=int, metavar="N", help="the number of simulated nodes (default: none)")
+    parser.addini("simkit_nodes", "the number of simulated nodes")
+    for name, told in _LISTS.items():
+        group.addoption(f"--simkit-{name}", action="append", metavar="PATH", help=told)
+        parser.addini(f"simkit_{name}", told, type="args")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line(
+        "markers", "simkit(release, crds, manifests, dump, nodes, simulated_clock): the cluster that a test wants"
+    )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect files of expectations, if a cluster under test is named."""
-    wanted = file_path.name == _NAME or file_path.name.endswith(f".{_NAME}")
-    if not wanted or not _sources(parent.config):
+    """Files of expectations are tests, if a cluster is given."""
+    if file_path.name != _NAME and not file_path.name.endswith(f".{_NAME}"):
         return None
+    from simkit.testing.options import expectation_sources
+
+    if not expectation_sources(parent.config):
+        return None
+    from simkit.testing.expectation_files import ExpectationFile
+
     made: pytest.Collector = ExpectationFile.from_parent(parent, path=file_path)
     return made
 
 
 @pytest.fixture
 def cluster(request: pytest.FixtureRequest) -> Cluster:
-    """A fork of the cluster under test, which the test may change."""
-    return _cluster(request.config).fork()
+    """A cluster that the test may change: a fork of the one that options and the marker ``simkit`` ask for."""
+    from simkit.testing.options import base_cluster, expectation_sources, loaded_cluster, wanted_by
+
+    marker = request.node.get_closest_marker("simkit")
+    if marker is None and expectation_sources(request.config):
+        found = loaded_cluster(request.config).fork()
+    else:
+        found = base_cluster(request.config, wanted_by(request.config, marker)).fork()
+    found.requests.clear()
+    return found
 
 
-def _sources(config: pytest.Config) -> list[str]:
-    return [*config.getoption("--cluster"), *config.getoption("--cluster-manifests")]
+@pytest.fixture
+def kubeconfig(cluster: Cluster, tmp_path: Path) -> Iterator[Path]:
+    """The client configuration of an administrator; the cluster is served over HTTPS as long as the test runs."""
+    path = tmp_path / "kubeconfig"
+    with cluster.serve(kubeconfig=path):
+        yield path
 
 
-def _cluster(config: pytest.Config) -> Cluster:
-    """The cluster under test, loaded once."""
-    if _LOADED not in config.stash:
-        dumps, manifests = config.getoption("--cluster"), config.getoption("--cluster-manifests")
-        if bool(dumps) is bool(manifests):
-            raise pytest.UsageError("say what the tests are about: --cluster PATH or --cluster-manifests PATH")
-        config.stash[_LOADED] = load(dumps or manifests, manifests=bool(manifests))
-    return config.stash[_LOADED]
+@pytest.fixture
+def kubernetes_client(cluster: Cluster) -> Any:
+    """An ``ApiClient`` of the official Python client, without a socket."""
+    from simkit.testing.clients import kubernetes_client as made
+
+    return made(cluster)
 
 
-class ExpectationFile(pytest.File):
-    """A file of expectations."""
+@pytest.fixture
+def kubernetes_asyncio_client(cluster: Cluster) -> Any:
+    """An ``ApiClient`` of ``kubernetes_asyncio`` or ``kubernetes.aio``, without a socket; make it in the event loop."""
+    from simkit.testing.clients import kubernetes_asyncio_client as made
 
-    def collect(self) -> Iterator[pytest.Item]:
-        """One test for each expectation. An invalid file is an error of the collection."""
-        try:
-            suite = read_suite(self.path)
-        except SimkitError as wrong:
-            raise self.CollectError(str(wrong)) from None
-        for each in suite.expectations:
-            yield ExpectationItem.from_parent(self, name=each.name, expectation=each)
+    return lambda: made(cluster)
 
 
-class ExpectationItem(pytest.Item):
-    """One expectation."""
+@pytest.fixture
+def lightkube_client(cluster: Cluster) -> Any:
+    """A ``lightkube.Client``, without a socket."""
+    from simkit.testing.clients import lightkube_client as made
 
-    def __init__(self, *, expectation: Expectation, **more: Any) -> None:
-        super().__init__(**more)
-        self.expectation = expectation
+    return made(cluster)
 
-    def runtest(self) -> None:
-        """Run the expectation; fail with the subjects that differ from it."""
-        suite = Suite(expectations=(self.expectation,))
-        (outcome,) = check(_cluster(self.config).snapshot(), suite)
-        if not outcome.passed:
-            pytest.fail("\n".join(outcome.failures), pytrace=False)
 
-    def reportinfo(self) -> tuple[Path, int, str]:
-        """The place of the expectation in its file, for the head of a failure."""
-        return self.path, 0, f"expectation: {self.name}"
+@pytest.fixture
+def kr8s_api(cluster: Cluster) -> Any:
+    """An API object of ``kr8s``, without a socket."""
+    from simkit.testing.clients import kr8s_api as made
+
+    return made(cluster)

@@ -53,11 +53,43 @@ def test_expectations_are_tests(project: pytest.Pytester, option: str) -> None:
     done.stdout.fnmatch_lines(["*expectation: nobody reads secrets*", "user:eve can get by RoleBinding s of Role s"])
 
 
-def test_nothing_is_collected_without_a_cluster(project: pytest.Pytester) -> None:
-    """Files of expectations wait until it is said what they are about; the fixture says what is missing."""
+def test_no_expectations_are_collected_without_a_cluster(project: pytest.Pytester) -> None:
+    """Files of expectations wait until it is said what they are about; the fixture is a new cluster."""
     done = project.runpytest("-p", "simkit.testing.plugin")
-    done.assert_outcomes(errors=2)
-    done.stdout.fnmatch_lines(["*say what the tests are about*"])
+    done.assert_outcomes(failed=2)  # it has no binding b
+    done.stdout.fnmatch_lines(["*not found*"])
+
+
+OPTIONS = """\
+import pytest
+
+def test_from_the_ini_file(cluster):
+    assert cluster.release == "1.33"
+    assert [each["metadata"]["name"] for each in cluster.list("nodes")] == ["node-0", "node-1"]
+    assert cluster.get("configmap", "settings")["data"] == {"a": "b"}
+    cluster.delete("configmap", "settings")
+
+@pytest.mark.simkit(nodes=1, simulated_clock=True)
+def test_a_marker_counts_first(cluster):
+    cluster.advance(hours=1)
+    assert len(cluster.list("nodes")) == 1
+    assert cluster.get("configmap", "settings")
+
+@pytest.mark.simkit(colour="red")
+def test_wrong(cluster):
+    pass
+"""
+
+
+def test_options_and_markers_say_what_the_cluster_is(pytester: pytest.Pytester) -> None:
+    """Release, nodes and manifests; each test has a fork; a marker that is misspelt is an error."""
+    manifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}"
+    pytester.makefile(".yaml", settings=manifest)
+    pytester.makeini("[pytest]\nsimkit_release = 1.33\nsimkit_nodes = 2\nsimkit_manifests = settings.yaml\n")
+    pytester.makepyfile(test_options=OPTIONS)
+    done = pytester.runpytest("-p", "simkit.testing.plugin")
+    done.assert_outcomes(passed=2, errors=1)
+    done.stdout.fnmatch_lines(["*the marker simkit knows*not colour*"])
 
 
 def test_a_wrong_file_is_an_error(project: pytest.Pytester) -> None:

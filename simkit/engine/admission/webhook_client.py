@@ -63,7 +63,10 @@ class WebhookClient:
             raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
         function = self._gateway.functions.get(hook.name)
         if function is not None:
-            return _asked(function, request_of(attributes, matched, self._reader, uid))
+            try:
+                return _asked(function, request_of(attributes, matched, self._reader, uid))
+            except Unreachable as error:
+                raise CallFailed(hook, f"failed to call webhook: {error}") from None
         if not self._gateway.allowed:
             self._gateway.note(SkippedCall("webhook", hook.name, address(hook.client), _shown(attributes)))
             return None

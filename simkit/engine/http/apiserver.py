@@ -110,6 +110,9 @@ class APIServerHandler:
         return Lane.of(computes=takes_long(self._engine, request), waits=self._waits(request))
 
     def _waits(self, request: Request) -> bool:
+        hook = self._engine.client_hook
+        if hook is not None and hook.waits:
+            return True
         if self._engine.leaves_process or self._engine.request_leaves_process(request):
             return True
         if not request.query:

@@ -19,7 +19,7 @@ from simkit.engine.http.watch_server import SHORTEST_WATCH, Receive, Send, Watch
 from simkit.engine.http.worker_threads import COMPUTING, WorkerThreads
 from simkit.meta.deadline import Deadline
 from simkit.meta.errors import StatusError
-from simkit.meta.message import Request, Response
+from simkit.meta.message import DROPPED, Request, Response
 
 Scope = MutableMapping[str, Any]
 Cut = Callable[[], None] | None
@@ -153,6 +153,10 @@ class Application:
 
     async def _finish(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
         """Send an answer that the engine has given."""
+        if response.status == DROPPED and cut is not None:
+            cut()
+            await disconnected(receive)
+            return
         if response.stream is not None:
             await self._deliver(request, response, receive, send, cut)
             return

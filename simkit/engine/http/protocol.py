@@ -31,7 +31,7 @@ from simkit.engine.http.message import (
 )
 from simkit.engine.http.upgrade.switch import switch
 from simkit.meta.errors import StatusError
-from simkit.meta.message import Request, Response
+from simkit.meta.message import DROPPED, Request, Response
 
 if TYPE_CHECKING:
     import asyncio
@@ -308,6 +308,8 @@ class Conversation(HttpToolsProtocol):
         then = exchange.end(request)
         if isinstance(then, Response) and then.upgrade is not None:
             self._switch(request, then)
+        elif isinstance(then, Response) and then.status == DROPPED:
+            self.transport.abort()
         elif isinstance(then, Response) and self._application.is_brief(request, then):
             self._write(request, then, keep_alive=keep_alive)
         else:

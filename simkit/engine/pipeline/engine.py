@@ -12,6 +12,7 @@ from simkit.engine.authn.options import Authentication
 from simkit.engine.pipeline.api_services import Aggregator, APIService, APIServices
 from simkit.engine.pipeline.flowcontrol.max_in_flight import ConcurrencyLimiter, MaxInFlight
 from simkit.engine.pipeline.metrics.counters import Metrics
+from simkit.engine.pipeline.request_context import ClientHook
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry
@@ -99,6 +100,8 @@ class Engine:
         self.started, self.stopping = True, False
         """True after the start is complete, and True once shutdown begins; health checks report both."""
         self._since = parts.clock.now()
+        self.client_hook: ClientHook | None = None
+        """Sees and disturbs the requests of clients, in tests; None: nobody does."""
         self.connections: PodConnections | None = None
         """Answers connections to pods; None: there is nothing to connect to."""
         self.impersonation_modes: dict[str, int] = {}

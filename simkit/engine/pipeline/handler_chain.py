@@ -125,16 +125,24 @@ def dispatch_request(engine: Engine, context: RequestContext) -> Response:
     return paths.answer(engine, context)
 
 
+def call_client_hook(engine: Engine, context: RequestContext) -> Response | None:
+    """Let a test see the request of a client, and answer it. Raises whatever fault it wants."""
+    if engine.client_hook is None or not context.from_client:
+        return None
+    return engine.client_hook.before(engine, context)
+
+
 HANDLER_CHAIN: Final[Sequence[Filter]] = (
     parse_request_info,
     authenticate,
     impersonate,
     limit_concurrency,
     authorize,
+    call_client_hook,
     dispatch_request,
 )
 BEFORE_BODY: Final[Sequence[Filter]] = (parse_request_info, authenticate, impersonate, authorize)
-WITH_BODY: Final[Sequence[Filter]] = (limit_concurrency, dispatch_request)
+WITH_BODY: Final[Sequence[Filter]] = (limit_concurrency, call_client_hook, dispatch_request)
 """The filters for a request whose body is still to come. No body is read from a client that may not write, and no
 request holds seats while its body is on its way."""
 
@@ -146,12 +154,18 @@ class HandledRequest:
     ----------
     identity
         Skips authentication, for callers in the same process.
+    client
+        True for clients in the same process; requests without an identity are clients' anyway.
     """
 
     __slots__ = ("_began", "_engine", "_left", "_trusted", "context")
 
-    def __init__(self, engine: Engine, request: Request, identity: Identity | None = None) -> None:
-        self._engine, self.context, self._began = engine, RequestContext(request, identity=identity), perf_counter()
+    def __init__(
+        self, engine: Engine, request: Request, identity: Identity | None = None, *, client: bool = False
+    ) -> None:
+        from_client = client or identity is None
+        self._engine, self._began = engine, perf_counter()
+        self.context = RequestContext(request, identity=identity, from_client=from_client)
         self._left, self._trusted = HANDLER_CHAIN, identity is not None
 
     def serve_headers(self) -> Response | None:
@@ -200,7 +214,8 @@ class HandledRequest:
         self._engine.metrics.observe(context, response, perf_counter() - self._began)
         if context.record is not None:
             context.record.complete(response)
-        return response
+        hook = self._engine.client_hook
+        return response if hook is None or not context.from_client else hook.after(context, response)
 
     def _panic(self, error: Exception) -> Response:
         """The answer to an internal error: callers in this process get all of it, clients no detail."""
@@ -228,7 +243,15 @@ def serve_request(engine: Engine, request: Request, identity: Identity | None = 
     identity
         Skips authentication, for callers in the same process.
     """
-    handled = HandledRequest(engine, request, identity)
+    return _waited(HandledRequest(engine, request, identity))
+
+
+def serve_client(engine: Engine, request: Request, identity: Identity | None) -> Response:
+    """The same for a client in the same process, whose requests tests may record and disturb. Never raises."""
+    return _waited(HandledRequest(engine, request, identity, client=True))
+
+
+def _waited(handled: HandledRequest) -> Response:
     response = handled.serve()
     while response is None:
         ticket = handled.context.ticket

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from simkit.engine.pipeline.representation.negotiation import MediaTypeOptions
 from simkit.engine.pipeline.request_info import RequestInfo
@@ -63,6 +63,8 @@ class RequestContext:
     """The user of the request; after impersonation, the impersonated one."""
     caller: Identity | None = None
     """The authenticated user, whoever is impersonated."""
+    from_client: bool = False
+    """True for requests of clients; False for those of controllers and of callers that are trusted."""
     wanted: MediaTypeOptions = field(default_factory=MediaTypeOptions)
     reason: str = ""
     """The authorizer's reason."""
@@ -87,3 +89,20 @@ class RequestContext:
         """The user of the request. Requires authentication."""
         assert self.identity is not None
         return self.identity
+
+
+class ClientHook(Protocol):
+    """What a test does to requests of clients: it sees them, and may answer in the server's place."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether ``before`` may let time pass, so that it must not run in an event loop's thread."""
+        ...
+
+    def before(self, engine: Any, context: RequestContext) -> Response | None:
+        """The answer to an authorized request, None to have it served. May raise a StatusError."""
+        ...
+
+    def after(self, context: RequestContext, response: Response) -> Response:
+        """The answer as the client gets it."""
+        ...

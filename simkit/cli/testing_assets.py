@@ -1,0 +1,102 @@
+"""Executables that envtest of controller-runtime starts in the place of kube-apiserver and etcd.
+
+References
+----------
+sigs.k8s.io/controller-runtime/pkg/internal/testing/controlplane.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from simkit.meta.errors import SimkitError
+
+NAMES: Final = ("kube-apiserver", "etcd")
+_SCRIPT: Final = """#!/bin/sh
+exec "{python}" -m simkit.cli.testing_assets {name} "$@"
+"""
+_DROPPED: Final = ("--etcd-servers",)
+"""Flags that mean the stand-in for etcd, which keeps nothing: objects are in the memory of the server."""
+
+
+def write_assets(folder: Path) -> Path:
+    """Write the executables into a folder, which is given back. Raises SimkitError where that is not possible."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in NAMES:
+            path = folder / name
+            path.write_text(_SCRIPT.format(python=sys.executable, name=name), encoding="utf-8")
+            path.chmod(0o755)
+    except OSError as error:
+        raise SimkitError(f"the executables cannot be written to {folder}: {error}") from error
+    return folder
+
+
+def serve_arguments(given: Sequence[str]) -> list[str]:
+    """The arguments of ``simkit serve`` for those of kube-apiserver, as envtest gives them.
+
+    Certificates that envtest has put into the folder of certificates are the server's own.
+
+    Examples
+    --------
+    >>> serve_arguments(["--secure-port=8443", "--etcd-servers=http://127.0.0.1:2379"])
+    ['--secure-port=8443']
+    """
+    found = [each for each in given if not each.startswith(_DROPPED)]
+    folder = next((each.partition("=")[2] for each in given if each.startswith("--cert-dir=")), "")
+    certificate, key = Path(folder, "apiserver.crt"), Path(folder, "apiserver.key")
+    named = any(each.startswith("--tls-cert-file") for each in given)
+    if folder and not named and certificate.exists() and key.exists():
+        found += [f"--tls-cert-file={certificate}", f"--tls-private-key-file={key}"]
+    return found
+
+
+class _Health(BaseHTTPRequestHandler):
+    """Says that it is well, which is all that envtest asks of etcd."""
+
+    def do_GET(self) -> None:
+        body = b'{"health":"true","reason":""}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is logged."""
+
+
+def stand_for_etcd(given: Sequence[str]) -> int:
+    """Answer health checks at the address for clients until a signal comes."""
+    urls = [each.partition("=")[2] for each in given if each.startswith("--listen-client-urls=")]
+    address = urlsplit(urls[0].split(",")[0] if urls else "http://127.0.0.1:2379")
+    server = ThreadingHTTPServer((address.hostname or "127.0.0.1", address.port or 2379), _Health)
+
+    def stop(*_: object) -> None:
+        threading.Thread(target=server.shutdown, daemon=True).start()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    with server:
+        server.serve_forever()
+    return 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one of the stand-ins; gives back its exit code."""
+    name, *given = arguments
+    if name == "etcd":
+        return stand_for_etcd(given)
+    from simkit.cli import main as simkit
+
+    return simkit(["serve", *serve_arguments(given)])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,91 @@
+"""Requests of clients, and faults that they meet, as methods of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.meta.clock import timestamp
+from simkit.meta.domain import api_group
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from simkit.cluster.control_plane import ControlPlane
+    from simkit.cluster.traffic.faults import Fault, FaultInjector
+    from simkit.cluster.traffic.recorded_requests import RecordedRequests
+
+_THIEF: Final = "simkit-another-leader"
+
+
+class TrafficMethods:
+    """The part of ``Cluster`` that tests of clients use."""
+
+    _made: ControlPlane
+
+    @property
+    def requests(self) -> RecordedRequests:
+        """The requests of clients, over HTTP and in process, since this was first asked for."""
+        from simkit.cluster.traffic.traffic import Traffic
+
+        return Traffic.of(self._made.engine).requests
+
+    def faults(self, *faults: Fault | str, seed: int = 0, **rule: Any) -> AbstractContextManager[FaultInjector]:
+        """Let requests of clients meet faults, as long as the context lasts.
+
+        Parameters
+        ----------
+        faults
+            ``Fault`` objects, or their kinds: ``conflict``, ``throttle``, ``error``, ``expired``, ``drop``, ``stall``,
+            ``slow`` and ``stale``.
+        seed
+            Makes chance repeat.
+        rule
+            What is the same for all kinds that are given as texts: ``verbs``, ``resources``, ``probability``,
+            ``times``, ``seconds`` and so on.
+
+        Examples
+        --------
+        >>> from simkit import Cluster
+        >>> cluster = Cluster(seed=1)
+        >>> with cluster.faults("conflict", resources=["configmaps"], times=1) as met:
+        ...     len(met.faults)
+        1
+        """
+        from simkit.cluster.traffic.faults import Fault
+        from simkit.cluster.traffic.traffic import Traffic
+
+        made = tuple(Fault(each, **rule) if isinstance(each, str) else each for each in faults)
+        return Traffic.of(self._made.engine).faults(made, seed)
+
+    @contextmanager
+    def webhook_down(self, name: str) -> Iterator[None]:
+        """Have calls to a webhook fail as if nobody answered, as long as the context lasts."""
+        from simkit.engine.egress.address import Unreachable
+
+        functions = self._made.extensions.egress.functions
+        before = functions.get(name)
+
+        def unreachable(review: Any) -> Any:
+            raise Unreachable("dial tcp: connect: connection refused")
+
+        functions[name] = unreachable
+        try:
+            yield
+        finally:
+            del functions[name]
+            if before is not None:
+                functions[name] = before
+
+    def take_lease(self, name: str, namespace: str = "default") -> None:
+        """Take a Lease away from its holder, as if another leader had been elected. Raises StatusError 404."""
+        from simkit.cluster.cluster import Cluster
+
+        assert isinstance(self, Cluster)
+        lease = self.get(f"leases.{api_group('coordination')}", name, namespace)
+        spec = dict(lease.get("spec") or {})
+        now = timestamp(self._made.clock.now()).removesuffix("Z") + ".000000Z"
+        spec |= {"holderIdentity": _THIEF, "acquireTime": now, "renewTime": now}
+        spec["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + 1
+        self.apply({**lease, "spec": spec})

@@ -1,0 +1,67 @@
+"""The executables start as envtest starts them, and are well."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from simkit.cli import main
+from simkit.cli.testing_assets import NAMES
+from tests.cli.test_serve import free_port
+
+
+def until_well(url: str) -> bytes:
+    """What a health check says, once somebody answers."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    end = time.monotonic() + 20
+    while True:
+        try:
+            with urllib.request.urlopen(url, context=context if url.startswith("https") else None) as answer:
+                found: bytes = answer.read()
+                return found
+        except OSError:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+
+def test_envtest_can_start_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both answer health checks at the addresses that they are given, and end on a signal."""
+    assert main(["testing", "assets", "--to", str(tmp_path / "bin")]) == 0
+    folder = Path(capsys.readouterr().out.strip())
+    assert sorted(each.name for each in folder.iterdir()) == sorted(NAMES)
+    store, port = free_port(), free_port()
+    etcd = [
+        str(folder / "etcd"),
+        f"--advertise-client-urls=http://127.0.0.1:{store}",
+        f"--data-dir={tmp_path / 'etcd'}",
+        f"--listen-client-urls=http://127.0.0.1:{store}",
+        "--listen-peer-urls=http://localhost:0",
+        "--unsafe-no-fsync=true",
+    ]
+    api_server = [
+        str(folder / "kube-apiserver"),
+        "--advertise-address=127.0.0.1",
+        "--allow-privileged=true",
+        "--authorization-mode=RBAC",
+        "--bind-address=127.0.0.1",
+        f"--cert-dir={tmp_path}",
+        "--disable-admission-plugins=ServiceAccount",
+        f"--etcd-servers=http://127.0.0.1:{store}",
+        f"--secure-port={port}",
+        "--service-cluster-ip-range=10.0.0.0/24",
+    ]
+    with subprocess.Popen(etcd) as first, subprocess.Popen(api_server) as second:
+        try:
+            assert json.loads(until_well(f"http://127.0.0.1:{store}/health"))["health"] == "true"
+            assert until_well(f"https://127.0.0.1:{port}/healthz") == b"ok"
+        finally:
+            first.terminate()
+            second.terminate()
+    assert (first.returncode, second.returncode) == (0, 0)

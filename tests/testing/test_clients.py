@@ -1,0 +1,126 @@
+"""Client libraries reach a cluster of the same process without a socket, watches included."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import unittest
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+import simkit
+from simkit.testing import ClusterTestCase, clients
+from simkit.testing import cluster as made_cluster
+
+WEB = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "web", "image": "nginx"}]},
+        },
+    },
+}
+
+
+@pytest.mark.simkit(nodes=1)
+def test_the_official_client(cluster: simkit.Cluster, kubernetes_client) -> None:  # type: ignore[no-untyped-def]
+    """What is created runs at once; errors are the client's own; a watch hears of what happens meanwhile."""
+    client: Any = import_module("kubernetes.client")
+    watch: Any = import_module("kubernetes.watch")
+    apps, core = client.AppsV1Api(kubernetes_client), client.CoreV1Api(kubernetes_client)
+    apps.create_namespaced_deployment("default", WEB)
+    pods = core.list_namespaced_pod("default", label_selector="app=web").items
+    assert [pod.status.phase for pod in pods] == ["Running", "Running"]
+    assert core.read_namespaced_pod_log(pods[0].metadata.name, "default") == ""
+    with pytest.raises(client.ApiException) as refused:
+        core.read_namespaced_config_map("no", "default")
+    assert refused.value.status == 404
+    later = threading.Timer(0.2, lambda: cluster.create({"apiVersion": "v1", "kind": "ConfigMap",
+                                                         "metadata": {"name": "late"}}))  # fmt: skip
+    later.start()
+    stream = watch.Watch()
+    seen = []
+    for event in stream.stream(core.list_namespaced_config_map, "default", timeout_seconds=5):
+        seen.append((event["type"], event["object"].metadata.name))
+        if len(seen) == 2:
+            stream.stop()
+    later.join()
+    assert seen == [("ADDED", "kube-root-ca.crt"), ("ADDED", "late")]
+
+
+def test_lightkube(cluster: simkit.Cluster, lightkube_client) -> None:  # type: ignore[no-untyped-def]
+    """Objects and watches."""
+    from lightkube.models.meta_v1 import ObjectMeta
+    from lightkube.resources.core_v1 import ConfigMap
+
+    lightkube_client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace="default"), data={"x": "y"}))
+    assert cluster.get("configmap", "a")["data"] == {"x": "y"}
+    events = lightkube_client.watch(ConfigMap, namespace="default", server_timeout=1)
+    assert {name for _, obj in [next(events), next(events)] for name in [obj.metadata.name]} == {
+        "a",
+        "kube-root-ca.crt",
+    }
+
+
+def test_kr8s(cluster: simkit.Cluster, kr8s_api) -> None:  # type: ignore[no-untyped-def]
+    """Objects are read and written."""
+    from kr8s.objects import ConfigMap
+
+    ConfigMap({"metadata": {"name": "a"}, "data": {"x": "y"}}, api=kr8s_api).create()
+    assert cluster.get("configmap", "a")["data"] == {"x": "y"}
+    assert "a" in [each.name for each in kr8s_api.get("configmaps")]
+
+
+def test_the_asynchronous_client(cluster: simkit.Cluster) -> None:
+    """Objects and watches, in an event loop."""
+    client: Any = import_module("kubernetes.aio.client")
+    watch: Any = import_module("kubernetes.aio.watch")
+
+    async def talk() -> set[str]:
+        api = clients.kubernetes_asyncio_client(cluster)
+        core = client.CoreV1Api(api)
+        await core.create_namespaced_config_map("default", {"metadata": {"name": "a"}})
+        seen: set[str] = set()
+        async with watch.Watch().stream(core.list_namespaced_config_map, "default", timeout_seconds=1) as stream:
+            async for event in stream:
+                seen.add(event["object"].metadata.name)
+        await api.close()
+        return seen
+
+    assert asyncio.run(talk()) == {"a", "kube-root-ca.crt"}
+
+
+def test_requests(cluster: simkit.Cluster) -> None:
+    """A session of requests, as pykube-ng uses it, makes requests in the name that is said."""
+    session = clients.requests_session(cluster, user="user:nobody")
+    assert session.get("http://simkit.invalid/version").json()["major"] == "1"
+    refused = session.get("http://simkit.invalid/api/v1/secrets")
+    assert refused.status_code == 403
+    assert 'User "nobody" cannot list resource "secrets"' in refused.json()["message"]
+
+
+class TestForms(ClusterTestCase):
+    """The form for unittest."""
+
+    wanted = {"nodes": 2}  # noqa: RUF012
+
+    def test_each_has_a_fork(self) -> None:
+        """Two nodes, and what happens here stays here."""
+        assert len(self.cluster.list("nodes")) == 2
+        self.cluster.delete("node", "node-0")
+
+    test_each_has_a_fork_of_its_own = test_each_has_a_fork
+
+
+def test_the_form_of_a_context() -> None:
+    """A cluster for the time of a context."""
+    with made_cluster(release="1.33", nodes=1) as cluster:
+        assert (cluster.release, len(cluster.list("nodes"))) == ("1.33", 1)
+    assert issubclass(TestForms, unittest.TestCase)
