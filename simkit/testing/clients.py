@@ -15,7 +15,7 @@ from simkit.testing.transports.in_process import InProcessServer
 
 
 def server_for(cluster: Cluster, *, user: str = "", settles: bool = True) -> InProcessServer:
-    """What transports of client libraries talk to. Raises SimkitError for a text that names no subject."""
+    """The server that transports of client libraries talk to. Raises SimkitError for a text that names no subject."""
     return InProcessServer(cluster, identity_of(user) if user else administrator(), settles)
 
 

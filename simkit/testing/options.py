@@ -18,7 +18,7 @@ from simkit.meta.errors import SimkitError
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a cluster of a test is made of.
+    """The parts that a cluster of a test is made of.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ def loaded_cluster(config: pytest.Config) -> Cluster:
 
 
 def wanted_by(config: pytest.Config, marker: pytest.Mark | None) -> Wanted:
-    """What the command line, the ini file and a marker say together; the marker counts first."""
+    """The parts that the command line, the ini file and a marker ask for; the marker counts first."""
 
     def listed(name: str) -> Sequence[str]:
         root = config.rootpath

@@ -66,7 +66,7 @@ class Fault:
             raise SimkitError(f"no fault {self.kind!r}; there are {', '.join(KINDS)}")
 
     def concerns(self, context: RequestContext) -> bool:
-        """Whether a request is meant."""
+        """True if a request is meant."""
         info = context.info
         what = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
         user = context.identity.user if context.identity is not None else ""
@@ -138,7 +138,7 @@ class FaultInjector:
             time.sleep(seconds)
 
     def stalls(self, context: RequestContext) -> bool:
-        """Whether a watch that was opened says nothing any more."""
+        """True if a watch that was opened stays silent."""
         return any(
             fault.kind == "stall" and path == context.request.path for fault, path in self.met[-len(self.faults) :]
         )
@@ -176,7 +176,7 @@ class StalledStream:
 
     @property
     def closed(self) -> bool:
-        """Whether the client has closed it."""
+        """True if the client has closed it."""
         return bool(self._stream.closed)
 
     def poll(self, limit: int = 512) -> list[bytes]:

@@ -15,7 +15,7 @@ from simkit.meta.message import Response
 
 
 class Traffic:
-    """What the clients of one cluster do, and what they meet."""
+    """The requests of one cluster's clients, and the faults that they meet."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -32,7 +32,7 @@ class Traffic:
 
     @property
     def waits(self) -> bool:
-        """Whether requests may be slowed down."""
+        """True if requests may be slowed down."""
         return any(fault.kind == "slow" for each in self._injectors for fault in each.faults)
 
     def before(self, engine: Any, context: RequestContext) -> Response | None:

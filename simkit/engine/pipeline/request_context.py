@@ -92,11 +92,11 @@ class RequestContext:
 
 
 class ClientHook(Protocol):
-    """What a test does to requests of clients: it sees them, and may answer in the server's place."""
+    """A test's view of requests of clients: it sees them, and may answer in the server's place."""
 
     @property
     def waits(self) -> bool:
-        """Whether ``before`` may let time pass, so that it must not run in an event loop's thread."""
+        """True if ``before`` may let time pass, so that it must not run in an event loop's thread."""
         ...
 
     def before(self, engine: Any, context: RequestContext) -> Response | None:

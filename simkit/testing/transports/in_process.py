@@ -1,4 +1,4 @@
-"""What all transports share: a request of a client library, answered by a cluster of this process."""
+"""The part that all transports share: a request of a client library, answered by a cluster of this process."""
 
 from __future__ import annotations
 

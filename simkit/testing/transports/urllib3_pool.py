@@ -70,7 +70,7 @@ class _Body(io.RawIOBase):
         return found
 
     def read1(self, size: int = -1) -> bytes:
-        """What is there, at most so much."""
+        """The bytes that are there, at most so many."""
         return self.read(size if size is not None and size >= 0 else 65536)
 
     def close(self) -> None:
