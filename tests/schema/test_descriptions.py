@@ -10,6 +10,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+import simkit
+from simkit.meta.message import Request
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.openapi import descriptions, documents
 from simkit.schema.openapi.column_descriptions import column_description
@@ -122,3 +124,13 @@ def test_nothing_is_read_before_a_description_is_asked_for() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, cwd=Path.cwd())
     assert done.stdout.split() == ["0", "False"]
+
+
+def test_a_field_that_is_a_definition_has_the_description_of_its_type() -> None:
+    """The package says nothing of such a field itself; kubectl explain would write that there is no description."""
+    pytest.importorskip("kubernetes")
+    cluster = simkit.Cluster(seed=1)
+    schemas = cluster.perform(Request.of("GET", "/openapi/v3/apis/apps/v1")).object["components"]["schemas"]
+    strategy = schemas["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]["strategy"]
+    assert strategy["description"] == schemas["io.k8s.api.apps.v1.DeploymentStrategy"]["description"]
+    assert strategy["allOf"]

@@ -160,7 +160,8 @@ def reachable(definitions: Definitions, names: Iterable[str]) -> list[str]:
 
 def definition(definitions: Definitions, name: str, dialect: Dialect, versions: Iterable[tuple[str, str]]) -> Shape:
     """A definition with its kinds. Kinds of every group version are listed for the given ones."""
-    out = described(shape(definitions.rows[name], dialect), descriptions.texts(name), dialect)
+    row = definitions.rows[name]
+    out = described(shape(row, dialect), _with_types(descriptions.texts(name), row), dialect)
     kinds = [gvk for kind in definitions.kinds_of(name) for gvk in _spread(kind, versions)]
     if kinds:
         out[KIND_MARKER] = [marker(gvk) for gvk in kinds]
@@ -179,6 +180,13 @@ def described(made: Shape, texts: descriptions.Texts, dialect: Dialect) -> Shape
         if name in properties
     }
     return {**out, "properties": {**properties, **known}} if known else out
+
+
+def _with_types(texts: descriptions.Texts, row: Row) -> descriptions.Texts:
+    """The descriptions, with that of its type for a field that is a definition and has none of its own."""
+    fields = row.get("fields", {}).items()
+    known = {name: descriptions.texts(child["ref"]).type for name, child in fields if "ref" in child}
+    return texts._replace(fields={**{name: text for name, text in known.items() if text}, **texts.fields})
 
 
 def _with_description(made: Shape, text: str, dialect: Dialect) -> Shape:
