@@ -68,7 +68,7 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     engine.admission.validate(replace(review, object=draft))
     status = _issued(engine, context, account, draft["spec"])
     now = timestamp(engine.clock.now())
-    shown = {"uid": metadata(account)["uid"]} if applies("token-request-shows-uid") else {}
+    shown = {"uid": metadata(account).get("uid") or ""} if applies("token-request-shows-uid") else {}
     place = {"name": name, "namespace": context.info.namespace}
     head = {**place, **shown, "creationTimestamp": now, "managedFields": owned}
     made = Fields(engine.catalogue.schema(gvk))({**draft, "metadata": head, "status": status})
@@ -77,7 +77,7 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
 
 def _check_uid(context: RequestContext, gvk: GroupVersionKind, draft: Object, account: Object) -> None:
     """A token of an account that was made anew in the meantime is refused. Raises 409."""
-    given, actual = metadata(draft).get("uid") or "", metadata(account)["uid"]
+    given, actual = metadata(draft).get("uid") or "", metadata(account).get("uid") or ""
     if given and given != actual and applies("token-request-uid"):
         why = f"the UID in the token request ({given}) does not match the UID of the service account ({actual})"
         raise conflict(gvk.group_kind, context.info.name, why)
