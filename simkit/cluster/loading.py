@@ -11,6 +11,7 @@ from simkit.logic.rbac.defaults import default_objects
 from simkit.meta import datasets
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
+from simkit.meta.integers import saturating_int
 from simkit.meta.names import GroupResource
 from simkit.schema.releases import RELEASES
 from simkit.snapshot.live import LiveCluster
@@ -146,7 +147,7 @@ def release_of(live: LiveCluster) -> str:
     if told in RELEASES:
         return told
     minor = told.partition(".")[2]
-    newer = minor.isdigit() and int(minor) > int(RELEASES[-1].partition(".")[2])
+    newer = (saturating_int(minor) or 0) > int(RELEASES[-1].partition(".")[2])
     return RELEASES[-1] if newer else RELEASES[0]
 
 

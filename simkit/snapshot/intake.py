@@ -8,6 +8,8 @@ from typing import Any, Final
 import orjson
 
 from simkit.meta.domain import DEFAULT_NAMESPACE
+from simkit.meta.go_json import ROOM_OF_STORED, nested
+from simkit.meta.integers import is_digits
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, with_metadata
 from simkit.snapshot.events import core_event
@@ -160,7 +162,7 @@ def _complaint(api_version: Any, kind: Any, meta: Any) -> tuple[str, str] | None
 def _cannot_be_written(obj: Object) -> str:
     """The reason why an object cannot be encoded within a list or an event; empty if it can."""
     try:
-        orjson.dumps([[[[[[obj]]]]]])
+        orjson.dumps(nested(obj, ROOM_OF_STORED))
     except TypeError as error:
         return "nests too deeply" if "ecursion" in str(error) else f"cannot be written as JSON ({error})"
     return ""
@@ -169,4 +171,4 @@ def _cannot_be_written(obj: Object) -> str:
 def _minor(version: Any) -> str:
     """The minor release ``1.30`` of ``v1.30.4``; empty for anything else."""
     parts = str(version or "").removeprefix("v").split(".")
-    return ".".join(parts[:2]) if len(parts) > 1 and all(part.isdigit() for part in parts[:2]) else ""
+    return ".".join(parts[:2]) if len(parts) > 1 and all(map(is_digits, parts[:2])) else ""

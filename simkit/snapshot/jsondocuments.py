@@ -15,6 +15,9 @@ from simkit.snapshot.report import Report
 from simkit.snapshot.yamldocuments import yaml_documents
 
 _LIKE_JSON: Final = re.compile(r"""\s*[{\[]\s*(?:["{}\[\]\d]|\Z)""")
+_BRACKET: Final = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_TOO_DEEP: Final = 900
+"""Levels from which on the readers give up."""
 _ITEMS: Final = re.compile(r'"items"\s*:\s*\[')
 
 
@@ -70,7 +73,7 @@ def _json_row(file: str, text: str, line: int, report: Report, advance: Advance,
     start = counted = 0
     while (start := _skip_space(text, start)) < len(text):
         line, counted = line + text.count("\n", counted, start), start
-        end = _end_of_value(text, start) or _next_that_begins_a_line(text, start)
+        end = _end_of_value(text, start) or _end_of_deep(text, start) or _next_that_begins_a_line(text, start)
         whole = text[start:end]
         try:
             yield Document(orjson.loads(whole), line, item_lines(whole, line) if positions else ())
@@ -100,21 +103,59 @@ def _salvaged(file: str, text: str, line: int, error: orjson.JSONDecodeError, re
     """The items of a truncated list, up to the break."""
     where = line + error.lineno - 1
     begin = _ITEMS.search(text)
-    items = list(_items_before_break(text, begin.end())) if begin else []
-    if begin is None or not items:
+    too_deep: list[int] = []
+    items = list(_items_before_break(text, begin.end(), too_deep)) if begin else []
+    for place in too_deep:
+        at = line + text.count("\n", 0, place)
+        report.add(file, at, f"{named(text[place:])} that nests too deeply", "it was left out; the rest was read")
+    if begin is None or not (items or too_deep):
         report.add(file, where, f"{named(text)} that is not JSON: {error.msg}", REPAIR)
         return
     head = _loads(text[: begin.start()].rstrip().rstrip(",") + "}") or {}
-    report.add(file, where, f"the list breaks off after {len(items):,} items: {error.msg}", CUT)
-    yield Document({"apiVersion": "v1", "kind": "List", **head, "items": items}, line, whole=False)
+    whole = bool(too_deep) and _closes(text)
+    if not whole:
+        report.add(file, where, f"the list breaks off after {len(items):,} items: {error.msg}", CUT)
+    yield Document({"apiVersion": "v1", "kind": "List", **head, "items": items}, line, whole=whole)
 
 
-def _items_before_break(text: str, start: int) -> Iterator[Any]:
+def _closes(text: str) -> bool:
+    """True if every bracket of a text is closed."""
+    begin = _skip_space(text, 0)
+    end, _ = _end_of_brackets(text, begin)
+    return end is not None and not text[end:].strip()
+
+
+def _end_of_brackets(text: str, start: int) -> tuple[int | None, int]:
+    """The place behind the bracket that closes the first one, None if it stays open, and how deep they nest."""
+    depth = deepest = 0
+    for found in _BRACKET.finditer(text, start):
+        if found[0] in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif found[0] in "]}":
+            depth -= 1
+            if not depth:
+                return found.end(), deepest
+    return None, deepest
+
+
+def _end_of_deep(text: str, start: int) -> int | None:
+    """The end of a value whose brackets are closed, but nest too deeply for the readers; None for others."""
+    end, depth = _end_of_brackets(text, start)
+    return end if depth >= _TOO_DEEP else None
+
+
+def _items_before_break(text: str, start: int, too_deep: list[int]) -> Iterator[Any]:
+    """The items of a list up to the break. Places of items that nest too deeply are appended, and passed over."""
     while (start := _skip_space(text, start)) < len(text) and text[start] == "{":
         end = _end_of_value(text, start)
         if end is None:
-            return
-        yield orjson.loads(text[start:end])
+            end = _end_of_deep(text, start)
+            if end is None:
+                return
+            too_deep.append(start)
+        else:
+            yield orjson.loads(text[start:end])
         start = _skip_space(text, end)
         if text[start : start + 1] != ",":
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
+from string import digits
 from typing import Any, Final
 
 import orjson
@@ -53,7 +54,7 @@ class LiveCluster:
     def release(self) -> str:
         """The minor release of the server: ``1.30``."""
         told = self._asked("/version")
-        minor = "".join(letter for letter in str(told.get("minor")) if letter.isdigit())
+        minor = "".join(letter for letter in str(told.get("minor")) if letter in digits)
         return f"{told.get('major')}.{minor}"
 
     def pieces(self, resources: Collection[str] = ()) -> Iterator[Piece]:

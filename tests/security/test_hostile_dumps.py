@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import tarfile
 from pathlib import Path
 
 import pytest
 
+import simkit
 from simkit.cluster.cluster import Cluster
 from simkit.meta.message import Request
 from simkit.snapshot.load import load
@@ -97,3 +99,24 @@ def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
     dump = load(folder)
     assert [key.name for key in dump.origins] == ["real"]
     assert [problem.file for problem in dump.lost] == [str(folder / "out.json")]
+
+
+@pytest.mark.parametrize("levels", [240, 300, 1000, 2000, 50_000])
+@pytest.mark.parametrize("brackets", ['{"a":', "["])
+def test_one_object_that_nests_too_deeply(tmp_path: Path, levels: int, brackets: str) -> None:
+    """It is told with its place and left out; what stands before and behind it is read."""
+    closing = {"{": "}", "[": "]"}[brackets[0]]
+    deep = brackets * levels + "1" + closing * levels
+    first, last = (
+        json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "a"}})
+        for name in "xy"
+    )
+    odd = '{"apiVersion":"e.io/v1","kind":"X","metadata":{"name":"deep","namespace":"a"},"spec":' + deep + "}"
+    file = tmp_path / "dump.json"
+    file.write_text(f'{{"kind":"List","apiVersion":"v1","items":[\n{first},\n{odd},\n{last}]}}')
+    loaded = simkit.load(file)
+    assert [each["metadata"]["name"] for each in loaded.list("configmaps", "a")] == ["x", "y"]
+    assert loaded.dump is not None
+    (told,) = loaded.dump.lost  # and nothing else
+    assert (told.file, told.line, "nests too deeply" in told.what) == (str(file), told.line, True)
+    assert told.line in (1, 3)

@@ -44,6 +44,9 @@ GRACE: Final = 5
 _LINGER: Final = 0.1
 HEAD_LIMIT: Final = 1024 * 1024
 """The most bytes of a request line and its headers together."""
+_HOST: Final = re.compile(rb"[0-9A-Za-z!$%&'()*+,\-.:;=\[\]_~]*")
+"""``ValidHostHeader`` of golang.org/x/net/http/httpguts."""
+_OTHER_VERSION: Final = re.compile(rb"\A(?!PRI )[A-Z]+ [^ \r\n]+ HTTP/[02-9]\.[0-9]\r?\n")
 _BROKEN: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 """A percent sign in a path that is not followed by two digits."""
 _LITTLE: Final = 4 * 1024
@@ -181,7 +184,7 @@ class Conversation(HttpToolsProtocol):
                 self.parser.feed_data(data)
                 return
             except httptools.HttpParserError:
-                self._refuse(400)
+                self._refuse_version() if _OTHER_VERSION.search(data) and not self.headers else self._refuse(400)
                 return
             except httptools.HttpParserUpgrade as upgrade:
                 if self.parser.get_method() == b"CONNECT":
@@ -216,8 +219,12 @@ class Conversation(HttpToolsProtocol):
         else:
             self.transport.abort()
 
-    def _refuse(self, status: int) -> None:
-        text = f"{status} {HTTPStatus(status).phrase}".encode()
+    def _refuse_version(self) -> None:
+        self._refuse(505, ": unsupported protocol version")
+
+    def _refuse(self, status: int, why: str = "") -> None:
+        """End the connection in the words of Go's server (``(*conn).serve`` of net/http/server.go)."""
+        text = f"{status} {HTTPStatus(status).phrase}{why}".encode()
         head = b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n%s"
         self.transport.write(head % (text, text))
         self.transport.close()
@@ -253,6 +260,8 @@ class Conversation(HttpToolsProtocol):
             self._refuse(431)
         elif b"%" in self.url and _BROKEN.search(self.url.partition(b"?")[0]):
             self._refuse(400)
+        elif self.headers != self._raw_headers or not self.headers or self.parser.get_http_version() != "1.1":
+            self._check_host()  # the same headers as before were fine
         if self.transport.is_closing():
             self._dropping = True
             return
@@ -262,6 +271,24 @@ class Conversation(HttpToolsProtocol):
             self._exchange = self._application.exchange()
         else:
             self._go_the_long_way()
+
+    def _check_host(self) -> None:
+        """Refuse what Go's server refuses: another major version than 1, no Host in 1.1, several, or a malformed one.
+
+        References
+        ----------
+        ``(*conn).readRequest`` of net/http/server.go, Go 1.22.
+        """
+        version = self.parser.get_http_version()
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if version not in ("1.0", "1.1"):
+            self._refuse_version()
+        elif version == "1.1" and not hosts and self.parser.get_method() != b"CONNECT":
+            self._refuse(400, ": missing required Host header")
+        elif len(hosts) > 1:
+            self._refuse(400, ": too many Host headers")
+        elif hosts and not _HOST.fullmatch(hosts[0]):
+            self._refuse(400, ": malformed Host header")
 
     def _begin(self, exchange: Exchange) -> None:
         """Authorize the request whose body is still to come. The body of a refused request is dropped."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import orjson
@@ -13,7 +13,7 @@ from simkit.engine.seams import ABSENT, Change, ChangeType, Compacted, Entry, Fu
 from simkit.engine.storage.revision_log import RevisionLog
 from simkit.engine.storage.state import State
 from simkit.meta.clock import Clock
-from simkit.meta.errors import SimkitError
+from simkit.meta.errors import SimkitError, unexplained
 from simkit.meta.go_json import ROOM_OF_STORED, nested
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
@@ -58,6 +58,9 @@ class MemoryStore:
     journal
         Called with every change before it can be seen; what it raises undoes the write. A fork has none.
 
+    unreadable
+        Keys under which something stands that cannot be read, and why: whoever asks for one of them gets 500.
+
     Notes
     -----
     ``get`` is O(log n), ``scan`` O(log n + answer), ``count`` and ``fork`` O(1). A write copies some hundred
@@ -82,10 +85,12 @@ class MemoryStore:
         state: State | None = None,
         log: RevisionLog | None = None,
         journal: Journal | None = None,
+        unreadable: Mapping[Key, str] | None = None,
     ) -> None:
         self._clock, self._history, self._journal = clock, history_seconds, journal
         self._state: State = state if state is not None else State(FIRST, {})
         self._log = log if log is not None else RevisionLog(self._state)
+        self._unreadable = unreadable or {}
         self._lock = threading.RLock()  # held by a writer until its listeners have heard; readers never take it
         self._listeners: dict[object, Listener] = {}
         self._announcing = False
@@ -105,7 +110,15 @@ class MemoryStore:
         """Nobody else writes: what is there is the latest."""
 
     def get(self, key: Key, *, at: Revision | None = None) -> Entry | None:
-        return (self._state if at is None else self._at(at)).get(key)
+        entry = (self._state if at is None else self._at(at)).get(key)
+        if entry is None and self._unreadable:
+            self._check_readable(key)
+        return entry
+
+    def _check_readable(self, key: Key) -> None:
+        why = self._unreadable.get(key)
+        if why is not None:
+            raise unexplained(f"unable to decode {key.name!r} in the store: {why}")
 
     def scan(
         self,
@@ -141,6 +154,7 @@ class MemoryStore:
     def put(self, key: Key, value: Object, *, expect: Revision | None) -> Entry:
         with self._lock:
             state = self._writable()
+            self._check_readable(key)
             old = state.get(key)
             if expect is not None and expect != (ABSENT if old is None else old.revision):
                 raise Stale(key, old)
@@ -260,7 +274,7 @@ class MemoryStore:
     def fork(self, *, clock: Clock | None = None) -> MemoryStore:
         """An independent store with the current state, in constant time; its history starts empty."""
         with self._lock:  # the listeners have heard of all that is in the state
-            return MemoryStore(clock or self._clock, self._history, state=self._state)
+            return MemoryStore(clock or self._clock, self._history, state=self._state, unreadable=self._unreadable)
 
 
 def _verb(old: Entry | None) -> ChangeType:

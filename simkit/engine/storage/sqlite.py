@@ -8,6 +8,7 @@ was when the server stopped.
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import weakref
@@ -29,6 +30,7 @@ from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 
+_LOG: Final = logging.getLogger("simkit.storage")
 FORMAT: Final = 1
 """The format of the file; a file with another one is refused."""
 
@@ -159,14 +161,14 @@ def open_store(path: str | Path, clock: Clock, *, durable: bool = False) -> Memo
     try:
         _prepare(connection, file, durable)
         with collection_paused():
-            state = _read(connection)
+            state, unreadable = _read(connection)
             log = _read_log(connection, state, clock.now() - HISTORY_SECONDS)
     except (sqlite3.Error, SimkitError) as error:
         connection.close()
         if isinstance(error, SimkitError):
             raise
         raise SimkitError(f"cannot open {file} as a store: {error}; is another server using it?") from error
-    return MemoryStore(clock, state=state, log=log, journal=_Journal(connection, file, clock))
+    return MemoryStore(clock, state=state, log=log, journal=_Journal(connection, file, clock), unreadable=unreadable)
 
 
 def _make_private(file: Path) -> None:
@@ -188,18 +190,35 @@ def _prepare(connection: sqlite3.Connection, file: Path, durable: bool) -> None:
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def _read(connection: sqlite3.Connection) -> State:
+def _read(connection: sqlite3.Connection) -> tuple[State, dict[Key, str]]:
+    """The state of the file without what cannot be read, and why that cannot."""
     tables: dict[GroupResource, Table[Entry]] = {}
+    unreadable: dict[Key, str] = {}
     for group, resource in connection.execute(_RESOURCES).fetchall():
         shared = GroupResource(group, resource)
-        rows: list[tuple[str, Entry]] = [
-            (f"{namespace}/{name}", StoredEntry(Key(shared, namespace, name), revision, raw))
-            for namespace, name, revision, raw in connection.execute(_OBJECTS, (group, resource))
-        ]
+        rows: list[tuple[str, Entry]] = []
+        for namespace, name, revision, raw in connection.execute(_OBJECTS, (group, resource)):
+            key, why = Key(shared, namespace, name), _fault(raw)
+            if why:
+                unreadable[key] = why
+                _LOG.error("%s cannot be read, and is left out: %s", key, why)
+            else:
+                rows.append((f"{namespace}/{name}", StoredEntry(key, revision, raw)))
         rows.sort(key=itemgetter(0))
         tables[shared] = Table.of(rows)
     row = connection.execute("SELECT revision FROM state").fetchone()
-    return State(Revision(row[0]) if row else FIRST, tables)
+    return State(Revision(row[0]) if row else FIRST, tables), unreadable
+
+
+def _fault(raw: object) -> str:
+    """The reason why a row holds no object; empty where it holds one."""
+    if not isinstance(raw, bytes):
+        return "it is no bytes"
+    try:
+        held = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        return str(error)
+    return "" if isinstance(held, dict) and isinstance(held.get("metadata"), dict) else "it is no object with metadata"
 
 
 def _read_log(connection: sqlite3.Connection, state: State, cutoff: float) -> RevisionLog:
@@ -208,7 +227,7 @@ def _read_log(connection: sqlite3.Connection, state: State, cutoff: float) -> Re
     times: list[float] = []
     for row in connection.execute(_LAST, (cutoff, KEPT)):
         revision, moment, kind, group, resource, namespace, name, held, previous_revision, previous = row
-        if revision != state.revision - len(changes):
+        if revision != state.revision - len(changes) or _fault(held) or (previous is not None and _fault(previous)):
             break
         key = Key(GroupResource(group, resource), namespace, name)
         before = StoredEntry(key, Revision(previous_revision), previous) if previous is not None else None

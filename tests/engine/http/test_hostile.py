@@ -294,7 +294,11 @@ def test_large_heads(server: Server, target: bytes, headers: bytes) -> None:
         (b"GET /api/v1/pods?a=%zz HTTP/1.1", b"403"),
         (b"GET api/v1/secrets HTTP/1.1", b"400"),
         (b"TRACE /api/v1/secrets HTTP/1.1", b"403"),
-        (b"GET /api/v1/secrets HTTP/3.0", b"400"),
+        (b"GET /api/v1/secrets HTTP/3.0", b"505"),
+        (b"GET /api/v1/secrets HTTP/2.0", b"505"),
+        (b"GET /api/v1/secrets HTTP/0.9", b"505"),
+        (b"GET /api/v1/secrets HTTP/1.11", b"400"),
+        (b"GET /api/v1/secrets HTTP/x", b"400"),
     ],
 )
 def test_strange_request_lines(server: Server, line: bytes, status: bytes) -> None:
@@ -302,3 +306,37 @@ def test_strange_request_lines(server: Server, line: bytes, status: bytes) -> No
     sock = connect(server)
     sock.sendall(line + b"\r\nhost: x\r\nauthorization: Bearer ann\r\nconnection: close\r\n\r\n")
     assert re.findall(rb"HTTP/1.1 (\d+)", all_of(sock)) == [status]
+
+
+@pytest.mark.parametrize(
+    ("version", "hosts", "status", "told"),
+    [
+        (b"1.1", [], b"400", b"400 Bad Request: missing required Host header"),
+        (b"1.0", [], b"403", b""),
+        (b"1.1", [b""], b"403", b""),
+        (b"1.1", [b"a", b"a"], b"400", b"400 Bad Request"),
+        (b"1.1", [b"a b"], b"400", b"400 Bad Request: malformed Host header"),
+        (b"1.1", [b"a/b"], b"400", b"400 Bad Request: malformed Host header"),
+        (b"1.1", [b"[::1]:6443"], b"403", b""),
+        (b"1.1", [b"\xc3\xa4"], b"400", b"400 Bad Request: malformed Host header"),
+    ],
+)
+def test_hosts(server: Server, version: bytes, hosts: list[bytes], status: bytes, told: bytes) -> None:
+    """HTTP/1.1 wants one Host, in letters that an address may have, as Go's server does."""
+    sock = connect(server)
+    lines = b"".join(b"host: %s\r\n" % host for host in hosts)
+    sock.sendall(b"GET /api/v1/secrets HTTP/" + version + b"\r\n" + lines + b"connection: close\r\n\r\n")
+    answer = all_of(sock)
+    assert re.findall(rb"HTTP/1.1 (\d+)", answer) == [status]
+    assert told in answer
+
+
+def test_no_headers_at_all(server: Server) -> None:
+    """The shortest request lacks its Host too, also as the second one on its connection."""
+    for ahead, found in ((b"", [b"400"]), (GET, [b"200", b"400"]), (GET * 2, [b"200", b"200", b"400"])):
+        sock = connect(server)
+        sock.sendall(ahead + b"GET /version HTTP/1.1\r\n\r\n")
+        assert re.findall(rb"HTTP/1.1 (\d+)", all_of(sock)) == found
+    sock = connect(server)
+    sock.sendall(GET + GET.replace(b"HTTP/1.1", b"HTTP/2.0"))
+    assert re.findall(rb"HTTP/1.1 (\d+)", all_of(sock)) == [b"200", b"505"]

@@ -184,7 +184,7 @@ def test_pipelined_requests_are_answered_in_order(server: Server) -> None:
 def test_absolute_targets_and_chunked_bodies(server: Server, shelf: EchoHandler) -> None:
     """A target with scheme and host means its path; a body in chunks arrives whole."""
     chunked = b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
-    assert raw(server, b"POST http://box/x?y=1 HTTP/1.1\r\n" + chunked).startswith(b"HTTP/1.1 200 OK\r\n")
+    assert raw(server, b"POST http://box/x?y=1 HTTP/1.1\r\nHost: box\r\n" + chunked).startswith(b"HTTP/1.1 200 OK\r\n")
     (request,) = shelf.requests
     assert (request.path, request.query, request.body) == ("/x", {"y": ["1"]}, b"abcde")
 
@@ -393,5 +393,5 @@ def test_missing_client_leaves_nothing(server: Server, shelf: EchoHandler) -> No
     """A client that goes away in the middle of a body leaves no request behind."""
     port = int(str(server.insecure_url).rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port)) as sock:
-        sock.sendall(b"POST /a HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc")
+        sock.sendall(b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
     assert not eventually(lambda: bool(shelf.requests), 0.1)

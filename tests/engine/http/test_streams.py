@@ -133,7 +133,9 @@ def test_requests_behind_a_stream_wait(server: Server, shelf: EchoHandler) -> No
     """A request that is pipelined behind a watch is answered when the watch has ended."""
     port = int(str(server.insecure_url).rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
-        sock.sendall(b"GET /stream?timeoutSeconds=0.2 HTTP/1.1\r\n\r\nGET /a HTTP/1.1\r\nConnection: close\r\n\r\n")
+        sock.sendall(
+            b"GET /stream?timeoutSeconds=0.2 HTTP/1.1\r\nHost: x\r\n\r\nGET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        )
         said = b""
         while part := sock.recv(65536):
             said += part

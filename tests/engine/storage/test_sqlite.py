@@ -17,7 +17,7 @@ from simkit.engine.seams import ABSENT, Change, Compacted, Store
 from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore
 from simkit.engine.storage.sqlite import open_store
 from simkit.meta.clock import SimulatedClock
-from simkit.meta.errors import SimkitError
+from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import Revision
 from tests.protocols.store_suite import MAPS, StoreSuite, key, value
 
@@ -166,3 +166,25 @@ def test_a_seed_has_no_history(tmp_path: Path) -> None:
     assert (again.oldest, again.revision) == (900, 901)
     assert [change.entry.key.name for change in again.changes(after=again.oldest)] == ["c"]
     again.close()
+
+
+@pytest.mark.parametrize("broken", [b"", b"{", b"[]", b'{"metadata":1}', b"\xff\x00", "text", 7])
+def test_a_row_that_cannot_be_read(tmp_path: Path, broken: object, caplog: pytest.LogCaptureFixture) -> None:
+    """The file is opened, the log tells of the row, its key answers 500, and everything else is there."""
+    path = tmp_path / "store.db"
+    store = open_store(path, SimulatedClock())
+    for name in "abc":
+        store.put(key(name), value(name), expect=ABSENT)
+    store.close()
+    with contextlib.closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE objects SET object = ? WHERE name = 'b'", (broken,))
+    store = open_store(path, SimulatedClock())
+    assert [entry.key.name for entry in store.scan(MAPS)] == ["a", "c"]
+    assert "cannot be read" in caplog.text
+    for act in (store.get, lambda at: store.put(at, value("b"), expect=None), store.fork().get):
+        with pytest.raises(StatusError) as refused:
+            act(key("b"))
+        assert refused.value.code == 500
+    store.put(key("d"), value("d"), expect=ABSENT)
+    assert store.get(key("nobody")) is None
+    store.close()
