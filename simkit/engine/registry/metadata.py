@@ -14,18 +14,23 @@ from simkit.kinds.strategy import NameRule
 from simkit.meta.clock import NameSource, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required
-from simkit.meta.name_validation import dns_label
+from simkit.meta.name_validation import dns_label, path_segment
 from simkit.meta.objects import Draft, Object
 
 _STANDARD_FINALIZERS: Final = frozenset({ORPHAN, FOREGROUND, NAMESPACE_FINALIZER})
 _LONGEST_GENERATED: Final = 63
 
 
-def stamp_new(draft: Draft, name_source: NameSource, now: float) -> None:
-    """Set uid, time and, if requested, a generated name of a new object; remove fields that clients may not set."""
+def stamp_new(draft: Draft, name_source: NameSource, now: float, *, by_update: bool = False) -> None:
+    """Set uid, time and, if requested, a generated name of a new object; remove fields that clients may not set.
+
+    An object that an update or apply creates keeps the grace period that it was written with.
+    """
     metadata: dict[str, Any] = draft["metadata"]
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+    for name in ("deletionTimestamp", "selfLink", "generation"):
         metadata.pop(name, None)
+    if not by_update:
+        metadata.pop("deletionGracePeriodSeconds", None)
     metadata["creationTimestamp"] = timestamp(now)
     metadata["uid"] = name_source.uid()
     if not metadata.get("name") and metadata.get("generateName"):
@@ -63,9 +68,7 @@ def validate(
     """All errors in the metadata of an object, in kube-apiserver's order."""
     metadata = draft["metadata"]
     errors: list[FieldError] = []
-    prefix = metadata.get("generateName")
-    if prefix:
-        errors += [invalid_value("metadata.generateName", prefix, text) for text in name_rule(prefix, True)]
+    errors += _prefix_errors(metadata, name_rule)
     name = metadata.get("name")
     if not name:
         errors.append(required("metadata.name", "name or generateName is required"))
@@ -81,6 +84,11 @@ def validate(
         errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
     errors += validate_object_meta(metadata) + validate_finalizers(metadata)
     return errors if unqualified_finalizers else errors + _finalizer_name_errors(metadata)
+
+
+def _prefix_errors(metadata: Mapping[str, Any], rule: NameRule) -> list[FieldError]:
+    prefix = metadata.get("generateName")
+    return [invalid_value("metadata.generateName", prefix, text) for text in rule(prefix, True)] if prefix else []
 
 
 def _finalizer_name_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
@@ -104,7 +112,13 @@ _IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionT
 
 
 def validate_update(
-    draft: Object, live: Object, *, unqualified_finalizers: bool = False, changes: int = 1, whole: int = 1
+    draft: Object,
+    live: Object,
+    *,
+    name_rule: NameRule = path_segment,
+    unqualified_finalizers: bool = False,
+    changes: int = 1,
+    whole: int = 1,
 ) -> list[FieldError]:
     """The errors in the metadata of an update, each as often as kube-apiserver reports it.
 
@@ -114,8 +128,9 @@ def validate_update(
     common, finalizers = validate_object_meta(draft["metadata"]), validate_finalizers(draft["metadata"])
     names = [] if unqualified_finalizers else _finalizer_name_errors(draft["metadata"])
     against = _change_errors(draft["metadata"], live["metadata"]) + common
-    again = changes * [*against, *names] + whole * [*common, *finalizers, *names]
-    return [*common, *finalizers, *against, *again]
+    prefixes, segments = (_prefix_errors(draft["metadata"], rule) for rule in (name_rule, path_segment))
+    again = changes * [*against, *names] + whole * [*prefixes, *common, *finalizers, *names]
+    return [*segments, *common, *finalizers, *against, *again]
 
 
 def _change_errors(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> list[FieldError]:

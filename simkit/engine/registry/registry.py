@@ -69,7 +69,7 @@ class Registry:
         draft["metadata"] = dict(draft["metadata"])
         if write.creates:
             _numbered(draft["metadata"].get("resourceVersion", ""))
-        meta.stamp_new(draft, self.name_source, self.clock.now())
+        meta.stamp_new(draft, self.name_source, self.clock.now(), by_update=write.creates)
         write.scope.withhold(draft, None)
         with self._allocated(write, draft, None):
             return self._insert(write, draft)
@@ -235,6 +235,7 @@ class Registry:
         errors = meta.validate_update(
             draft,
             live,
+            name_rule=scope.rules.name,
             unqualified_finalizers=scope.rules.unqualified_finalizers,
             changes=checks.changes,
             whole=checks.whole,
