@@ -8,7 +8,7 @@ DEMO := $(VENV)/.demo
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 FILES := simkit tests tools
 
-.PHONY: demo help test check bench soak serve format lock changelog setup clean
+.PHONY: demo help test check bench fuzz soak serve format lock changelog setup clean
 
 demo: $(DEMO)  ## an audit of the bundled cluster, as a page: build/rbac-audit.html (the default)
 	$(BIN)/simkit audit --demo --show critical --html build/rbac-audit.html
@@ -24,6 +24,10 @@ check: $(READY)  ## format, lint, types, import contracts
 
 bench: $(READY)  ## the speed of this machine, as ratios to the goals (ARGS=engine)
 	$(BIN)/python -m tests.bench $(ARGS)
+
+fuzz: $(READY)  ## coverage-guided fuzzing of each reader for some seconds (needs atheris)
+	for target in json yaml document labels fields quantity duration expression; do \
+		$(BIN)/python -m tests.fuzz $$target -max_total_time=7 || exit 1; done
 
 soak: $(READY)  ## memory of a server under churn, over an hour (ARGS="--minutes 20")
 	$(BIN)/python -m tests.bench.soak $(ARGS)
