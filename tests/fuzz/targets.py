@@ -34,5 +34,5 @@ TARGETS: dict[str, tuple[Reader, tuple[type[Exception], ...]]] = {
 def read(name: str, data: bytes) -> None:
     """Read some bytes; raises what is no refusal."""
     reader, refusals = TARGETS[name]
-    with contextlib.suppress(refusals):
+    with contextlib.suppress(*refusals):
         reader(data)
