@@ -83,7 +83,7 @@ def _write(found: Causes, dump: Dump, args: argparse.Namespace) -> None:
         row["goals"] = dict(one.goals)
     if args.output == "json":
         every = [{**row, **_details(one)} for row, one in zip(rows, found)]
-        write_value({"summary": found.summary().to_dict("records"), "causes": every}, args.output)
+        write_value(every, args.output)
         return
     hidden = 0
     if args.output not in (*COMPLETE, *reports.FORMS) and not args.all:

@@ -52,16 +52,13 @@ def _write(made: Plan, verified: PlanVerified | None, args: argparse.Namespace) 
     frame = made.to_frame()
     rows = frame.to_dict("records")
     if args.output == "json":
-        told = {
-            "goals": made.goals,
-            "before": {"paths": made.paths, "subjects": made.subjects, "findings": made.findings},
-            "with_audit_log": made.with_log,
-            "knee": made.knee,
-            "changes": [{**row, **_details(step)} for row, step in zip(rows, made)],
-            "left": len(made.left),
-            "verified": None if verified is None else verified.to_dict()["rows"],
-        }
-        write_value(told, args.output)
+        checks = [None] * len(rows) if verified is None else verified.to_dict()["rows"]
+        shared = {"goals": made.goals, "paths_before": made.paths, "with_audit_log": made.with_log}
+        changes = [
+            {**row, **_details(step), **shared, "knee": number == made.knee, "verified": checked}
+            for number, (row, step, checked) in enumerate(zip(rows, made, checks), start=1)
+        ]
+        write_value(changes, args.output)
     elif args.commands:
         print("\n".join(made.commands()))
     else:
