@@ -85,7 +85,7 @@ def _dashed(title: str) -> str:
     return title.replace(" ", "-")
 
 
-def write_value(value: Mapping[str, Any], form: str) -> None:
+def write_value(value: Mapping[str, Any] | Sequence[Any], form: str) -> None:
     """Write an answer that is a single value, as JSON on several lines or on one."""
     sys.stdout.write(json_text(value) if form == "json" else _json_line(value))
 
