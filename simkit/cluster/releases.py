@@ -11,6 +11,7 @@ from simkit.cluster.plugins import PLUGINS
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Store
 from simkit.logic.rbac.releases import assumed
+from simkit.meta.behaviour import changes
 from simkit.meta.names import Key
 from simkit.schema.admissionplugins import plugins_of
 from simkit.schema.catalogue import Catalogue, Resource
@@ -37,13 +38,7 @@ _LIMITS: Final = (
         "objects are kept in the newest stable version of their kind, whatever the release stored; which one discovery "
         "names is exact at 1.20, elsewhere the one that the release before preferred too",
     ),
-    Limit(
-        "validation",
-        "1.30's rules for all releases; what is written through beta versions of definitions, webhooks, signing "
-        "requests, endpoint slices, events and the first workloads is held to what those demanded",
-    ),
     Limit("controllers", "1.30's, with the labels and fields that they write; pods get tokens as in 1.22 and later"),
-    Limit("protocol", "1.30's: list semantics, watches, server-side apply, status messages"),
 )
 """The limits of all releases other than 1.30."""
 
@@ -51,7 +46,24 @@ _LIMITS: Final = (
 def limits(release: str) -> tuple[Limit, ...]:
     """The differences from kube-apiserver of a release; empty for 1.30, whose behaviour simkit has."""
     name = release_name(release)
-    return () if name == BASE else (*_LIMITS, _roles(name), _plugins(name), _gates(name))
+    return () if name == BASE else (*_LIMITS, *_rules(name), _roles(name), _plugins(name), _gates(name))
+
+
+def _rules(release: str) -> Iterator[Limit]:
+    """What the rules of requests and objects follow, and which of their dates are guesses."""
+    since = f"1.30's, with what simkit releases diff 1.30 {release} lists as changed"
+    older = minor_of(release) < minor_of(BASE)
+    yield Limit(
+        "validation",
+        ("1.30's" if older else since) + "; what is written through beta versions of definitions, webhooks, signing "
+        "requests, endpoint slices, events and the first workloads is held to what those demanded",
+    )
+    yield Limit("protocol", ("1.30's" if older else since) + ": list semantics, watches, server-side apply, messages")
+    number = minor_of(release)
+    guesses = [each for each in changes().values() if each.assumed and each.within(number)]
+    if guesses:
+        told = "; ".join(f"{each.id}: {each.assumed}" for each in guesses)
+        yield Limit("dates of changes", f"guesses are {told}")
 
 
 def _roles(release: str) -> Limit:

@@ -12,7 +12,6 @@ from typing import Annotated, Final, overload
 import yaml
 from pandas import DataFrame
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
 from simkit.analysis.access.can import can
 from simkit.analysis.access.who_can import who_can
@@ -200,15 +199,18 @@ def read_suite(path: str | Path) -> Suite:
     try:
         return Suite.model_validate(value)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {_told(fault)}" for fault in error.errors())
+        faults = "; ".join(
+            f"{'.'.join(map(str, fault['loc']))}: {_told(fault['type'], fault['loc'], fault['msg'])}"
+            for fault in error.errors()
+        )
         raise SimkitError(f"{file}: {faults}") from None
 
 
-def _told(fault: ErrorDetails) -> str:
+def _told(kind: str, place: Sequence[str | int], message: str) -> str:
     """The error of an entry; for an unknown word, with the allowed words."""
-    if fault["type"] != "extra_forbidden":
-        return fault["msg"]
-    model = _MODELS.get(str(fault["loc"][-2]), Expectation) if len(fault["loc"]) > 1 else Suite
+    if kind != "extra_forbidden":
+        return message
+    model = _MODELS.get(str(place[-2]), Expectation) if len(place) > 1 else Suite
     return f"there is no such word here; there are {', '.join(model.model_fields)}"
 
 
