@@ -50,7 +50,7 @@ def limits(release: str) -> tuple[Limit, ...]:
 
 
 def _rules(release: str) -> Iterator[Limit]:
-    """What the rules of requests and objects follow, and which of their dates are guesses."""
+    """The limits of the rules for requests and objects, and the dates of changes that are guesses."""
     since = f"1.30's, with what simkit releases diff 1.30 {release} lists as changed"
     older = minor_of(release) < minor_of(BASE)
     yield Limit(

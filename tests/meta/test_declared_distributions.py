@@ -14,8 +14,8 @@ import pytest
 
 _ROOT = Path(__file__).parents[2]
 _OWN = {"simkit", "tests", "tools"}
-_CLIENTS = {"kopf", "kr8s", "lightkube", "kubernetes", "playwright"}
-"""Clients that tests skip without; their distributions are declared, but need not be installed."""
+_CLIENTS = {"kopf", "kr8s", "lightkube", "kubernetes", "kubernetes-asyncio", "playwright", "pykube"}
+"""Clients that tests skip without, and whose users bring them along."""
 
 
 def _normal(name: str) -> str:
