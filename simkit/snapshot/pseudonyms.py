@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, Final
 
-from simkit.meta.domain import DEFAULT_NAMESPACE, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE, label
+from simkit.meta.domain import API_DOMAIN, DEFAULT_NAMESPACE, LABEL_DOMAIN, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE, label
 from simkit.meta.objects import Object, annotations_of, labels_of, metadata, with_metadata
 from simkit.meta.podspec import CONTAINER_LISTS
 
@@ -89,7 +89,7 @@ class Pseudonyms:
 
     def _value(self, value: Any, field: str) -> Any:
         if isinstance(value, Mapping):
-            rename = self.text if field in _OPEN_KEYS else str
+            rename = self._key_text if field in _OPEN_KEYS else str
             return {
                 rename(name): self._value(item, "" if field in _OPEN_KEYS else name) for name, item in value.items()
             }
@@ -98,6 +98,12 @@ class Pseudonyms:
         if isinstance(value, list):
             return [] if field in _FREE_TEXT else [self._value(item, field) for item in value]
         return self._leaf(value, field) if isinstance(value, str) else value
+
+    def _key_text(self, name: str) -> str:
+        """A key that users may choose, with its learnt names replaced; keys of Kubernetes' own domains are kept."""
+        domain = name.partition("/")[0] if "/" in name else ""
+        own = any(domain == each or domain.endswith(f".{each}") for each in (LABEL_DOMAIN, API_DOMAIN))
+        return name if own else self.text(name)
 
     def _leaf(self, value: str, field: str) -> str:
         if field in _FREE_TEXT:

@@ -14,8 +14,8 @@ import pytest
 
 _ROOT = Path(__file__).parents[2]
 _OWN = {"simkit", "tests", "tools"}
-_CLIENTS = {"kopf", "kr8s", "lightkube", "kubernetes", "kubernetes-asyncio", "playwright", "pykube"}
-"""Clients that tests skip without, and whose users bring them along."""
+_CLIENTS = {"atheris", "kopf", "kr8s", "lightkube", "kubernetes", "kubernetes-asyncio", "playwright", "pykube"}
+"""The fuzzer and clients: tests skip without them, and users of a client bring it along."""
 
 
 def _normal(name: str) -> str:

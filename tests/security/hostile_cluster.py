@@ -48,11 +48,13 @@ class Elements(HTMLParser):
         super().__init__()
         self.names: list[str] = []
         self.attributes: set[str] = set()
+        self.classes: set[str] = set()
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
         self.names.append(tag)
         self.attributes |= {name for name, _ in attrs}
+        self.classes |= {word for name, value in attrs if name == "class" for word in (value or "").split()}
 
 
 def rendered(markdown: str) -> Elements:

@@ -35,6 +35,8 @@ from tests.security.hostile_cluster import (
 from tools.make_hostile_cluster import PAYLOADS
 
 CHOSEN = set(PAYLOADS.values())
+LABELLED = ("pod-security.kubernetes.io/enforce=baseline", "--overwrite")
+"""What the command that labels a namespace says besides its name."""
 SUBJECTS = (
     "user:x;touch pwned",
     "user:\x1b]0;owned\x07\x1b[2J\x1b[1;1H",
@@ -116,7 +118,8 @@ def test_every_output_shows_names_as_names(
     if form == "html" and out:
         page = Elements(out)
         assert set(page.names) <= {"meta", "title", "style", "table", "thead", "tbody", "tr", "th", "td"}
-        assert page.attributes <= {"charset"}
+        assert page.attributes <= {"charset", "class"}
+        assert page.classes <= {"simkit", "number"}
     if form == "csv":
         assert formulas(out) == []
     if form == "markdown":
@@ -168,10 +171,10 @@ def test_commands_of_findings_are_run_by_a_shell_as_they_are_meant(dump: Dump, t
     calls = run_by_shell(commands, tmp_path)
     assert len(calls) == len(commands) > len(PAYLOADS)
     names = {key.name for key in dump.origins}
-    assert {call[0] for call in calls} == {"delete"}
+    assert {call[0] for call in calls} == {"delete", "label"}
     for call in calls:
         rest = [word.removeprefix("--namespace=") for word in call[2:] if word not in ("--", "--namespace")]
-        assert set(rest) <= names | CHOSEN
+        assert set(rest) - set(LABELLED if call[0] == "label" else ()) <= names | CHOSEN
 
 
 def test_commands_of_cuts_are_run_by_a_shell_as_they_are_meant(dump: Dump, tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from statistics import median
-from time import process_time
 from typing import Any
 
 import orjson
@@ -21,6 +19,7 @@ from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.pseudonyms import Pseudonyms
 from simkit.snapshot.redact import redacted
 from tests.analysis.worlds import account, binding, namespace, role, rule
+from tests.security.prices import LINEAR, growth
 
 POD = {
     "apiVersion": "v1",
@@ -225,19 +224,9 @@ def test_annotations_called_like_credentials_are_gone() -> None:
 def test_the_price_of_redaction_grows_with_the_text(word: str) -> None:
     """Twice the text costs about twice the time, whatever it repeats."""
 
-    def cost(size: int) -> float:
+    def made(size: int) -> dict[str, Any]:
         text = word * (size // len(word))
-        obj = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "a", "annotations": {"x": text}},
-            "spec": {"args": [text]},
-        }
-        times = []
-        for _ in range(5):
-            start = process_time()
-            list(redacted([obj]))
-            times.append(process_time() - start)
-        return median(times)
+        meta = {"name": "a", "annotations": {"x": text}}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"args": [text]}}
 
-    assert cost(160_000) < 3.2 * cost(80_000) + 0.01
+    assert growth(lambda obj: list(redacted([obj])), made, 80_000) < LINEAR
