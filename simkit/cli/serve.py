@@ -42,7 +42,7 @@ examples:
 
 tokens.csv holds lines such as: s3cret,alice,alice-uid,"devs,ops"
 
-Flags of kube-apiserver without effect here, such as --etcd-servers, are accepted and reported.
+Flags of kube-apiserver without effect here, such as --watch-cache, are accepted and reported.
 """
 _SIGNING: Final = {
     "cluster-signing-cert-file": "authority that signs approved certificate requests (default: the made one)",
