@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import statistics
 import time
 from collections.abc import Callable
@@ -21,11 +20,11 @@ _LEAST = 0.002
 def price(act: Callable[[], Any]) -> float:
     """The median of the CPU seconds that something takes."""
     taken = []
-    for _ in range(_ROUNDS):
-        gc.collect()
-        start = time.process_time()
-        act()
-        taken.append(time.process_time() - start)
+    with collection_paused():
+        for _ in range(_ROUNDS):
+            start = time.process_time()
+            act()
+            taken.append(time.process_time() - start)
     return max(statistics.median(taken), _LEAST)
 
 
