@@ -170,11 +170,44 @@ class ListWatcher(Reader, ChangeLog, Protocol):
     """Lists objects and then follows their changes, as an informer does."""
 
 
+class NumberRanges(Protocol):
+    """Ranges of numbers that several servers give out, each number to one of them.
+
+    A range has a name, and a text such as ``10.96.0.0/16``; its numbers are counted from 0. Calls raise a 500
+    StatusError if the other process does not answer.
+    """
+
+    def known(self, name: str) -> int:
+        """The numbers that were taken when this server last looked, as bits."""
+        ...
+
+    def claim(self, name: str, text: str, number: int) -> bool:
+        """Take a number. False if somebody has it."""
+        ...
+
+    def release(self, name: str, text: str, number: int) -> None:
+        """Give a number back."""
+        ...
+
+    def repair(self, name: str, text: str, used: Callable[[], int]) -> None:
+        """Make a range agree with the numbers that objects have, as bits."""
+        ...
+
+    def repair_regularly(self, repair: Callable[[], None]) -> None:
+        """Call a function now and from time to time, until the store is closed."""
+        ...
+
+
 class Store(Reader, Writer, ChangeLog, Protocol):
     """A whole store: reader, writer and change log, with what only its owner does.
 
     Whoever only reads, writes or follows changes asks for that part alone.
     """
+
+    @property
+    def number_ranges(self) -> NumberRanges | None:
+        """The ranges of numbers that this server shares with others; None if it has the store for itself."""
+        ...
 
     @property
     def leaves_process(self) -> bool:

@@ -18,6 +18,7 @@ class SparseStore:
     """Another store with its revisions spread: those after the first one are ``STEP`` apart."""
 
     leaves_process: Final = False
+    number_ranges: Final = None
 
     def __init__(self, inner: Store) -> None:
         self._inner, self._first, self._floor = inner, inner.revision, Revision(0)

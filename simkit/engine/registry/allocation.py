@@ -18,7 +18,7 @@ from typing import Final
 
 from simkit.engine.registry.bitmap_allocator import BitmapAllocator, NotAvailable
 from simkit.engine.registry.ip_families import settle_families
-from simkit.engine.seams import Change, ListWatcher
+from simkit.engine.seams import Change, Store
 from simkit.kinds.parts.copy_on_write import own_copy, own_items
 from simkit.kinds.parts.service.cluster_ips import strings
 from simkit.kinds.parts.service.types import (
@@ -42,6 +42,9 @@ SERVICES: Final = GroupResource("", "services")
 _KIND: Final = GroupKind("", "Service")
 DEFAULT_RANGE: Final = "10.96.0.0/16"
 DEFAULT_PORTS: Final = (30000, 32767)
+_SHARED_NAMES: Final = ("serviceips", "secondaryserviceips")
+"""The names under which servers share the ranges of addresses."""
+_SERVER_ERRORS: Final = 500
 
 
 @dataclass(slots=True)
@@ -82,7 +85,7 @@ class ServiceAllocation:
 
     def __init__(
         self,
-        store: ListWatcher,
+        store: Store,
         name_source: NameSource,
         ranges: Sequence[str] = (DEFAULT_RANGE,),
         ports: tuple[int, int] = DEFAULT_PORTS,
@@ -90,8 +93,13 @@ class ServiceAllocation:
         pools = {family(text.partition("/")[0]): _address_pool(text) for text in ranges}
         span = BitmapAllocator(ports[0], ports[1], first_shown=ports[0], what=f"ports is {ports[0]}-{ports[1]}")
         self._start(store, name_source, pools, span)
+        if store.number_ranges is not None:
+            for name, text, pool in zip(_SHARED_NAMES, ranges, pools.values(), strict=False):
+                pool.share(store.number_ranges, name, str(network(text)))
+            span.share(store.number_ranges, "servicenodeports", f"{ports[0]}-{ports[1]}")
+            store.number_ranges.repair_regularly(self.repair)
 
-    def fork(self, store: ListWatcher, name_source: NameSource) -> ServiceAllocation:
+    def fork(self, store: Store, name_source: NameSource) -> ServiceAllocation:
         """The same over a fork of the store, in constant time."""
         other = ServiceAllocation.__new__(ServiceAllocation)
         with self._lock:
@@ -102,7 +110,7 @@ class ServiceAllocation:
         return other
 
     def _start(
-        self, store: ListWatcher, name_source: NameSource, pools: Mapping[str, BitmapAllocator], ports: BitmapAllocator
+        self, store: Store, name_source: NameSource, pools: Mapping[str, BitmapAllocator], ports: BitmapAllocator
     ) -> None:
         self._store, self._chance, self._pools, self._ports = store, name_source, pools, ports
         self._lock = threading.RLock()
@@ -120,16 +128,35 @@ class ServiceAllocation:
 
         Raises the 422 or 500 that kube-apiserver gives for what cannot be given out.
         """
-        reservation = Reservation(dry_run)
+        reservation, settled = Reservation(dry_run), True
         try:
             with self._lock:
                 self._learn()
                 self._complete(draft, live, reservation)
             yield
+        except StatusError as error:
+            settled = error.code < _SERVER_ERRORS  # otherwise nobody knows whether the Service was stored
+            raise
         finally:
             with self._lock:
                 for pool, number in reservation.taken:
-                    pool.release(number)
+                    pool.release(number, settled=settled)
+        if live is not None and not dry_run:
+            self.give_back(live)
+
+    def give_back(self, service: Object) -> None:
+        """Let other servers have what a Service had, and has no more, or was deleted with."""
+        if self._store.number_ranges is not None:
+            with self._lock:
+                for pool, number in self._numbers(service):
+                    pool.give_back(number)
+
+    def repair(self) -> None:
+        """Make what servers share agree with the Services, as kube-apiserver does every three minutes."""
+        with self._lock:
+            self._learn()
+        for pool in (*self._pools.values(), self._ports):
+            pool.repair(self._store.refresh)
 
     def _complete(self, draft: Draft, live: Object | None, reservation: Reservation) -> None:
         spec = own_copy(draft, "spec")
@@ -260,16 +287,21 @@ class ServiceAllocation:
                     self._mark(change.entry.object, BitmapAllocator.use)
 
     def _mark(self, service: Object, mark: Callable[[BitmapAllocator, int], None]) -> None:
+        for pool, number in self._numbers(service):
+            mark(pool, number)
+
+    def _numbers(self, service: Object) -> Iterator[tuple[BitmapAllocator, int]]:
+        """The addresses and ports of a Service, each with the range that it is of."""
         spec = service.get("spec") or {}
         texts: Sequence[str] = spec.get("clusterIPs") or [spec.get("clusterIP") or ""]
         for text in texts:
             found = address(text)
             if found is not None and family(text) in self._pools:
-                mark(self._pools[family(text)], int(found))
+                yield self._pools[family(text)], int(found)
         numbers = {port.get("nodePort") for port in spec.get("ports") or ()} | {spec.get("healthCheckNodePort")}
         for number in numbers:
             if number:
-                mark(self._ports, number)
+                yield self._ports, number
 
 
 def _asks(port: Object, number: int) -> bool:

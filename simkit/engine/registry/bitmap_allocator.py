@@ -6,8 +6,11 @@ release 1.30.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
+from simkit.engine.seams import NumberRanges
 from simkit.meta.clock import NameSource
 
 _GUESSES: Final = 32
@@ -21,11 +24,33 @@ class NotAvailable(Exception):
         self.outside = outside
 
 
+@dataclass(frozen=True, slots=True)
+class _SharedRange:
+    """One range among those that servers share."""
+
+    ranges: NumberRanges
+    name: str
+    text: str
+
+    def known(self) -> int:
+        return self.ranges.known(self.name)
+
+    def claim(self, number: int) -> bool:
+        return self.ranges.claim(self.name, self.text, number)
+
+    def release(self, number: int) -> None:
+        self.ranges.release(self.name, self.text, number)
+
+    def repair(self, used: Callable[[], int]) -> None:
+        self.ranges.repair(self.name, self.text, used)
+
+
 class BitmapAllocator:
     """A range of numbers, both ends included. Not thread-safe.
 
     ``used`` and ``pending`` have a bit for each number: what stored objects have, and what writes under way took.
-    The lower numbers, ``static`` of them, are given out unasked only when all others are taken.
+    The lower numbers, ``static`` of them, are given out unasked only when all others are taken. A range that is
+    shared (``share``) gives out what no other server has taken either.
 
     Examples
     --------
@@ -35,19 +60,25 @@ class BitmapAllocator:
     30001
     """
 
-    __slots__ = ("_count", "_static", "_what", "first", "first_shown", "pending", "used")
+    __slots__ = ("_count", "_shared", "_static", "_what", "first", "first_shown", "pending", "used")
 
     def __init__(self, first: int, last: int, *, first_shown: int = 0, static: int = 0, what: str = "") -> None:
         self.first, self._count, self._static, self._what = first, last - first + 1, static, what
         self.first_shown = first_shown or first
         self.used = self.pending = 0
+        self._shared: _SharedRange | None = None
 
     def fork(self) -> BitmapAllocator:
         """An independent allocator with the same numbers in use, and none reserved."""
         other = BitmapAllocator.__new__(BitmapAllocator)
         other.first, other._count, other._static, other._what = self.first, self._count, self._static, self._what
         other.first_shown, other.used, other.pending = self.first_shown, self.used, 0
+        other._shared = None
         return other
+
+    def share(self, ranges: NumberRanges, name: str, text: str) -> None:
+        """Share the range with other servers under a name."""
+        self._shared = _SharedRange(ranges, name, text)
 
     def check(self, number: int) -> None:
         """Raises NotAvailable for a number outside the range."""
@@ -60,16 +91,20 @@ class BitmapAllocator:
         bit = 1 << (number - self.first)
         if (self.used | self.pending) & bit:
             raise NotAvailable
+        if self._shared is not None and not self._shared.claim(number - self.first):
+            raise NotAvailable
         self.pending |= bit
 
     def reserve_any(self, name_source: NameSource) -> int:
         """Reserve a free number. Raises NotAvailable if there is none."""
-        taken = self.used | self.pending
-        index = self._guess(taken, name_source)
-        if index is None:
-            index = self._search(taken, name_source)
-        self.pending |= 1 << index
-        return self.first + index
+        while True:
+            taken = self.used | self.pending | (self._shared.known() if self._shared is not None else 0)
+            index = self._guess(taken, name_source)
+            if index is None:
+                index = self._search(taken, name_source)
+            if self._shared is None or self._shared.claim(index):
+                self.pending |= 1 << index
+                return self.first + index
 
     def _guess(self, taken: int, name_source: NameSource) -> int | None:
         span = self._count - self._static
@@ -90,9 +125,27 @@ class BitmapAllocator:
                 return (after & -after).bit_length() - 1
         raise NotAvailable
 
-    def release(self, number: int) -> None:
-        """End a reservation, whether or not the number is now in use."""
+    def release(self, number: int, *, settled: bool = True) -> None:
+        """End a reservation, whether or not the number is now in use; ``settled`` if that is known for sure."""
         self.pending &= ~(1 << (number - self.first))
+        if settled:
+            self.give_back(number)
+
+    def give_back(self, number: int) -> None:
+        """Let other servers have a number again that no object of this one has."""
+        index = number - self.first
+        if self._shared is not None and 0 <= index < self._count and not (self.used | self.pending) >> index & 1:
+            self._shared.release(index)
+
+    def repair(self, refresh: Callable[[], None]) -> None:
+        """Make what is shared agree with the stored objects, all of which are known after ``refresh``."""
+
+        def used() -> int:
+            refresh()
+            return self.used | self.pending
+
+        if self._shared is not None:
+            self._shared.repair(used)
 
     def use(self, number: int) -> None:
         """Record that a stored object has this number."""

@@ -182,7 +182,7 @@ class Registry:
 
     def _remove(self, draft: Draft, live: Entry) -> Outcome:
         """Remove an object whose last finalizer was removed, and return the wanted object."""
-        self.store.delete(live.key, expect=live.revision)
+        self._drop(live, live.revision)
         draft["metadata"]["resourceVersion"] = str(live.revision)
         return Outcome(Entry(live.key, live.revision, draft), removed=True)
 
@@ -267,7 +267,7 @@ class Registry:
     def _delete(self, deletion: Deletion, live: Entry) -> Outcome:
         draft = before_delete(deletion, live.object, self.clock.now())
         if draft is None:
-            gone = live if deletion.dry_run else self.store.delete(live.key, expect=live.revision).entry
+            gone = live if deletion.dry_run else self._drop(live, live.revision)
             return Outcome(gone, removed=True)
         if draft == live.object:
             return Outcome(live, finished=False)
@@ -282,7 +282,14 @@ class Registry:
         if deletion.dry_run:
             return Outcome(Entry(live.key, live.revision, draft), removed=True)
         marked = self._put(live.key, draft, live.revision)
-        return Outcome(self.store.delete(live.key, expect=marked.revision).entry, removed=True)
+        return Outcome(self._drop(live, marked.revision), removed=True)
+
+    def _drop(self, live: Entry, expect: Revision) -> Entry:
+        """Take an object out of the store; its last state. Raises Stale."""
+        gone = self.store.delete(live.key, expect=expect).entry
+        if live.key.resource == SERVICES:
+            self.allocation.give_back(live.object)
+        return gone
 
 
 def _numbered(version: str) -> int:

@@ -76,6 +76,7 @@ class MemoryStore:
     """
 
     leaves_process: Final = False
+    number_ranges: Final = None
 
     def __init__(
         self,

@@ -50,7 +50,11 @@ class Values:
         written = {**obj, "metadata": {k: v for k, v in metadata(obj).items() if k != "resourceVersion"}}
         resource = self._resources.get(key.resource)
         raw = _as_json(written) if resource is None else self._built_in(resource, written)
-        return raw if self._encryption is None else self._encryption.encrypt(key.resource, path, raw)
+        return self.encrypt(key.resource, path, raw)
+
+    def encrypt(self, resource: GroupResource, path: bytes, raw: bytes) -> bytes:
+        """A value as it stands in etcd: encrypted if the configuration says so."""
+        return raw if self._encryption is None else self._encryption.encrypt(resource, path, raw)
 
     def _built_in(self, resource: Resource, obj: Object) -> bytes:
         kept, wanted = resource.storage_gvk, stored_as(self._catalogue.release, resource)
@@ -62,14 +66,15 @@ class Values:
 
     def decode(self, key: Key, path: bytes, raw: bytes, revision: int) -> Object:
         """The object of a value, in the version that is kept here. Raises a 500 StatusError for what is none."""
-        plain = self._plain(key, path, raw)
+        plain = self.decrypt(key.resource, path, raw)
         try:
             obj = self._kept(key, decode(plain) if plain.startswith(_MAGIC) else orjson.loads(plain))
         except (Unfit, orjson.JSONDecodeError, DecodeError, ConversionError, SimkitError) as error:
             raise undecodable(path, str(error)) from error
         return {**obj, "metadata": {**metadata(obj), "resourceVersion": str(revision)}}
 
-    def _plain(self, key: Key, path: bytes, raw: bytes) -> bytes:
+    def decrypt(self, resource: GroupResource, path: bytes, raw: bytes) -> bytes:
+        """The plain form of a value in etcd. Raises a 500 StatusError for one that cannot be decrypted."""
         if not raw.startswith(b"k8s:enc:"):
             return raw
         if self._encryption is None:
@@ -77,7 +82,7 @@ class Values:
             raise undecodable(
                 path, f"it is encrypted ({provider}); give the server's --encryption-provider-config to read it"
             )
-        return self._encryption.decrypt(key.resource, path, raw)
+        return self._encryption.decrypt(resource, path, raw)
 
     def _kept(self, key: Key, obj: Any) -> Object:
         """A decoded value in the version that is kept here, without the zeros that a binary form always has.

@@ -7,15 +7,12 @@ Upstream: k8s.io/apiserver/pkg/storage/etcd3/compact.go, release 1.30.
 
 from __future__ import annotations
 
-import logging
-import threading
 from typing import Final
 
-from simkit.meta.errors import StatusError
+from simkit.engine.storage.etcd.periodic import Periodic
 from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.client import EtcdClient
 
-_LOG: Final = logging.getLogger("simkit.storage.etcd")
 KEY: Final = b"compact_rev_key"
 INTERVAL: Final = 300.0
 
@@ -24,24 +21,17 @@ class Compactor:
     """A thread that compacts; ``compact`` does it once."""
 
     def __init__(self, client: EtcdClient, interval: float = INTERVAL) -> None:
-        self._client, self._interval = client, interval
-        self._stopped = threading.Event()
+        self._client = client
+        self._periodic = Periodic("etcd-compactor", self.compact, interval)
         self._times, self._revision = 0, 0
 
     def start(self) -> None:
         """Compact from now on, until ``stop``."""
-        threading.Thread(target=self._run, name="etcd-compactor", daemon=True).start()
+        self._periodic.start()
 
     def stop(self) -> None:
         """Compact no more."""
-        self._stopped.set()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(self._interval):
-            try:
-                self.compact()
-            except StatusError as error:
-                _LOG.warning("etcd was not compacted: %s", error)
+        self._periodic.stop()
 
     def compact(self) -> bool:
         """Forget what was superseded before the last call, unless another server did; whether this one did."""

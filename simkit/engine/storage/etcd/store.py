@@ -16,6 +16,7 @@ from simkit.engine.storage.etcd.compactor import Compactor
 from simkit.engine.storage.etcd.entry import reader, removed
 from simkit.engine.storage.etcd.follower import Follower
 from simkit.engine.storage.etcd.leases import Leases
+from simkit.engine.storage.etcd.range_allocations import RangeAllocations
 from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore, encodable_size, stamped
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, StatusError
@@ -58,6 +59,7 @@ class EtcdStore:
         self._entry = reader(layout, values)
         self._follower = Follower(client, self._seen, layout.root, self._entry)
         self._leases, self._compactor = Leases(client, leases), Compactor(client)
+        self.number_ranges = RangeAllocations(client, layout, values)
         self._follower.begin()
         self._follower.start()
         self._compactor.start()
@@ -183,6 +185,7 @@ class EtcdStore:
         self._seen.compact(through=through)
 
     def close(self) -> None:
+        self.number_ranges.stop()
         self._compactor.stop()
         self._follower.stop()
         self._client.close()
