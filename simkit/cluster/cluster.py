@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from simkit.cluster.admit import Admitted
     from simkit.cluster.object_history import History
+    from simkit.cluster.traced_request import TracedRequest
     from simkit.cluster.trial import Trial
     from simkit.engine.egress.policy import ConversionFunction, EgressPolicy, WebhookFunction
     from simkit.engine.http.server import Server
@@ -263,6 +264,41 @@ class Cluster(AnalysisMethods, SimulationMethods, TrafficMethods):
         from simkit.cluster.admit import admit
 
         return admit(self._made, obj, identity or administrator())
+
+    def trace_request(
+        self, request: Request, *, identity: Identity | None = None, on_fork: bool = True
+    ) -> TracedRequest:
+        """One request through the handler chain, with the decision of each stage.
+
+        Parameters
+        ----------
+        request
+            The request: ``Request.of("POST", "/api/v1/namespaces/dev/configmaps", {...})``.
+        identity
+            Skips authentication; None: an administrator, or whoever the credentials in its headers are.
+        on_fork
+            Whether it is executed on a fork, so that this cluster stays as it is. A fork also shows what controllers
+            write because of it.
+
+        Returns
+        -------
+        TracedRequest
+            Its steps (stage, step, outcome, detail): who asks, impersonation, the rule that allows it, each admission
+            plugin with its changes, validation, what is stored, the watches and controllers that hear of it.
+
+        Examples
+        --------
+        >>> from simkit.meta.message import Request
+        >>> found = Cluster(seed=1).trace_request(Request.of("GET", "/api/v1/namespaces/default"))
+        >>> [(step.stage, step.outcome) for step in found.steps][-2:]
+        [('authorization', 'allowed'), ('answer', 'passed')]
+        """
+        from simkit.cluster.traced_request import traced
+
+        if identity is None and "authorization" not in request.headers:
+            identity = administrator()
+        made = self._made.fork(None) if on_fork else self._made
+        return traced(made, request, identity, origin=self._made)
 
     # Decisions, and the past
 

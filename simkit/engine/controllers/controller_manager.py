@@ -145,6 +145,10 @@ class ControllerManager:
                 if controller.name in known:
                     controller.resume_from(known[controller.name])
 
+    def informed_of(self, change: Change) -> list[str]:
+        """The names of the controllers that a change concerns."""
+        return [controller.name for controller in self._controllers if controller.concerns(change)]
+
     def settle(self) -> int:
         """Run controllers until nothing is left to do; gives back how many rounds it took.
 

@@ -156,17 +156,25 @@ class HandledRequest:
         Skips authentication, for callers in the same process.
     client
         True for clients in the same process; requests without an identity are clients' anyway.
+    filters
+        The handler chain that it goes through.
     """
 
     __slots__ = ("_began", "_engine", "_left", "_trusted", "context")
 
     def __init__(
-        self, engine: Engine, request: Request, identity: Identity | None = None, *, client: bool = False
+        self,
+        engine: Engine,
+        request: Request,
+        identity: Identity | None = None,
+        *,
+        client: bool = False,
+        filters: Sequence[Filter] = HANDLER_CHAIN,
     ) -> None:
         from_client = client or identity is None
         self._engine, self._began = engine, perf_counter()
         self.context = RequestContext(request, identity=identity, from_client=from_client)
-        self._left, self._trusted = HANDLER_CHAIN, identity is not None
+        self._left, self._trusted = filters, identity is not None
 
     def serve_headers(self) -> Response | None:
         """The refusal of a request before its body; None if ``receive_body`` may follow. Never raises."""
@@ -243,15 +251,16 @@ def serve_request(engine: Engine, request: Request, identity: Identity | None = 
     identity
         Skips authentication, for callers in the same process.
     """
-    return _waited(HandledRequest(engine, request, identity))
+    return complete(HandledRequest(engine, request, identity))
 
 
 def serve_client(engine: Engine, request: Request, identity: Identity | None) -> Response:
     """The same for a client in the same process, whose requests tests may record and disturb. Never raises."""
-    return _waited(HandledRequest(engine, request, identity, client=True))
+    return complete(HandledRequest(engine, request, identity, client=True))
 
 
-def _waited(handled: HandledRequest) -> Response:
+def complete(handled: HandledRequest) -> Response:
+    """The answer to a request whose thread waits for seats. Never raises."""
     response = handled.serve()
     while response is None:
         ticket = handled.context.ticket

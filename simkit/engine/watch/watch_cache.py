@@ -8,11 +8,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from typing import Final
+from weakref import WeakSet
 
 from simkit.engine.seams import Change, ChangeLog, Compacted
 from simkit.engine.watch.event_buffer import EventBuffer
 from simkit.engine.watch.notifier import Notifiers
-from simkit.engine.watch.watcher import Watcher
+from simkit.engine.watch.watcher import Watcher, WatchReader
 from simkit.meta.names import GroupResource, Revision
 
 SWEEP: Final = 1024
@@ -48,6 +49,7 @@ class WatchCache:
         self._wakers = Notifiers()
         self._since_sweep = 0
         self._lock = threading.Lock()  # a writer in the store takes it to tell us; the store is only read under it
+        self._watchers: WeakSet[Watcher] = WeakSet()
         self._stop = store.listen(self._hear)
         with self._lock:
             self._start = self.revision = store.oldest
@@ -62,16 +64,36 @@ class WatchCache:
         return max(self._start, self._store.oldest)
 
     def watch(
-        self, resource: GroupResource, namespace: str | None = None, name: str | None = None, *, after: Revision
+        self,
+        resource: GroupResource,
+        namespace: str | None = None,
+        name: str | None = None,
+        *,
+        after: Revision,
+        reader: WatchReader | None = None,
     ) -> Watcher:
         """A watcher of the changes of a resource after a revision, in one namespace or of one name if given.
+
+        ``reader`` says who reads it, and which objects its selectors match.
 
         Raises Compacted where the changes after the revision are not all known any more. A revision that has not
         come yet is waited for.
         """
         if after < (oldest := self.oldest):
             raise Compacted(after, oldest)
-        return Watcher(self, self._wakers, resource, namespace, name, after)
+        watcher = Watcher(self, self._wakers, resource, namespace, name, after, reader)
+        with self._lock:
+            self._watchers.add(watcher)
+        return watcher
+
+    def informed_of(self, change: Change) -> list[Watcher]:
+        """The open watchers that get a change; one with selectors gets it where the object matched or matches now.
+
+        O(watchers).
+        """
+        with self._lock:
+            watchers = list(self._watchers)
+        return [each for each in watchers if not each.closed and each.gets(change)]
 
     def begin(self, revision: Revision) -> None:
         """Refuse watches from before a revision, since the cache of a started server was listed at that one."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol, Self
 
-from simkit.engine.seams import Change, Compacted
+from simkit.engine.seams import Change, Compacted, Entry
 from simkit.engine.watch.event_buffer import EventBuffer
 from simkit.engine.watch.notifier import Notifier, Notifiers, OnChange
 from simkit.meta.names import GroupResource, Revision
@@ -23,6 +24,14 @@ class WatchSource(Protocol):
     def revision(self) -> Revision: ...
 
     def buffer(self, resource: GroupResource) -> EventBuffer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WatchReader:
+    """The user of a watch, and whether its selectors match an object."""
+
+    user: str
+    matches: Callable[[Entry], bool]
 
 
 class Watcher:
@@ -42,7 +51,10 @@ class Watcher:
         namespace: str | None,
         name: str | None,
         after: Revision,
+        reader: WatchReader | None = None,
     ) -> None:
+        self.reader = reader
+        """Who reads it; None for a reader that the server is itself."""
         self.resource, self.namespace, self.name = resource, namespace, name
         self.revision = after
         self.closed = False
@@ -88,6 +100,16 @@ class Watcher:
         if self.namespace is None and self.name is None:
             return changes
         return [change for change in changes if self._concerns(change)]
+
+    def gets(self, change: Change) -> bool:
+        """True if a change is sent to its reader."""
+        if change.entry.key.resource != self.resource or not self._concerns(change):
+            return False
+        if self.reader is None:
+            return True
+        return self.reader.matches(change.entry) or (
+            change.previous is not None and self.reader.matches(change.previous)
+        )
 
     def _concerns(self, change: Change) -> bool:
         key = change.entry.key

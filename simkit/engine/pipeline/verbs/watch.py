@@ -26,7 +26,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.read import Reach
 from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry
-from simkit.engine.watch.watcher import Watcher
+from simkit.engine.watch.watcher import Watcher, WatchReader
 from simkit.meta import go_json
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, expired, not_acceptable
@@ -54,7 +54,8 @@ def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     requested = opt.revision(options.resource_version)
     shape = Shape(engine, scope, context.wanted)
     namespace = info.namespace if scope.resource.namespaced else ""
-    stream = WatchStream(engine, scope, namespace or None, chosen, options, requested, context.wanted, shape)
+    user = context.actor().user
+    stream = WatchStream(engine, scope, namespace or None, chosen, options, requested, context.wanted, shape, user)
     way = route(context)
     engine.metrics.last(way, 1)
     stream.ended = partial(engine.metrics.last, way, -1)
@@ -114,8 +115,9 @@ class WatchStream:
         requested: int,
         wanted: MediaTypeOptions,
         shape: Shape,
+        user: str = "",
     ) -> None:
-        self._wanted = wanted
+        self._wanted, self._user = wanted, user
         self._engine, self._scope, self._chosen, self._shape = engine, scope, chosen, shape
         self._bookmarks = options.bookmarks
         self.deadline = options.timeout
@@ -149,7 +151,11 @@ class WatchStream:
         """The watcher; None if the log does not reach back so far, which the first frame reports."""
         try:
             return self._engine.watch_cache.watch(
-                self._scope.registry_scope.resource, namespace, self._chosen.name or None, after=start
+                self._scope.registry_scope.resource,
+                namespace,
+                self._chosen.name or None,
+                after=start,
+                reader=WatchReader(self._user, self._chosen.matches),
             )
         except Compacted as error:
             self._first = iter([self._expired(error)])
