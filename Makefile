@@ -22,8 +22,8 @@ check: $(READY)  ## format, lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY)  ## the speed of this machine, as ratios to the goals (ARGS=engine)
-	$(BIN)/python -m tests.bench $(ARGS)
+bench: $(READY)  ## the speed of this machine, as ratios (ARGS=engine; PEER=https://127.0.0.1:6443 TOKEN=...: beside another server)
+	$(BIN)/python -m tests.bench $(if $(PEER),peer --peer $(PEER) $(if $(TOKEN),--peer-token $(TOKEN))) $(ARGS)
 
 fuzz: $(READY)  ## coverage-guided fuzzing of each reader for some seconds (needs atheris)
 	for target in json yaml document labels fields quantity duration expression; do \

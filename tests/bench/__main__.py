@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-OVER_THE_NETWORK = ("http", "watchers")
+OVER_THE_NETWORK = ("http", "peer", "watchers")
 """The benchmarks that put load on a server, ours and a peer's alike."""
 
 
