@@ -82,19 +82,25 @@ def _never(obj: Object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Deletion:
-    """Deletion behaviour of a kind: grace period, finalizers of its own, orphaned dependents."""
+class DeleteStrategy:
+    """Deletion behaviour of a kind: grace period, finalizers of its own, orphaned dependents.
 
-    grace: Callable[[Object, int | None], int] | None = None
+    References
+    ----------
+    ``RESTDeleteStrategy``, ``GarbageCollectionDeleteStrategy`` and ``RESTGracefulDeleteStrategy`` of
+    ``k8s.io/apiserver/pkg/registry/rest/delete.go``, release 1.30.
+    """
+
+    grace_period: Callable[[Object, int | None], int] | None = None
     """The grace period in seconds, given the requested one; None: no grace period."""
-    held: Callable[[Object], bool] = _never
+    is_kept: Callable[[Object], bool] = _never
     """A predicate for objects that are kept by more than ``metadata.finalizers`` (a namespace's
     ``spec.finalizers``)."""
-    mark: Callable[[Draft], None] = _nothing
+    prepare_for_delete: Callable[[Draft], None] = _nothing
     """Further changes when deletion begins."""
-    plain_mark: bool = False
+    timestamp_only: bool = False
     """True if only the deletion timestamp is set, without a grace period."""
-    orphans: bool = False
+    orphans_by_default: bool = False
     """True if dependents are orphaned by default."""
     orphan_warning: str = ""
     """Warning for a request without a propagation policy."""
@@ -124,14 +130,14 @@ class Strategy:
     A draft belongs to the function for the time of the call: it is changed in place. An Object is never changed.
     """
 
-    name: NameRule = dns_subdomain
+    validate_name: NameRule = dns_subdomain
     """Validation of names."""
     default: Callable[[Draft], None] = _nothing
     """Sets defaults. Called on every write, and on decoded bodies, in the storage version."""
     prepare: Callable[[Draft, Object | None], None] = _no_preparation
     """Resets fields that the client may not set and derives those of the server, before validation. ``old`` is None
     on create. The registry has already handled metadata, generation and, if it is a subresource, ``status``."""
-    stamp: Callable[[Draft, Object | None, WriteContext], None] | None = None
+    prepare_with_context: Callable[[Draft, Object | None, WriteContext], None] | None = None
     """Like ``prepare`` and after it, for kinds that record the user or the time of a write."""
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
     """Validation, in the order of kube-apiserver; with ``old`` also of immutable fields."""
@@ -139,15 +145,15 @@ class Strategy:
     """Validation of a new object against the labels of its namespace, before all other."""
     canonicalize: Callable[[Draft], None] = _nothing
     """Brings the object into its stored form, after validation and before validating admission."""
-    generation: Callable[[Object, Object], bool] | None = None
+    raises_generation: Callable[[Object, Object], bool] | None = None
     """A predicate for updates that raise ``metadata.generation``, not asked for the status; None: no generation."""
-    fields: Callable[[Object], Mapping[str, str]] = _no_fields
+    selectable_fields: Callable[[Object], Mapping[str, str]] = _no_fields
     """Values for field selectors besides ``metadata.name`` and ``metadata.namespace``."""
-    row: RowPrinter | None = None
+    print_row: RowPrinter | None = None
     """Cells of a Table row; None: the columns from ``datasets``."""
-    row_conditions: Callable[[Object], Sequence[Object]] = _no_conditions
+    print_row_conditions: Callable[[Object], Sequence[Object]] = _no_conditions
     """Conditions of a Table row (``Completed``)."""
-    row_order: Callable[[Object], Any] | None = None
+    row_sort_key: Callable[[Object], Any] | None = None
     """Sort key of Table rows; None: the order of the objects."""
     subresources: Mapping[str, Subresource] | None = None
     """Special subresources by name; ``status`` works without an entry here."""
@@ -162,23 +168,23 @@ class Strategy:
     reset_fields: Mapping[str, Sequence[str]] | None = None
     """Fields (``spec``, ``status.phase``) that a write through a subresource (empty: the main resource) does not
     change and so nobody owns; None: the status through the main resource, all else through ``status``."""
-    requires_resource_version: bool = False
-    """True if an update must carry a resourceVersion."""
+    allow_unconditional_update: bool = True
+    """False if an update must carry a resourceVersion."""
     return_deleted_object: bool = False
     """True if DELETE returns the object instead of a Status."""
     status_reset_fields: Sequence[tuple[str, ...]] = ()
     """Fields besides the spec that a write of the status does not change, and whose managers it does not change."""
     keeps_status_on_create: bool = False
     """True if a status in a create request is kept (the kind has a status field but resets nothing)."""
-    deletion: Deletion = Deletion()
+    delete_strategy: DeleteStrategy = DeleteStrategy()
     """Deletion behaviour."""
-    older: Mapping[str, Strategy] | None = None
+    older_versions: Mapping[str, Strategy] | None = None
     """Strategies of older versions by ``apiVersion``, if they differ."""
-    seen: Callable[[Object], Object] = _same
-    """A stored object as a write through a version sees it, for kinds whose writes stay in the version they are made
-    in until the end: custom ones."""
-    stored: Callable[[Object], Object] = _same
-    """... and the checked object as it is stored."""
+    from_storage: Callable[[Object], Object] = _same
+    """Converts a stored object to the version of the request. Only custom kinds need it: their writes are validated in
+    the version of the request, and converted to the storage version at the end."""
+    to_storage: Callable[[Object], Object] = _same
+    """Converts a validated object to the storage version."""
 
 
 DEFAULT_STRATEGY = Strategy()

@@ -144,7 +144,7 @@ class DisabledFields:
 
     tree: Node | None
 
-    def withhold(self, draft: MutableMapping[str, Any], old: Object | None) -> None:
+    def drop_disabled_fields(self, draft: MutableMapping[str, Any], old: Object | None) -> None:
         """Drop fields of disabled features from a draft, unless the stored object uses the feature."""
         if self.tree is None:
             return

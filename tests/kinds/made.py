@@ -34,8 +34,8 @@ BASES: dict[str, Draft] = {
 """The least of each kind that is well."""
 
 
-def rules(kind: str) -> Strategy:
-    """The rules of a kind that is written as ``apps/v1/Deployment``."""
+def strategy(kind: str) -> Strategy:
+    """The strategy of a kind that is written as ``apps/v1/Deployment``."""
     api_version, _, name = kind.rpartition("/")
     return strategy_of(GroupKind(api_version.partition("/")[0] if "/" in api_version else "", name))
 
@@ -55,9 +55,9 @@ def made(obj: Object) -> Draft:
     draft["metadata"]["uid"] = "uid-1"
     if "status" in draft:
         del draft["status"]
-    rules(kind).default(draft)
-    rules(kind).prepare(draft, None)
-    rules(kind).default(draft)
+    strategy(kind).default(draft)
+    strategy(kind).prepare(draft, None)
+    strategy(kind).default(draft)
     return draft
 
 
@@ -68,15 +68,15 @@ def changed(live: Object, change: Object) -> Draft:
     draft.pop("status", None)
     if "status" in live:
         draft["status"] = live["status"]
-    rules(kind).default(draft)
-    rules(kind).prepare(draft, live)
-    rules(kind).default(draft)
+    strategy(kind).default(draft)
+    strategy(kind).prepare(draft, live)
+    strategy(kind).default(draft)
     return draft
 
 
 def faults(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
     """All that is wrong with an object, as sentences."""
-    of_kind = rules(f"{obj['apiVersion']}/{obj['kind']}")
+    of_kind = strategy(f"{obj['apiVersion']}/{obj['kind']}")
     special = (of_kind.subresources or {}).get(part)
     check = special.validate if special is not None else of_kind.validate
     return [str(error) for error in check(obj, old)]
@@ -84,7 +84,7 @@ def faults(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
 
 def with_status(live: Object, status: Object) -> Draft:
     """A stored object after its status was written."""
-    of_kind = rules(f"{live['apiVersion']}/{live['kind']}")
+    of_kind = strategy(f"{live['apiVersion']}/{live['kind']}")
     draft = _decoded({**copied(live), "status": status})
     special = (of_kind.subresources or {})["status"]
     special.merge(draft, live)

@@ -34,7 +34,7 @@ def split(kind: str) -> GroupVersionKind:
     return GroupVersionKind(*GroupVersion.parse(api_version), name)
 
 
-def rules(kind: str) -> Strategy:
+def strategy(kind: str) -> Strategy:
     return strategy_of(GroupKind(split(kind).group, split(kind).kind))
 
 
@@ -60,15 +60,15 @@ def decoded(obj: Object) -> Draft:
 
 def finished(draft: Draft, live: Object | None) -> Draft:
     """What the registry makes of a draft before it looks for faults."""
-    of_kind = rules(f"{draft['apiVersion']}/{draft['kind']}")
+    of_kind = strategy(f"{draft['apiVersion']}/{draft['kind']}")
     of_kind.default(draft)
     if not of_kind.keeps_status_on_create:
         draft.pop("status", None)
     if live is not None and "status" in live:
         draft["status"] = live["status"]
     of_kind.prepare(draft, live)
-    if of_kind.stamp is not None:
-        of_kind.stamp(draft, live, WriteContext(0, Identity("ann", ("devs",)), lambda: "made-up"))
+    if of_kind.prepare_with_context is not None:
+        of_kind.prepare_with_context(draft, live, WriteContext(0, Identity("ann", ("devs",)), lambda: "made-up"))
     of_kind.default(draft)
     return draft
 
@@ -91,12 +91,12 @@ def changed(live: Object, change: Object) -> Draft:
 
 def with_part(live: Object, change: Object, part: str) -> Draft:
     draft = decoded(merged(live, change))
-    (rules(f"{live['apiVersion']}/{live['kind']}").subresources or {})[part].merge(draft, live)
+    (strategy(f"{live['apiVersion']}/{live['kind']}").subresources or {})[part].merge(draft, live)
     return draft
 
 
 def faults(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
-    of_kind = rules(f"{obj['apiVersion']}/{obj['kind']}")
+    of_kind = strategy(f"{obj['apiVersion']}/{obj['kind']}")
     check = (of_kind.subresources or {})[part].validate if part else of_kind.validate
     return [str(fault) for fault in check(obj, old)]
 
@@ -135,7 +135,7 @@ def test_rows_fit_their_columns(kind: str) -> None:
     """Every column has its cell, of the column's type."""
     gvk, obj = split(kind), made(kind)
     resource = CATALOGUE.kind(gvk)
-    row = rules(kind).row
+    row = strategy(kind).print_row
     assert resource is not None
     if row is None:
         return
@@ -151,7 +151,7 @@ def test_rows_fit_their_columns(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_whatever_a_schema_allows(kind: str) -> None:
     """Any object can be defaulted, prepared, checked and shown; doing the first twice changes nothing."""
-    gvk, of_kind = split(kind), rules(kind)
+    gvk, of_kind = split(kind), strategy(kind)
     schema = CATALOGUE.schema(gvk)
 
     @settings(max_examples=25, suppress_health_check=list(HealthCheck))
@@ -168,9 +168,9 @@ def test_whatever_a_schema_allows(kind: str) -> None:
         for part in of_kind.subresources or {}:
             draft = with_part(obj, {"status": other.get("status") or {}}, part)
             orjson.dumps([fault.cause() for fault in (of_kind.subresources or {})[part].validate(draft, obj)])
-        assert all(isinstance(value, str) for value in of_kind.fields(later).values())
-        if of_kind.row is not None:
-            orjson.dumps(list(of_kind.row(later, 0)))
+        assert all(isinstance(value, str) for value in of_kind.selectable_fields(later).values())
+        if of_kind.print_row is not None:
+            orjson.dumps(list(of_kind.print_row(later, 0)))
 
     check()
 

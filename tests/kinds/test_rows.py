@@ -17,7 +17,7 @@ RUNNING = {"running": {"startedAt": "1970-01-01T00:00:00Z"}}
 
 
 def cells(group: str, kind: str, obj: Object) -> Sequence[Any]:
-    row = strategy_of(GroupKind(group, kind)).row
+    row = strategy_of(GroupKind(group, kind)).print_row
     assert row is not None
     return row({"metadata": {"name": "x"}, **obj}, 0)
 

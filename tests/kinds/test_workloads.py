@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from simkit.meta.objects import Object, at, copied
 from simkit.schema.table_columns import columns_of
-from tests.kinds.made import BASES, CATALOGUE, changed, faults, made, rules, with_status, written
+from tests.kinds.made import BASES, CATALOGUE, changed, faults, made, strategy, with_status, written
 from tests.shared import SHARED, needs_shared
 
 STORIES = yaml.safe_load((Path(__file__).parent / "workload_faults.yaml").read_text())
@@ -55,7 +55,7 @@ def test_rows_fit_their_columns(kind: str) -> None:
     """Every column has its cell, of the column's type."""
     api_version, _, name = kind.rpartition("/")
     resource = next(one for one in CATALOGUE.resources() if (one.api_version, one.kind) == (api_version, name))
-    row = rules(kind).row
+    row = strategy(kind).print_row
     assert row is not None
     cells, columns = row(made(written(kind)), 0), columns_of(resource.gvr)
     assert len(cells) == len(columns)
@@ -67,7 +67,7 @@ def test_cells() -> None:
     change = {"spec": {"selector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["c", "b"]}]}}}
     obj = made(written("apps/v1/Deployment", change))
     obj["status"] = {"readyReplicas": 1, "updatedReplicas": 2}
-    row = rules("apps/v1/Deployment").row
+    row = strategy("apps/v1/Deployment").print_row
     assert row is not None
     assert row(obj, 0)[1:4] == ["1/1", 2, 0]
     assert row(obj, 0)[5:] == ["c", "registry.test/app:1", "a in (b,c),app=x"]
@@ -93,7 +93,7 @@ def test_cells() -> None:
 )
 def test_cells_of_jobs(status: Object, state: str, done: str, took: str) -> None:
     """How a job stands, how much is done and how long it took."""
-    row = rules("batch/v1/Job").row
+    row = strategy("batch/v1/Job").print_row
     assert row is not None
     assert row({**made(written("batch/v1/Job")), "status": status}, 200)[1:4] == [state, done, took]
 
@@ -179,7 +179,7 @@ def test_generation_of_templates() -> None:
 )
 def test_names_with_dots(kind: str, warned: bool) -> None:
     """Names that pods take over should be names of hosts."""
-    found = rules(kind).warnings(made(written(kind, {"metadata": {"name": "a.b"}})), None)
+    found = strategy(kind).warnings(made(written(kind, {"metadata": {"name": "a.b"}})), None)
     text = (
         "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
         "a DNS label is recommended: [must not contain dots]"
@@ -189,7 +189,7 @@ def test_names_with_dots(kind: str, warned: bool) -> None:
 
 def test_stateful_sets_are_named_like_hosts() -> None:
     """A stateful set gives its name to hosts, so that it may have no dots; its generated name may end in a dash."""
-    name = rules("apps/v1/StatefulSet").name
+    name = strategy("apps/v1/StatefulSet").validate_name
     assert name("a.b", False) == ["must not contain dots"]
     assert name("a-", True) == []
 
@@ -201,7 +201,7 @@ def test_warnings_come_with_changes(kind: str) -> None:
     live = made(written(kind, {"spec": {"jobTemplate": template}} if kind == "batch/v1/CronJob" else template))
     live["metadata"]["generation"] = 1
     later = {**live, "metadata": {**live["metadata"], "generation": 2}}
-    warnings = rules(kind).warnings
+    warnings = strategy(kind).warnings
     assert len(warnings(live, None)) == len(warnings(later, live)) == 1
     assert list(warnings(live, live)) == []
 
@@ -227,13 +227,13 @@ def test_warnings_of_replication_controllers_come_late() -> None:
     well = changed(live, {"spec": {"template": {"spec": {"nodeSelector": None}}}})
     well["metadata"] = {**well["metadata"], "generation": 2}
     back = {**live, "metadata": {**live["metadata"], "generation": 3}}
-    warnings = rules(kind).warnings
+    warnings = strategy(kind).warnings
     assert [len(warnings(*pair)) for pair in ((live, None), (well, live), (back, well))] == [1, 1, 0]
 
 
 def test_annotations_of_deployments_count() -> None:
     """Annotations, which replica sets take over, raise the generation of a deployment; labels do not."""
-    raises = rules("apps/v1/Deployment").generation
+    raises = strategy("apps/v1/Deployment").raises_generation
     live = made(written("apps/v1/Deployment"))
     assert raises is not None
     assert raises(changed(live, {"metadata": {"annotations": {"a": "b"}}}), live)
@@ -244,7 +244,7 @@ def test_old_schedules_with_zones() -> None:
     """A zone within the schedule, which only old objects have, is warned of at every write."""
     live = made(written("batch/v1/CronJob", {"spec": {"schedule": "TZ=UTC 0 0 * * *"}}))
     assert faults(changed(live, {"metadata": {"labels": {"a": "b"}}}), live) == []
-    (found,) = rules("batch/v1/CronJob").warnings(live, live)
+    (found,) = strategy("batch/v1/CronJob").warnings(live, live)
     assert found.startswith("cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://")
 
 
@@ -361,6 +361,6 @@ def test_defaulting_twice_is_defaulting_once(spec: dict[str, Any], kind: str) ->
     kept, again = copied(once), dict(once)
     again["metadata"] = dict(again["metadata"])
     found = faults(once)
-    rules(kind).default(again)
+    strategy(kind).default(again)
     assert again == once == kept
     assert faults(again) == found

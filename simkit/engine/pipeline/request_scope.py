@@ -54,10 +54,15 @@ class RequestScope:
         self.catalogue, self.resource, self._gates, self._conversion = catalogue, resource, gates, conversion
         self.custom = _custom_version(catalogue, resource, conversion)
         """The version of the definition of a custom kind; None for built-in kinds."""
-        self.rules: Strategy = self._custom_rules() if resource.custom else self._rules()
+        self.strategy: Strategy = self._custom_strategy() if resource.custom else self._strategy()
         stored = GroupKind(resource.storage.group, resource.kind)
         self.registry_scope = RegistryScope(
-            resource.storage, stored, resource.namespaced, self.rules, resource.has_status, self._withhold
+            resource.storage,
+            stored,
+            resource.namespaced,
+            self.strategy,
+            resource.has_status,
+            self._drop_disabled_fields,
         )
         header = go_json.encode({"kind": resource.kind, "apiVersion": resource.api_version})
         self.head = b"{" if resource.custom else header[:-1] + b","
@@ -72,19 +77,19 @@ class RequestScope:
         """Another resource of the same server."""
         return RequestScope(self.catalogue, resource, self._gates, self._conversion)
 
-    def _custom_rules(self) -> Strategy:
+    def _custom_strategy(self) -> Strategy:
         if self.custom is None:
             return DEFAULT_STRATEGY
-        from simkit.kinds.apiextensions.customresource import strategy_of as custom_rules
+        from simkit.kinds.apiextensions.customresource import strategy_of as custom_strategy
 
-        return custom_rules(self.custom)
+        return custom_strategy(self.custom)
 
-    def _rules(self) -> Strategy:
+    def _strategy(self) -> Strategy:
         """The strategy of a built-in kind: of its group, its storage group, or its version."""
-        resource, rules = self.resource, strategy_of(self.resource.group_kind)
-        if rules is DEFAULT_STRATEGY:
-            rules = strategy_of(GroupKind(resource.storage.group, resource.kind))
-        return (rules.older or {}).get(resource.api_version, rules)
+        resource, strategy = self.resource, strategy_of(self.resource.group_kind)
+        if strategy is DEFAULT_STRATEGY:
+            strategy = strategy_of(GroupKind(resource.storage.group, resource.kind))
+        return (strategy.older_versions or {}).get(resource.api_version, strategy)
 
     @cached_property
     def schema(self) -> Schema:
@@ -97,8 +102,8 @@ class RequestScope:
             return DisabledFields(None)
         return self._gates.of(self.catalogue.schema(self.resource.storage_gvk))
 
-    def _withhold(self, draft: Draft, old: Object | None) -> None:
-        self.withheld.withhold(draft, old)
+    def _drop_disabled_fields(self, draft: Draft, old: Object | None) -> None:
+        self.withheld.drop_disabled_fields(draft, old)
 
     @cached_property
     def deprecation(self) -> tuple[str, str] | None:

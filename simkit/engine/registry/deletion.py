@@ -51,27 +51,27 @@ def before_delete(deletion: Deletion, live: Object, now: float) -> Draft | None:
     ----------
     ``BeforeDelete`` of ``k8s.io/apiserver/pkg/registry/rest/delete.go``, release 1.30.
     """
-    rules = deletion.scope.rules.deletion
+    strategy = deletion.scope.strategy.delete_strategy
     metadata = live["metadata"]
     left, begun = metadata.get("deletionGracePeriodSeconds"), bool(metadata.get("deletionTimestamp"))
-    terminating = rules.grace is not None and begun and bool(left)
+    terminating = strategy.grace_period is not None and begun and bool(left)
     asked = None if deletion.grace_seconds is None else deletion.grace_seconds if deletion.grace_seconds >= 0 else 1
     if terminating and (asked is None or asked >= left):
         return dict(live)  # a grace period only shrinks, and finalizers stay as they were
-    grace = rules.grace(live, deletion.grace_seconds) if rules.grace else 0
-    finalizers = wanted_finalizers(metadata.get("finalizers") or (), deletion.propagation, rules.orphans)
+    grace = strategy.grace_period(live, deletion.grace_seconds) if strategy.grace_period else 0
+    finalizers = wanted_finalizers(metadata.get("finalizers") or (), deletion.propagation, strategy.orphans_by_default)
     draft: Draft = {**live, "metadata": {**metadata, "finalizers": finalizers}}
     if not finalizers:
         del draft["metadata"]["finalizers"]
     if terminating:
         grace, end = _shortened(metadata, asked or 0, now)
         draft["metadata"] |= {"deletionTimestamp": timestamp(end), "deletionGracePeriodSeconds": grace}
-    graceful = terminating or (rules.grace is not None and not begun)
-    if not graceful and not finalizers and not rules.held(live):
+    graceful = terminating or (strategy.grace_period is not None and not begun)
+    if not graceful and not finalizers and not strategy.is_kept(live):
         return None
     if not begun:
-        _mark(draft, now, grace, plain=rules.plain_mark)
-        rules.mark(draft)
+        _mark(draft, now, grace, plain=strategy.timestamp_only)
+        strategy.prepare_for_delete(draft)
     return draft
 
 

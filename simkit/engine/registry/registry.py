@@ -70,7 +70,7 @@ class Registry:
         if write.creates:
             _numbered(draft["metadata"].get("resourceVersion", ""))
         meta.stamp_new(draft, self.name_source, self.clock.now(), by_update=write.creates)
-        write.scope.withhold(draft, None)
+        write.scope.drop_disabled_fields(draft, None)
         with self._allocated(write, draft, None):
             return self._insert(write, draft)
 
@@ -80,47 +80,49 @@ class Registry:
         errors = meta.validate(
             draft,
             namespaced=scope.namespaced,
-            name_rule=scope.rules.name,
-            unqualified_finalizers=scope.rules.unqualified_finalizers,
+            name_rule=scope.strategy.validate_name,
+            unqualified_finalizers=scope.strategy.unqualified_finalizers,
         )
-        errors += self._held_against(scope.rules.validate(draft, None))
-        if scope.rules.validate_in_namespace is not None:
+        errors += self._held_against(scope.strategy.validate(draft, None))
+        if scope.strategy.validate_in_namespace is not None:
             namespace = self.store.get(Key(_NAMESPACES, "", draft["metadata"].get("namespace", "")))
             labels = labels_of(namespace.object) if namespace is not None else {}
-            errors = [*scope.rules.validate_in_namespace(draft, labels), *errors]
+            errors = [*scope.strategy.validate_in_namespace(draft, labels), *errors]
         if errors:
             raise invalid(scope.kind, name_of(draft), errors)
-        scope.rules.canonicalize(draft)
+        scope.strategy.canonicalize(draft)
         write.validate(draft, None)
         key = scope.key(draft["metadata"].get("namespace", ""), name_of(draft))
         generated = bool(draft["metadata"].get("generateName"))
         if write.dry_run:
             if self.store.get(key) is not None:
                 raise already_exists(scope.resource, key.name, generated=generated)
-            return Outcome(Entry(key, Revision(0), scope.rules.stored(draft)), created=True)
+            return Outcome(Entry(key, Revision(0), scope.strategy.to_storage(draft)), created=True)
         if not write.creates:
             _refuse_numbered(draft)
         try:
-            return Outcome(self._put(key, scope.rules.stored(draft), ABSENT), created=True)
+            return Outcome(self._put(key, scope.strategy.to_storage(draft), ABSENT), created=True)
         except Stale:
             raise already_exists(scope.resource, key.name, generated=generated) from None
 
     def _finish(self, write: Write, draft: Draft, live: Object | None) -> None:
         """Complete an object before it is validated: status, generation, preparation, defaults."""
-        rules = write.scope.rules
+        strategy = write.scope.strategy
         if live is None:
-            if write.scope.has_status and not rules.keeps_status_on_create:
+            if write.scope.has_status and not strategy.keeps_status_on_create:
                 draft.pop("status", None)
-            if rules.generation is not None:
+            if strategy.raises_generation is not None:
                 draft["metadata"]["generation"] = 1
-        rules.prepare(draft, live)
-        if rules.stamp is not None:
-            rules.stamp(draft, live, WriteContext(self.clock.now(), write.identity, self.name_source.uid))
-        rules.default(draft)
+        strategy.prepare(draft, live)
+        if strategy.prepare_with_context is not None:
+            strategy.prepare_with_context(
+                draft, live, WriteContext(self.clock.now(), write.identity, self.name_source.uid)
+            )
+        strategy.default(draft)
         meta.drop_empty(draft["metadata"])
-        if live is None or write.subresource == "status" or rules.generation is None:
+        if live is None or write.subresource == "status" or strategy.raises_generation is None:
             return
-        if rules.generation(draft, live):
+        if strategy.raises_generation(draft, live):
             draft["metadata"]["generation"] = (live["metadata"].get("generation") or 0) + 1
 
     def update(self, write: Write) -> Outcome:
@@ -153,7 +155,7 @@ class Registry:
 
     def _replace(self, write: Write, live: Entry) -> Outcome:
         scope, key = write.scope, write.key
-        seen = scope.rules.seen(live.object)
+        seen = scope.strategy.from_storage(live.object)
         draft = dict(write.intent(seen))
         draft["metadata"] = dict(draft.get("metadata") or {})
         if write.uid and write.uid != seen["metadata"].get("uid"):
@@ -169,14 +171,14 @@ class Registry:
         draft["metadata"] = dict(draft["metadata"])
         draft["metadata"].pop("resourceVersion", None)
         meta.keep_owned(draft, seen)
-        write.scope.withhold(draft, seen)
+        write.scope.drop_disabled_fields(draft, seen)
         with self._allocated(write, draft, seen):
             self._finish(write, draft, seen)
             self._check(write, draft, seen)
-            scope.rules.canonicalize(draft)
+            scope.strategy.canonicalize(draft)
             draft["metadata"]["resourceVersion"] = seen["metadata"].get("resourceVersion", "")
             write.validate(draft, seen)
-            if removable(draft) and not scope.rules.deletion.held(draft) and not write.dry_run:
+            if removable(draft) and not scope.strategy.delete_strategy.is_kept(draft) and not write.dry_run:
                 return self._remove(draft, live)
             return self._store(write, draft, live)
 
@@ -188,7 +190,7 @@ class Registry:
 
     def _store(self, write: Write, draft: Draft, live: Entry) -> Outcome:
         draft["metadata"]["resourceVersion"] = live.object["metadata"].get("resourceVersion", "")
-        stored = write.scope.rules.stored(draft)
+        stored = write.scope.strategy.to_storage(draft)
         if with_old_times(live.object, stored) == live.object:
             return Outcome(live)
         if write.dry_run:
@@ -204,8 +206,8 @@ class Registry:
 
     def _confine(self, write: Write, draft: Draft, live: Object) -> None:
         """Limit a subresource to its part, and the main resource to all but the status."""
-        rules, part = write.scope.rules, write.subresource
-        special = (rules.subresources or {}).get(part)
+        strategy, part = write.scope.strategy, write.subresource
+        special = (strategy.subresources or {}).get(part)
         if special is not None:
             special.merge(draft, live)
         elif part == "status":
@@ -218,7 +220,7 @@ class Registry:
 
     def _check_version(self, write: Write, given: str, live: Entry) -> None:
         if not _numbered(given):
-            if write.scope.rules.requires_resource_version:
+            if not write.scope.strategy.allow_unconditional_update:
                 detail = "must be specified for an update"
                 error = invalid_value("metadata.resourceVersion", Shown("0x0", 0), detail)
                 group, plural = write.scope.resource  # kube-apiserver names the resource in place of the kind
@@ -229,19 +231,21 @@ class Registry:
 
     def _check(self, write: Write, draft: Draft, live: Object) -> None:
         scope = write.scope
-        checks = scope.rules.metadata_checks
+        checks = scope.strategy.metadata_checks
         if write.subresource:
             checks = checks.of_part()
         errors = meta.validate_update(
             draft,
             live,
-            name_rule=scope.rules.name,
-            unqualified_finalizers=scope.rules.unqualified_finalizers,
+            name_rule=scope.strategy.validate_name,
+            unqualified_finalizers=scope.strategy.unqualified_finalizers,
             changes=checks.changes,
             whole=checks.whole,
         )
-        special = (scope.rules.subresources or {}).get(write.subresource)
-        errors += self._held_against((special.validate if special is not None else scope.rules.validate)(draft, live))
+        special = (scope.strategy.subresources or {}).get(write.subresource)
+        errors += self._held_against(
+            (special.validate if special is not None else scope.strategy.validate)(draft, live)
+        )
         if not name_of(draft):
             errors.insert(0, required("metadata.name", "name or generateName is required"))
         if errors:
@@ -257,7 +261,7 @@ class Registry:
             if live is None:
                 raise not_found(deletion.scope.resource, deletion.key.name)
             check_preconditions(deletion, live.object)
-            deletion.validate(deletion.scope.rules.seen(live.object))
+            deletion.validate(deletion.scope.strategy.from_storage(live.object))
             try:
                 return self._delete(deletion, live)
             except Stale:
@@ -271,7 +275,7 @@ class Registry:
             return Outcome(gone, removed=True)
         if draft == live.object:
             return Outcome(live, finished=False)
-        if removable(draft) and not deletion.scope.rules.deletion.held(draft):
+        if removable(draft) and not deletion.scope.strategy.delete_strategy.is_kept(draft):
             return self._delete_marked(deletion, live, draft)
         if deletion.dry_run:
             return Outcome(Entry(live.key, live.revision, draft), finished=False)

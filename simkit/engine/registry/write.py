@@ -20,7 +20,7 @@ def _untracked(live: Object | None, wanted: Draft) -> Draft:
     return wanted
 
 
-def _nothing_withheld(draft: Draft, old: Object | None) -> None:
+def _keep_all_fields(draft: Draft, old: Object | None) -> None:
     """The default: keep every field."""
 
 
@@ -40,10 +40,10 @@ class RegistryScope:
     """The resource under which the objects are stored."""
     kind: GroupKind
     namespaced: bool
-    rules: Strategy
+    strategy: Strategy
     has_status: bool
     """True if ``status`` is written through its own subresource only."""
-    withhold: Callable[[Draft, Object | None], None] = _nothing_withheld
+    drop_disabled_fields: Callable[[Draft, Object | None], None] = _keep_all_fields
     """A function that drops disabled fields from a draft, given the stored object."""
 
     def key(self, namespace: str, name: str) -> Key:

@@ -48,7 +48,7 @@ STRATEGY = Strategy(
     unqualified_finalizers=True,
     default=_default,
     validate=_validate,
-    generation=spec_differs,
-    row=_row,
-    requires_resource_version=True,
+    raises_generation=spec_differs,
+    print_row=_row,
+    allow_unconditional_update=False,
 )

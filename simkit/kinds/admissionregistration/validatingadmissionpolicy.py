@@ -114,8 +114,8 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
-    row=_row,
+    raises_generation=spec_differs,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},
-    requires_resource_version=True,
+    allow_unconditional_update=False,
 )

@@ -35,21 +35,21 @@ _AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTim
 
 def strategy_of(version: CustomVersion) -> Strategy:
     """The strategy of a version's objects. Schemas and rules are compiled on demand."""
-    judge = _Judge(version)
+    custom = _CustomResourceStrategy(version)
     with_status = version.resource.has_status
     return Strategy(
         metadata_checks=MetadataChecks(whole=0),
-        default=judge.default,
-        validate=judge.validate,
-        generation=judge.raises_generation,
-        row=judge.row,
-        fields=judge.fields,
-        subresources={"status": Subresource(_status_alone, judge.validate_status)} if with_status else None,
-        warnings=judge.warnings,
+        default=custom.default,
+        validate=custom.validate,
+        raises_generation=custom.raises_generation,
+        print_row=custom.print_row,
+        selectable_fields=custom.selectable_fields,
+        subresources={"status": Subresource(_status_alone, custom.validate_status)} if with_status else None,
+        warnings=custom.warnings,
         unqualified_finalizers=True,
-        requires_resource_version=True,
-        seen=lambda obj: obj if version.is_of(obj) else version.read(obj),
-        stored=version.stored,
+        allow_unconditional_update=False,
+        from_storage=lambda obj: obj if version.is_of(obj) else version.read(obj),
+        to_storage=version.stored,
     )
 
 
@@ -67,7 +67,7 @@ def _status_alone(draft: Draft, live: Object) -> None:
         draft["status"] = status
 
 
-class _Judge:
+class _CustomResourceStrategy:
     """The checks of objects of one version."""
 
     def __init__(self, version: CustomVersion) -> None:
@@ -93,7 +93,7 @@ class _Judge:
             self._with_rules = self._rules is not None
         return self._rules
 
-    # What rules of a kind are asked
+    # The functions of the strategy
 
     def default(self, draft: Draft) -> None:
         noted = draft.pop("metadata", None)
@@ -151,10 +151,10 @@ class _Judge:
         names = (obj.keys() | before.keys()) - ignored
         return any(obj.get(name, ABSENT) != before.get(name, ABSENT) for name in names)
 
-    def row(self, obj: Object, now: float) -> Sequence[Any]:
+    def print_row(self, obj: Object, now: float) -> Sequence[Any]:
         return [name_of(obj), *(cell(obj, column, now) for column in self._version.columns or (_AGE,))]
 
-    def fields(self, obj: Object) -> Mapping[str, str]:
+    def selectable_fields(self, obj: Object) -> Mapping[str, str]:
         """The values of the selectable fields, in this version."""
         paths = self._version.selectable
         if not paths:

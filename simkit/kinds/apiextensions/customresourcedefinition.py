@@ -18,7 +18,7 @@ from simkit.kinds.apiextensions.naming import (
     with_condition,
 )
 from simkit.kinds.apiextensions.validation.parts import validate_name
-from simkit.kinds.strategy import Deletion, MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Draft, Object, at, metadata
@@ -177,12 +177,12 @@ def _validate_approval(obj: Object, old: Object | None) -> Iterator[FieldError]:
 # Deletion
 
 
-def _held(obj: Object) -> bool:
+def _is_kept(obj: Object) -> bool:
     """True for the first delete request, which only sets the deletion time: its objects are deleted first."""
     return not metadata(obj).get("deletionTimestamp")
 
 
-def _mark(draft: Draft) -> None:
+def _prepare_for_delete(draft: Draft) -> None:
     finalizers = list(draft["metadata"].get("finalizers") or ())
     if CLEANUP not in finalizers:
         finalizers.append(CLEANUP)
@@ -205,10 +205,10 @@ _STABLE: Final = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
+    raises_generation=spec_differs,
     subresources={"status": Subresource(_keep_all_but_status, _status_update)},
     unqualified_finalizers=True,
-    requires_resource_version=True,
-    deletion=Deletion(held=_held, mark=_mark, plain_mark=True),
+    allow_unconditional_update=False,
+    delete_strategy=DeleteStrategy(is_kept=_is_kept, prepare_for_delete=_prepare_for_delete, timestamp_only=True),
 )
-STRATEGY = replace(_STABLE, older={f"{EXTENSIONS_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)})
+STRATEGY = replace(_STABLE, older_versions={f"{EXTENSIONS_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)})

@@ -40,7 +40,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         draft["status"] = {}
 
 
-def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
+def _prepare_with_context(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
     if old is None and "service" not in draft["spec"]:
         draft["status"] = {"conditions": [_available(circumstances.now)]}
 
@@ -127,12 +127,12 @@ def _availability(obj: Object) -> str:
 
 STRATEGY = Strategy(
     unqualified_finalizers=True,
-    name=whole_path_segment,
+    validate_name=whole_path_segment,
     default=_default,
     prepare=_prepare,
-    stamp=_stamp,
+    prepare_with_context=_prepare_with_context,
     validate=_validate,
-    row=_row,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},
-    requires_resource_version=True,
+    allow_unconditional_update=False,
 )

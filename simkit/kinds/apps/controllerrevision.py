@@ -55,4 +55,4 @@ def _named(owner: Object | None) -> str:
     return f"{kind}.{group}/{owner.get('name')}" if group else f"{kind}/{owner.get('name')}"
 
 
-STRATEGY = Strategy(validate=_validate, row=_row)
+STRATEGY = Strategy(validate=_validate, print_row=_row)

@@ -147,15 +147,15 @@ _STABLE: Final = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=_raises_generation,
-    row=_row,
+    raises_generation=_raises_generation,
+    print_row=_row,
     subresources={"status": Subresource(_merge_status, _validate_status)},
     warnings=workload_warnings,
     status_reset_fields=(("metadata", "labels"),),
 )
 STRATEGY = replace(
     _STABLE,
-    older={
+    older_versions={
         **changing_selectors(_STABLE, FIRST, "apps/v1beta1"),
         **keeping_dependents(_STABLE, "apps/v1beta2"),
     },

@@ -66,9 +66,11 @@ _STABLE: Final = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
-    row=_row,
+    raises_generation=spec_differs,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, validate_replica_status)},
     warnings=workload_warnings,
 )
-STRATEGY = replace(_STABLE, older={**changing_selectors(_STABLE, FIRST), **keeping_dependents(_STABLE, "apps/v1beta2")})
+STRATEGY = replace(
+    _STABLE, older_versions={**changing_selectors(_STABLE, FIRST), **keeping_dependents(_STABLE, "apps/v1beta2")}
+)

@@ -224,13 +224,13 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 _STABLE: Final = Strategy(
     metadata_checks=MetadataChecks(whole=0),
-    name=dns_label,
+    validate_name=dns_label,
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
-    row=_row,
+    raises_generation=spec_differs,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},
     warnings=_warnings,
 )
-STRATEGY = replace(_STABLE, older=keeping_dependents(_STABLE, "apps/v1beta1", "apps/v1beta2"))
+STRATEGY = replace(_STABLE, older_versions=keeping_dependents(_STABLE, "apps/v1beta1", "apps/v1beta2"))

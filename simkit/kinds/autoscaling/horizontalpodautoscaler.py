@@ -182,6 +182,6 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    row=_row,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},
 )

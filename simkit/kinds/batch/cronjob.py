@@ -159,9 +159,9 @@ _STABLE: Final = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
-    row=_row,
+    raises_generation=spec_differs,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status)},
     warnings=_warnings,
 )
-STRATEGY = replace(_STABLE, older=keeping_dependents(_STABLE, "batch/v1beta1", "batch/v2alpha1"))
+STRATEGY = replace(_STABLE, older_versions=keeping_dependents(_STABLE, "batch/v1beta1", "batch/v2alpha1"))

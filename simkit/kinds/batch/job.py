@@ -27,7 +27,7 @@ from simkit.kinds.parts.workload.template_owner import (
     selector_of,
     shown_labels,
 )
-from simkit.kinds.strategy import Deletion, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
@@ -301,10 +301,10 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
-    fields=_fields,
-    row=_row,
+    raises_generation=spec_differs,
+    selectable_fields=_fields,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},
     warnings=_warnings,
-    deletion=Deletion(orphans=True, orphan_warning=_ORPHANS),
+    delete_strategy=DeleteStrategy(orphans_by_default=True, orphan_warning=_ORPHANS),
 )

@@ -64,7 +64,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         draft["spec"] = old["spec"]
 
 
-def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
+def _prepare_with_context(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
     """Set the requesting user from the request, and missing times of conditions."""
     if old is None and circumstances.identity is not None:
         spec = {name: value for name, value in (draft.get("spec") or {}).items() if name not in _OF_REQUESTER}
@@ -205,16 +205,18 @@ def _fields(obj: Object) -> dict[str, str]:
 
 
 _STABLE: Final = Strategy(
-    name=path_segment,
+    validate_name=path_segment,
     prepare=_prepare,
-    stamp=_stamp,
+    prepare_with_context=_prepare_with_context,
     validate=_validate,
-    row=_row,
-    fields=_fields,
+    print_row=_row,
+    selectable_fields=_fields,
     subresources={
         "approval": Subresource(_approve, _validate_approval),
         "status": Subresource(keep_all_but_status, _validate_signing),
     },
     reset_fields={"": ("spec", "status"), "status": ("spec",), "approval": ("spec", "status.certificate")},
 )
-STRATEGY = replace(_STABLE, older={f"{CERTIFICATES_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)})
+STRATEGY = replace(
+    _STABLE, older_versions={f"{CERTIFICATES_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)}
+)

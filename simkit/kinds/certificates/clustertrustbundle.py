@@ -57,4 +57,10 @@ def _fields(obj: Object) -> dict[str, str]:
     return {"spec.signerName": at(obj, "spec", "signerName") or ""}
 
 
-STRATEGY = Strategy(name=path_segment, validate=_validate, row=_row, fields=_fields, requires_resource_version=True)
+STRATEGY = Strategy(
+    validate_name=path_segment,
+    validate=_validate,
+    print_row=_row,
+    selectable_fields=_fields,
+    allow_unconditional_update=False,
+)

@@ -39,7 +39,7 @@ STRATEGY = Strategy(
     unqualified_finalizers=True,
     prepare=_prepare,
     validate=_validate,
-    row=_row,
+    print_row=_row,
     allow_create_on_update=True,
-    requires_resource_version=True,
+    allow_unconditional_update=False,
 )

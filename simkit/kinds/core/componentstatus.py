@@ -22,4 +22,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), status, health.get("message") or "", health.get("error") or ""]
 
 
-STRATEGY = Strategy(row=_row)
+STRATEGY = Strategy(print_row=_row)

@@ -58,4 +58,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), count, created(obj, now)]
 
 
-STRATEGY = Strategy(prepare=_prepare, validate=_validate, row=_row)
+STRATEGY = Strategy(prepare=_prepare, validate=_validate, print_row=_row)

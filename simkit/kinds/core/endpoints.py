@@ -148,6 +148,6 @@ STRATEGY = Strategy(
     prepare=_prepare,
     validate=_validate,
     canonicalize=_canonicalize,
-    row=_row,
+    print_row=_row,
     allow_create_on_update=True,
 )

@@ -21,9 +21,9 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0, whole=0),
     unqualified_finalizers=True,
-    name=path_segment,
+    validate_name=path_segment,
     validate=_validate,
-    fields=event_fields,
-    row=event_row,
+    selectable_fields=event_fields,
+    print_row=event_row,
     allow_create_on_update=True,
 )

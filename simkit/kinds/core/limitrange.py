@@ -48,7 +48,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
     null_where_empty(own_copy(draft, "spec"), "limits")
 
 
-def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
+def _prepare_with_context(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
     """Name a limit range that has neither name nor generateName by a new uid."""
     if old is None and not name_of(draft):
         draft["metadata"]["name"] = circumstances.uid()
@@ -153,8 +153,8 @@ STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0),
     default=_default,
     prepare=_prepare,
-    stamp=_stamp,
+    prepare_with_context=_prepare_with_context,
     validate=_validate,
-    row=_row,
+    print_row=_row,
     allow_create_on_update=True,
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
 from simkit.kinds.parts.printers.cells import age
-from simkit.kinds.strategy import Deletion, Strategy, Subresource
+from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource
 from simkit.meta.domain import NAMESPACE_FINALIZER, label
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import dns_label, qualified_name
@@ -81,11 +81,11 @@ def _merge_finalize(draft: Draft, live: Object) -> None:
     draft["spec"] = {"finalizers": list(spec.get("finalizers") or ())} if spec.get("finalizers") else {}
 
 
-def _held(obj: Object) -> bool:
+def _is_kept(obj: Object) -> bool:
     return bool(at(obj, "spec", "finalizers"))
 
 
-def _mark(draft: Draft) -> None:
+def _prepare_for_delete(draft: Draft) -> None:
     draft["status"] = {**(draft.get("status") or {}), "phase": "Terminating"}
 
 
@@ -99,17 +99,17 @@ def _fields(obj: Object) -> dict[str, str]:
 
 
 STRATEGY = Strategy(
-    name=dns_label,
+    validate_name=dns_label,
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    fields=_fields,
-    row=_row,
+    selectable_fields=_fields,
+    print_row=_row,
     subresources={
         "": Subresource(_merge, _validate),
         "finalize": Subresource(_merge_finalize, _validate_finalize),
         "status": Subresource(keep_all_but_status, _validate_status),
     },
     return_deleted_object=True,
-    deletion=Deletion(held=_held, mark=_mark, plain_mark=True),
+    delete_strategy=DeleteStrategy(is_kept=_is_kept, prepare_for_delete=_prepare_for_delete, timestamp_only=True),
 )

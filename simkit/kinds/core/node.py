@@ -177,8 +177,8 @@ STRATEGY = Strategy(
     prepare=_prepare,
     validate=_validate,
     warnings=_warnings,
-    row=_row,
-    fields=_fields,
+    print_row=_row,
+    selectable_fields=_fields,
     subresources={"status": Subresource(keep_all_but_status, _validate_update)},
     keeps_status_on_create=True,
 )

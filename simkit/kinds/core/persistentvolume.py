@@ -55,7 +55,7 @@ def _default(draft: Draft) -> None:
     default_sources(spec)
 
 
-def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
+def _prepare_with_context(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
     """Set the time of the last phase transition."""
     now = timestamp(circumstances.now)
     if old is None:
@@ -173,9 +173,9 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0, whole=2),
     default=_default,
-    stamp=_stamp,
+    prepare_with_context=_prepare_with_context,
     validate=_validate,
-    row=_row,
+    print_row=_row,
     warnings=_warnings,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},
     return_deleted_object=True,

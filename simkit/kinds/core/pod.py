@@ -37,7 +37,7 @@ from simkit.kinds.parts.pod.validation.spec import validate_pod_spec
 from simkit.kinds.parts.pod.validation.update import validate_change
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.workload.template_owner import name_warnings
-from simkit.kinds.strategy import Deletion, Strategy, Subresource, WriteContext
+from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource, WriteContext
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, quoted
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
@@ -70,7 +70,7 @@ def _count(draft: Draft, old: Object | None) -> None:
         draft["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
 
-def _stamp(draft: Draft, old: Object | None, write: WriteContext) -> None:
+def _prepare_with_context(draft: Draft, old: Object | None, write: WriteContext) -> None:
     """The condition of a new pod that waits for its gates is of now."""
     conditions = draft["status"].get("conditions") if old is None else None
     if conditions and applies("waiting-condition-has-time"):
@@ -233,11 +233,11 @@ def _fields(obj: Object) -> dict[str, str]:
 STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
-    stamp=_stamp,
+    prepare_with_context=_prepare_with_context,
     validate=_validate,
-    fields=_fields,
-    row=pod_row,
-    row_conditions=pod_row_conditions,
+    selectable_fields=_fields,
+    print_row=pod_row,
+    print_row_conditions=pod_row_conditions,
     subresources={
         "status": Subresource(_merge_status, _validate_status, status_warnings),
         "ephemeralcontainers": Subresource(_merge_ephemeral, _validate_ephemeral),
@@ -246,5 +246,5 @@ STRATEGY = Strategy(
     warnings=_warnings,
     status_reset_fields=(("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
     return_deleted_object=True,
-    deletion=Deletion(grace=grace_seconds),
+    delete_strategy=DeleteStrategy(grace_period=grace_seconds),
 )

@@ -44,8 +44,8 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
-    row=_row,
+    raises_generation=spec_differs,
+    print_row=_row,
     warnings=_warnings,
     return_deleted_object=True,
 )

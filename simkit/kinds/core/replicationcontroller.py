@@ -20,7 +20,7 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_replicated,
     workload_warnings,
 )
-from simkit.kinds.strategy import Deletion, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.fielderror import FieldError, required
 from simkit.meta.objects import Draft, Object, at, labels_of
@@ -78,10 +78,10 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
-    fields=_fields,
-    row=_row,
+    raises_generation=spec_differs,
+    selectable_fields=_fields,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, validate_replica_status)},
     warnings=_warnings,
-    deletion=Deletion(orphans=True),
+    delete_strategy=DeleteStrategy(orphans_by_default=True),
 )

@@ -148,7 +148,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 STRATEGY = Strategy(
     prepare=_prepare,
     validate=_validate,
-    row=_row,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},
     return_deleted_object=True,
 )

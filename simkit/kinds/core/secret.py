@@ -125,5 +125,10 @@ def _fields(obj: Object) -> dict[str, str]:
 
 
 STRATEGY = Strategy(
-    default=_default, prepare=_prepare, validate=_validate, row=_row, fields=_fields, warnings=_warnings
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    print_row=_row,
+    selectable_fields=_fields,
+    warnings=_warnings,
 )

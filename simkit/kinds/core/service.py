@@ -105,11 +105,11 @@ def _name_errors(name: str, prefix: bool = False) -> Sequence[str]:
 
 
 STRATEGY = Strategy(
-    name=_name_errors,
+    validate_name=_name_errors,
     default=default_service,
     prepare=_prepare,
     validate=validate_service,
-    row=_row,
+    print_row=_row,
     warnings=_warnings,
     subresources={"status": Subresource(keep_all_but_status, validate_service_status)},
     allow_create_on_update=True,

@@ -27,4 +27,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), *secrets, created(obj, now)]
 
 
-STRATEGY = Strategy(prepare=_prepare, row=_row, return_deleted_object=True)
+STRATEGY = Strategy(prepare=_prepare, print_row=_row, return_deleted_object=True)

@@ -159,7 +159,9 @@ _STABLE: Final = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=_raises_generation,
-    row=_row,
+    raises_generation=_raises_generation,
+    print_row=_row,
 )
-STRATEGY = replace(_STABLE, older={f"{api_group('discovery')}/v1beta1": replace(_STABLE, prepare=_prepare_older)})
+STRATEGY = replace(
+    _STABLE, older_versions={f"{api_group('discovery')}/v1beta1": replace(_STABLE, prepare=_prepare_older)}
+)

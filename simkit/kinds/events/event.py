@@ -36,13 +36,17 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 _LENIENT: Final = Strategy(
     metadata_checks=MetadataChecks(changes=0),
-    name=path_segment,
+    validate_name=path_segment,
     unqualified_finalizers=True,
     validate=_lenient,
-    fields=event_fields,
-    row=event_row,
+    selectable_fields=event_fields,
+    print_row=event_row,
     allow_create_on_update=True,
 )
 STRATEGY = replace(
-    _LENIENT, name=dns_subdomain, unqualified_finalizers=False, validate=_validate, older={_BEFORE: _LENIENT}
+    _LENIENT,
+    validate_name=dns_subdomain,
+    unqualified_finalizers=False,
+    validate=_validate,
+    older_versions={_BEFORE: _LENIENT},
 )

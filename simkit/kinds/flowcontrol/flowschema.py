@@ -103,8 +103,8 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
-    row=_row,
-    row_order=_order,
+    raises_generation=spec_differs,
+    print_row=_row,
+    row_sort_key=_order,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},
 )

@@ -159,7 +159,7 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
-    row=_row,
+    raises_generation=spec_differs,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},
 )

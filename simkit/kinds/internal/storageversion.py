@@ -21,4 +21,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), at(obj, "status", "commonEncodingVersion") or UNSET, text, created(obj, now)]
 
 
-STRATEGY = Strategy(row=_row, requires_resource_version=True)
+STRATEGY = Strategy(print_row=_row, allow_unconditional_update=False)

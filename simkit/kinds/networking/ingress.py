@@ -161,8 +161,8 @@ def _hosts(rules: Sequence[Object]) -> str:
 STRATEGY = Strategy(
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
-    row=_row,
+    raises_generation=spec_differs,
+    print_row=_row,
     warnings=_warnings,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},
 )

@@ -72,4 +72,6 @@ def _parameters(reference: Object | None) -> str:
     return f"{reference.get('kind', '')}{group}/{reference.get('name', '')}"
 
 
-STRATEGY = Strategy(default=_default, prepare=_prepare, validate=_validate, generation=spec_differs, row=_row)
+STRATEGY = Strategy(
+    default=_default, prepare=_prepare, validate=_validate, raises_generation=spec_differs, print_row=_row
+)

@@ -25,4 +25,4 @@ def _parent(reference: Object | None) -> str:
     return "/".join(filter(None, (kind, reference.get("namespace"), reference.get("name"))))
 
 
-STRATEGY = Strategy(row=_row)
+STRATEGY = Strategy(print_row=_row)

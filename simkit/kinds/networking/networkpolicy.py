@@ -117,4 +117,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), selector_text(at(obj, "spec", "podSelector")), created(obj, now)]
 
 
-STRATEGY = Strategy(default=_default, validate=_validate, generation=spec_differs, row=_row)
+STRATEGY = Strategy(default=_default, validate=_validate, raises_generation=spec_differs, print_row=_row)

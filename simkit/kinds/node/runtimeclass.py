@@ -69,7 +69,7 @@ STRATEGY = Strategy(
     unqualified_finalizers=True,
     validate=_validate,
     warnings=_warnings,
-    row=_row,
+    print_row=_row,
     allow_create_on_update=True,
-    requires_resource_version=True,
+    allow_unconditional_update=False,
 )

@@ -88,11 +88,11 @@ _LIMITS: Final = ("minAvailable", "maxUnavailable")
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0, whole=0),
     unqualified_finalizers=True,
-    name=path_segment,
+    validate_name=path_segment,
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
-    row=_row,
+    raises_generation=spec_differs,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},
-    requires_resource_version=True,
+    allow_unconditional_update=False,
 )

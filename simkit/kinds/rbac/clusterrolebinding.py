@@ -18,4 +18,4 @@ def _validate(binding: Object, old: Object | None) -> Sequence[FieldError]:
     return validate_binding(binding, old, ("ClusterRole",), namespaced=False)
 
 
-STRATEGY = replace(ACCESS_KIND, default=default_binding, validate=_validate, row=binding_row)
+STRATEGY = replace(ACCESS_KIND, default=default_binding, validate=_validate, print_row=binding_row)

@@ -31,4 +31,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), created(obj, now)]
 
 
-STRATEGY = Strategy(validate=_validate, generation=spec_differs, row=_row, return_deleted_object=True)
+STRATEGY = Strategy(validate=_validate, raises_generation=spec_differs, print_row=_row, return_deleted_object=True)

@@ -89,7 +89,7 @@ STRATEGY = Strategy(
     prepare=_prepare,
     validate=_validate,
     validate_in_namespace=admin_errors,
-    row=_row,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},
     return_deleted_object=True,
 )

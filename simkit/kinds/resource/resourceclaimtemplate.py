@@ -53,6 +53,6 @@ STRATEGY = Strategy(
     default=_default,
     validate=_validate,
     validate_in_namespace=_admin_errors,
-    row=_row,
+    print_row=_row,
     return_deleted_object=True,
 )

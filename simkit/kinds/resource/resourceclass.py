@@ -17,4 +17,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), obj.get("driverName") or "", created(obj, now)]
 
 
-STRATEGY = Strategy(row=_row)
+STRATEGY = Strategy(print_row=_row)

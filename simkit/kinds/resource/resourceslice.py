@@ -34,4 +34,4 @@ def _generation(obj: Object, old: Object) -> bool:
     return spec_differs(obj, old)
 
 
-STRATEGY = Strategy(generation=_generation, row=_row, return_deleted_object=True)
+STRATEGY = Strategy(raises_generation=_generation, print_row=_row, return_deleted_object=True)

@@ -69,5 +69,9 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(whole=0), default=_default, validate=_validate, generation=_first_only, row=_row
+    metadata_checks=MetadataChecks(whole=0),
+    default=_default,
+    validate=_validate,
+    raises_generation=_first_only,
+    print_row=_row,
 )

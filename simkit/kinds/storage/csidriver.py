@@ -112,7 +112,7 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    row=_row,
-    requires_resource_version=True,
+    print_row=_row,
+    allow_unconditional_update=False,
     return_deleted_object=True,
 )

@@ -92,7 +92,7 @@ STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0, whole=2),
     prepare=_prepare,
     validate=_validate,
-    row=_row,
-    requires_resource_version=True,
+    print_row=_row,
+    allow_unconditional_update=False,
     return_deleted_object=True,
 )

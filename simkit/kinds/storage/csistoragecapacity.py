@@ -45,4 +45,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), metadata(obj).get("creationTimestamp")]
 
 
-STRATEGY = Strategy(validate=_validate, warnings=_warnings, row=_row, requires_resource_version=True)
+STRATEGY = Strategy(validate=_validate, warnings=_warnings, print_row=_row, allow_unconditional_update=False)

@@ -84,4 +84,6 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
-STRATEGY = Strategy(warnings=_warnings, default=_default, validate=_validate, row=_row, return_deleted_object=True)
+STRATEGY = Strategy(
+    warnings=_warnings, default=_default, validate=_validate, print_row=_row, return_deleted_object=True
+)

@@ -105,8 +105,8 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    row=_row,
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate)},
-    requires_resource_version=True,
+    allow_unconditional_update=False,
     return_deleted_object=True,
 )

@@ -36,4 +36,4 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return errors
 
 
-STRATEGY = Strategy(row=_row, validate=_validate)
+STRATEGY = Strategy(print_row=_row, validate=_validate)

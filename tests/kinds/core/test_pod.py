@@ -11,7 +11,7 @@ import yaml
 from simkit.kinds.core.pod import STRATEGY, grace_seconds
 from simkit.kinds.parts.pod.qos import qos_class
 from simkit.meta.objects import Object
-from tests.kinds.made import changed, faults, made, rules, with_status, written
+from tests.kinds.made import changed, faults, made, strategy, with_status, written
 
 HERE = Path(__file__).parent
 FAULTS = yaml.safe_load((HERE / "pod_faults.yaml").read_text())
@@ -176,7 +176,7 @@ def test_warnings() -> None:
     }
     created = made(written("v1/Pod", {"spec": spec}))
     assert created["spec"]["terminationGracePeriodSeconds"] == 1
-    assert rules("v1/Pod").warnings(created, None) == [
+    assert strategy("v1/Pod").warnings(created, None) == [
         'spec.nodeSelector[beta.kubernetes.io/arch]: deprecated since v1.14; use "kubernetes.io/arch" instead',
         'spec.imagePullSecrets[2].name: duplicate name "a"',
         'spec.imagePullSecrets[0].name: invalid empty name ""',
@@ -250,8 +250,8 @@ ROWS = [
 def test_rows(spec: Object, status: Object, ready: str, shown: str, restarts: str) -> None:
     """The table tells at a glance what a pod is waiting for."""
     obj = {"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c"}], **spec}, "status": status}
-    assert STRATEGY.row is not None
-    cells = STRATEGY.row(obj, 100)
+    assert STRATEGY.print_row is not None
+    cells = STRATEGY.print_row(obj, 100)
     assert list(cells[1:4]) == [ready, shown, restarts]
     ended = {**obj, "metadata": {"name": "x", "deletionTimestamp": "1970-01-01T00:00:00Z"}}
-    assert STRATEGY.row(ended, 100)[2] == "Terminating"
+    assert STRATEGY.print_row(ended, 100)[2] == "Terminating"

@@ -10,7 +10,7 @@ from simkit.kinds.parts.service.update import drop_type_dependent_fields, normal
 from simkit.kinds.parts.validation.ip import address, family, ip_warnings, network
 from simkit.meta.name_validation import port_name
 from simkit.meta.objects import Draft
-from tests.kinds.test_builtin_kinds import made, rules
+from tests.kinds.test_builtin_kinds import made, strategy
 
 
 def service(**spec: Any) -> Draft:
@@ -84,7 +84,7 @@ def test_warnings() -> None:
     """Old annotations, and fields that do nothing for the type."""
     obj = service(type="ExternalName", externalIPs=["10.0.0.1"], externalName="a")
     obj["metadata"]["annotations"] = {"service.kubernetes.io/topology-aware-hints": "auto"}
-    assert rules("v1/Service").warnings(obj, None) == [
+    assert strategy("v1/Service").warnings(obj, None) == [
         "annotation service.kubernetes.io/topology-aware-hints is deprecated, "
         "please use service.kubernetes.io/topology-mode instead",
         'spec.externalIPs is ignored when spec.type is "ExternalName"',
@@ -111,7 +111,7 @@ def test_warnings() -> None:
 )
 def test_cells(spec: Any, status: Any, cells: list[str]) -> None:
     """Type, address, where it is reached from outside, and ports."""
-    row = rules("v1/Service").row
+    row = strategy("v1/Service").print_row
     assert row is not None
     obj = {**service(**spec), "status": status}
     assert list(row(obj, 0))[1:5] == cells
@@ -137,7 +137,7 @@ def test_names_of_ports(name: str, count: int) -> None:
 def test_load_balancers_are_reached_at_load_balancers_only() -> None:
     """Points of access need a type that has them, and a known mode for each address."""
     status: Draft = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1", "ipMode": "Odd"}]}}
-    check = (rules("v1/Service").subresources or {})["status"].validate
+    check = (strategy("v1/Service").subresources or {})["status"].validate
     found = {kind: [str(fault) for fault in check({**service(type=kind), "status": status}, None)] for kind in _TYPES}
     assert found["ClusterIP"] == [
         "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"
@@ -153,7 +153,7 @@ _TYPES = ("ClusterIP", "LoadBalancer")
 def test_ranges_that_others_read_differently() -> None:
     """Leading zeros and long forms of the newer family are worth a warning."""
     ranges = ["10.0.0.0/8", "010.0.0.0/8", "2001:db8::/64", "2001:0db8::/64"]
-    told = rules("v1/Service").warnings(service(type="LoadBalancer", loadBalancerSourceRanges=ranges), None)
+    told = strategy("v1/Service").warnings(service(type="LoadBalancer", loadBalancerSourceRanges=ranges), None)
     assert [text.partition(":")[0] for text in told] == [
         "spec.loadBalancerSourceRanges[1]",
         "spec.loadBalancerSourceRanges[3]",

@@ -90,7 +90,7 @@ def test_cells() -> None:
             "series": {"count": 7, "lastObservedTime": "1970-01-01T00:01:00.000000Z"},
         }
     )
-    row = strategy_of(GroupKind("", "Event")).row
+    row = strategy_of(GroupKind("", "Event")).print_row
     assert row is not None
     expected = ["60s", "Normal", "R", "pod/p", "spec", "example.com/c, i", "text", "2m", 7, "e"]
     assert row(event, 120) == expected

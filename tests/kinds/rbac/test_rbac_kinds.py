@@ -36,7 +36,9 @@ def written(body: Object, old: Object | None) -> tuple[Object, list[FieldError]]
     draft = copied(body)
     rules.prepare(draft, old)
     rules.default(draft)
-    names = [invalid_value("metadata.name", name_of(draft), text) for text in rules.name(name_of(draft), False)]
+    names = [
+        invalid_value("metadata.name", name_of(draft), text) for text in rules.validate_name(name_of(draft), False)
+    ]
     return draft, [*names, *rules.validate(draft, old)]
 
 
@@ -134,7 +136,7 @@ def test_rows() -> None:
             {"kind": "ServiceAccount", "name": "s", "namespace": "d"},
         ],
     }
-    row = strategy_of(GroupKind(RBAC_GROUP, "RoleBinding")).row
+    row = strategy_of(GroupKind(RBAC_GROUP, "RoleBinding")).print_row
     assert row is not None
     assert list(row(binding, 1713312000 + 400)) == ["b", "Role/r", "6m40s", "u", "g1, g2", "d/s"]
-    assert strategy_of(GroupKind(RBAC_GROUP, "Role")).row is None
+    assert strategy_of(GroupKind(RBAC_GROUP, "Role")).print_row is None

@@ -34,12 +34,12 @@ def of(
     Cells of built-in kinds tell of what is stored: they are the same in all versions.
     """
     api_version = f"{META_GROUP}/{version}"
-    row = scope.rules.row
+    row = scope.strategy.print_row
     cells = row if row is not None else default_row
     definitions = _definitions(scope) if columns else None
-    if scope.rules.row_order is not None:
-        objects = sorted(objects, key=scope.rules.row_order)
-    conditions = scope.rules.row_conditions
+    if scope.strategy.row_sort_key is not None:
+        objects = sorted(objects, key=scope.strategy.row_sort_key)
+    conditions = scope.strategy.print_row_conditions
     rows = [
         {"cells": list(cells(told, now)), **_conditions(conditions(told)), **_carried(scope, obj, api_version, include)}
         for obj, told in zip(objects, map(scope.as_stored, objects), strict=True)
@@ -56,7 +56,10 @@ def of(
 def _definitions(scope: RequestScope) -> list[dict[str, Any]]:
     if scope.custom is not None:
         return column_definitions(scope.custom)
-    defined, resource = _columns(scope.resource) if scope.rules.row is not None else DEFAULT, scope.resource.resource
+    defined, resource = (
+        _columns(scope.resource) if scope.strategy.print_row is not None else DEFAULT,
+        scope.resource.resource,
+    )
     if resource == "serviceaccounts" and applies("no-secrets-column"):
         defined = [column for column in defined if column.name != "Secrets"]
     return [column.definition(column_description(resource, column.name)) for column in defined]

@@ -82,8 +82,8 @@ class AdmissionBinding:
     def _warnings(self, obj: Object, live: Object | None) -> Sequence[str]:
         subresource = self.context.info.subresource
         if not subresource:
-            return self.scope.rules.warnings(obj, live)
-        special = (self.scope.rules.subresources or {}).get(subresource)
+            return self.scope.strategy.warnings(obj, live)
+        special = (self.scope.strategy.subresources or {}).get(subresource)
         return special.warnings(obj, live) if special is not None else ()
 
     def validate_delete(self, live: Object) -> None:
@@ -118,14 +118,14 @@ _STATUS: Final = of_paths(("f:status",))
 
 def reset_fields(scope: RequestScope, subresource: str) -> Fields:
     """The fields that an endpoint resets: a write there does not own them."""
-    unwritten = (scope.rules.reset_fields or {}).get(subresource)
+    unwritten = (scope.strategy.reset_fields or {}).get(subresource)
     if unwritten is not None:
         return of_paths(*(tuple(f"f:{step}" for step in name.split(".")) for name in unwritten))
     if not scope.resource.has_status:
         return EMPTY
     if subresource == "status":
         names = [name for name in scope.schema.fields if name not in ("status", "metadata", "kind", "apiVersion")]
-        kept = (tuple(f"f:{step}" for step in path) for path in scope.rules.status_reset_fields)
+        kept = (tuple(f"f:{step}" for step in path) for path in scope.strategy.status_reset_fields)
         return of_paths(*((f"f:{name}",) for name in names), *kept)
     return _STATUS if scope.registry_scope.resource != _SIGNING_REQUESTS else of_paths(("f:status",), ("f:spec",))
 

@@ -87,7 +87,7 @@ def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) 
     options, cascades = options_of(engine, context)
     key = scope.registry_scope.key(context.info.namespace, context.info.name)
     outcome = _delete(engine, context, scope, key, options)
-    if not outcome.removed or scope.rules.return_deleted_object:
+    if not outcome.removed or scope.strategy.return_deleted_object:
         status = 202 if not outcome.removed and cascades else 200
         return responses.object_response(scope, outcome.entry, context.wanted, status=status, now=engine.clock.now())
     return responses.document_response(_success(scope, outcome.entry), context.wanted)
@@ -97,7 +97,7 @@ def _delete(
     engine: Engine, context: RequestContext, scope: RequestScope, key: Key, options: opt.DeleteOptions
 ) -> Outcome:
     admission = AdmissionBinding(engine, context, scope, options.dry_run, {})
-    warning = scope.rules.deletion.orphan_warning
+    warning = scope.strategy.delete_strategy.orphan_warning
     if warning and not options.propagation:
         context.warnings.append(warning)
     deletion = Deletion(

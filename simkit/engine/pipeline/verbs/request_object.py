@@ -122,7 +122,7 @@ def default(scope: RequestScope, draft: Draft) -> Draft:
     form = scope.form
     form.default(draft)
     if scope.is_storage_version or not form.reshapes:
-        scope.rules.default(draft)
+        scope.strategy.default(draft)
     return draft
 
 

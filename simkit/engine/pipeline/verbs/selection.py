@@ -48,7 +48,7 @@ def selection(scope: RequestScope, options: ListOptions) -> Selection:
 
 
 def _values(scope: RequestScope) -> Callable[[Entry], Mapping[str, str]]:
-    plain, special = scope.field_labels.values, scope.rules.fields
+    plain, special = scope.field_labels.values, scope.strategy.selectable_fields
 
     def values(entry: Entry) -> Mapping[str, str]:
         common = {"metadata.name": entry.key.name, "metadata.namespace": entry.key.namespace}

@@ -39,11 +39,11 @@ def webhook_rules(*, reinvoked: bool) -> Strategy:
         default=lambda draft: _default(draft, reinvoked=reinvoked),
         prepare=_prepare,
         validate=_validate,
-        generation=_differ,
-        row=_row,
-        requires_resource_version=True,
+        raises_generation=_differ,
+        print_row=_row,
+        allow_unconditional_update=False,
     )
-    return replace(rules, older={_BETA: replace(rules, validate=_validate_older)})
+    return replace(rules, older_versions={_BETA: replace(rules, validate=_validate_older)})
 
 
 def _default(draft: Draft, *, reinvoked: bool) -> None:

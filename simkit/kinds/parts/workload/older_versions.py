@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from simkit.kinds.strategy import Deletion, Strategy
+from simkit.kinds.strategy import DeleteStrategy, Strategy
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Object
 
 FIRST: Final = "extensions/v1beta1"
-_STAY: Final = Deletion(orphans=True)
+_STAY: Final = DeleteStrategy(orphans_by_default=True)
 
 
 def keeping_dependents(rules: Strategy, *versions: str) -> Mapping[str, Strategy]:
     """The strategies of versions in which a delete orphans dependents by default."""
-    return dict.fromkeys(versions, replace(rules, deletion=_STAY))
+    return dict.fromkeys(versions, replace(rules, delete_strategy=_STAY))
 
 
 def changing_selectors(rules: Strategy, *versions: str) -> Mapping[str, Strategy]:
