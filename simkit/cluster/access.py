@@ -52,7 +52,7 @@ def apply_authorization(options: Options) -> Options:
     return replace(options, anonymous_auth=False)
 
 
-class _Silent:
+class _NoAnswer:
     """A service that a fork does not call."""
 
     def post(self, body: bytes) -> bytes:
@@ -125,7 +125,7 @@ class Access:
         return WebhookAuthorizer(poster, settings, self.clock, counters=self.metrics)
 
     def _poster(self, endpoint: Callable[[], ClientConfig], timeout: float) -> Poster:
-        return _Silent() if self.forked else Caller(endpoint(), timeout)
+        return _NoAnswer() if self.forked else Caller(endpoint(), timeout)
 
     def _configured(self, content: bytes) -> Sequence[NamedAuthorizer]:
         """The authorizers of a configuration file."""

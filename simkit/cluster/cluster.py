@@ -69,14 +69,14 @@ class Cluster(AnalysisMethods, SimulationMethods, TrafficMethods):
 
     def __init__(self, release: str | None = None, *, seed: int | None = None, options: Options | None = None) -> None:
         with collection_paused():
-            self._made = assembly.fresh(_options(release, seed, options))
+            self._control_plane = assembly.fresh(_options(release, seed, options))
         self.dump: Dump | None = None
         """The dump from which the cluster was loaded; None for any other cluster."""
 
     @classmethod
-    def _of(cls, made: ControlPlane, dump: Dump | None = None) -> Self:
+    def _of(cls, control_plane: ControlPlane, dump: Dump | None = None) -> Self:
         cluster = cls.__new__(cls)
-        cluster._made, cluster.dump = made, dump
+        cluster._control_plane, cluster.dump = control_plane, dump
         return cluster
 
     @classmethod
@@ -105,15 +105,15 @@ class Cluster(AnalysisMethods, SimulationMethods, TrafficMethods):
     @property
     def engine(self) -> Any:
         """The server itself (``simkit.engine.pipeline.engine.Engine``)."""
-        return self._made.engine
+        return self._control_plane.engine
 
     @property
     def release(self) -> str:
-        return self._made.catalogue.release
+        return self._control_plane.catalogue.release
 
     def __repr__(self) -> str:
-        stored = sum(self._made.store.count(each.storage) for each in self._made.catalogue.stored())
-        return f"<Cluster release {self.release}, {stored} objects at revision {self._made.store.revision}>"
+        stored = sum(self._control_plane.store.count(each.storage) for each in self._control_plane.catalogue.stored())
+        return f"<Cluster release {self.release}, {stored} objects at revision {self._control_plane.store.revision}>"
 
     def _repr_html_(self) -> str:
         from simkit.cluster.html_summary import cluster_html
@@ -124,27 +124,27 @@ class Cluster(AnalysisMethods, SimulationMethods, TrafficMethods):
 
     def perform(self, request: Request, *, identity: Identity | None = None) -> Response:
         """The answer to a request, through the whole handler chain; by default as an administrator."""
-        return serve_request(self._made.engine, request, identity or administrator())
+        return serve_request(self._control_plane.engine, request, identity or administrator())
 
     def snapshot(self) -> Snapshot:
         """The current objects, for the analyses."""
-        return self._made.snapshot()
+        return self._control_plane.snapshot()
 
     def fork(self, *, release: str | None = None) -> Self:
         """An independent copy, in constant time; with a release, as a server of that release over the same objects."""
-        options = None if release in (None, self.release) else at_release(self._made.options, str(release))
-        return self._derived(self._made.fork(options))
+        options = None if release in (None, self.release) else at_release(self._control_plane.options, str(release))
+        return self._derived(self._control_plane.fork(options))
 
     def with_apis_disabled(self, *elements: str) -> Self:
         """A fork that no longer serves some versions, groups or resources: ``policy/v1beta1``, ``batch``, ..."""
-        options = self._made.options
-        off = runtime_config_disabling(self._made.engine.catalogue, elements)
+        options = self._control_plane.options
+        off = runtime_config_disabling(self._control_plane.engine.catalogue, elements)
         settings = {**options.runtime_config, **off}
-        return self._derived(self._made.fork(replace(options, runtime_config=settings)))
+        return self._derived(self._control_plane.fork(replace(options, runtime_config=settings)))
 
     def forked(self) -> ControlPlane:
         """The parts of an independent copy."""
-        return self._made.fork(None)
+        return self._control_plane.fork(None)
 
     def _derived(self, made: ControlPlane) -> Self:
         """The cluster of a control plane that was forked from this one's."""
@@ -152,13 +152,13 @@ class Cluster(AnalysisMethods, SimulationMethods, TrafficMethods):
 
     def settle(self) -> int:
         """Run the controllers until nothing is left to do; returns the number of rounds."""
-        return self._made.runner.settle()
+        return self._control_plane.runner.settle()
 
     def audit_log(self) -> list[dict[str, Any]]:
         """The audit events so far, oldest first. Raises SimkitError where the options ask for no audit log."""
         from simkit.cluster.recording import recorded
 
-        return recorded(self._made.engine.audit)
+        return recorded(self._control_plane.engine.audit)
 
     # Objects
 
@@ -207,7 +207,7 @@ class Cluster(AnalysisMethods, SimulationMethods, TrafficMethods):
         >>> [each["metadata"]["name"] for each in cluster.list("namespaces", field_selector="metadata.name=default")]
         ['default']
         """
-        resource = self._made.catalogue.lookup(word)
+        resource = self._control_plane.catalogue.lookup(word)
         if namespace == "" and resource.namespaced:
             raise SimkitError("the namespace is empty: name one, or leave it out (None) for all of them")
         scope = f"/namespaces/{namespace}" if namespace and resource.namespaced else ""
@@ -222,14 +222,14 @@ class Cluster(AnalysisMethods, SimulationMethods, TrafficMethods):
         return self._one("DELETE", f"{self._path(word, namespace)}/{name}", None, identity)
 
     def _path(self, word: str, namespace: str | None) -> str:
-        resource = self._made.catalogue.lookup(word)
+        resource = self._control_plane.catalogue.lookup(word)
         if namespace == "" and resource.namespaced:
             raise SimkitError(f"the namespace is empty: name one, or leave it out (None) for {DEFAULT_NAMESPACE!r}")
         scope = f"/namespaces/{namespace or DEFAULT_NAMESPACE}" if resource.namespaced else ""
         return f"{resource.path}{scope}/{resource.resource}"
 
     def _collection(self, obj: Object) -> tuple[str, bool]:
-        resource = self._made.catalogue.resource_of(obj)
+        resource = self._control_plane.catalogue.resource_of(obj)
         namespace = namespace_of(obj) or "default"
         scope = f"/namespaces/{namespace}" if resource.namespaced else ""
         return f"{resource.path}{scope}/{resource.resource}", resource.namespaced
@@ -263,7 +263,7 @@ class Cluster(AnalysisMethods, SimulationMethods, TrafficMethods):
         """
         from simkit.cluster.admit import admit
 
-        return admit(self._made, obj, identity or administrator())
+        return admit(self._control_plane, obj, identity or administrator())
 
     def trace_request(
         self, request: Request, *, identity: Identity | None = None, on_fork: bool = True
@@ -297,44 +297,48 @@ class Cluster(AnalysisMethods, SimulationMethods, TrafficMethods):
 
         if identity is None and "authorization" not in request.headers:
             identity = administrator()
-        made = self._made.fork(None) if on_fork else self._made
-        return traced(made, request, identity, origin=self._made)
+        made = self._control_plane.fork(None) if on_fork else self._control_plane
+        return traced(made, request, identity, origin=self._control_plane)
 
     # Decisions, and the past
 
     def authorize(self, question: Any) -> Decision:
         """The authorizer's decision on attributes, with its evidence."""
-        decision: Decision = self._made.engine.authorizer.authorize(question)
+        decision: Decision = self._control_plane.engine.authorizer.authorize(question)
         return decision
 
     def at(self, revision: int | str) -> Snapshot:
         """The snapshot of a revision, for all analyses: ``compare(cluster.at(7), cluster.snapshot())``."""
         from simkit.cluster.object_history import past
 
-        return past(self._made.store, self._made.catalogue, revision, self._made.captured)
+        return past(self._control_plane.store, self._control_plane.catalogue, revision, self._control_plane.captured)
 
     def history(self, what: str | Object, name: str = "", namespace: str | None = None) -> History:
         """The history of an object with authors and differences. Takes an object, or word, name, namespace."""
         from simkit.cluster.object_history import history
 
         if isinstance(what, str):
-            resource = self._made.catalogue.lookup(what)
+            resource = self._control_plane.catalogue.lookup(what)
         else:
-            resource, name, namespace = self._made.catalogue.resource_of(what), name_of(what), namespace_of(what)
+            resource, name, namespace = (
+                self._control_plane.catalogue.resource_of(what),
+                name_of(what),
+                namespace_of(what),
+            )
         place = (namespace or "default") if resource.namespaced else ""
-        return history(self._made.store, Key(resource.storage, place, name))
+        return history(self._control_plane.store, Key(resource.storage, place, name))
 
     # What is outside: webhooks, and servers behind registered group versions
 
     @property
     def egress(self) -> EgressPolicy:
         """The egress policy: ``egress.allowed`` permits calls, ``egress.services`` gives addresses of services."""
-        return self._made.extensions.egress
+        return self._control_plane.extensions.egress
 
     @property
     def proxy_authority(self) -> bytes:
         """The authority, in PEM form, that backing servers must trust for the user headers of this one."""
-        return self._made.extensions.proxy.made.authority
+        return self._control_plane.extensions.proxy.made.authority
 
     def webhook(self, name: str, function: WebhookFunction) -> None:
         """Call a function instead of the webhook of that name, in this cluster and its forks.
@@ -376,7 +380,7 @@ class Cluster(AnalysisMethods, SimulationMethods, TrafficMethods):
     def close(self) -> None:
         """Close the file of ``storage="sqlite:..."``, so that it can be opened again. Nothing can be written
         afterwards."""
-        self._made.store.close()
+        self._control_plane.store.close()
 
     def serve(self, *, port: int = 0, bind_address: str = "127.0.0.1", kubeconfig: str | Path | None = None) -> Server:
         """Serve this cluster over HTTPS in the background, with controllers; returns the running server.
@@ -385,7 +389,7 @@ class Cluster(AnalysisMethods, SimulationMethods, TrafficMethods):
         """
         from simkit.engine.http.server import serve
 
-        return serve(self._made, port=port, bind_address=bind_address, kubeconfig=kubeconfig)
+        return serve(self._control_plane, port=port, bind_address=bind_address, kubeconfig=kubeconfig)
 
 
 def _options(release: str | None, seed: int | None, options: Options | None) -> Options:

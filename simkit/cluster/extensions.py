@@ -66,7 +66,7 @@ class Extensions:
         The door to what is outside of the process.
     policies
         The compiled admission policies.
-    hooks
+    webhooks
         The webhooks.
     proxy
         The certificate that backing servers know this one by.
@@ -78,12 +78,12 @@ class Extensions:
         *,
         egress: EgressPolicy | None = None,
         policies: PolicyIndex | None = None,
-        hooks: WebhookIndex | None = None,
+        webhooks: WebhookIndex | None = None,
         proxy: ProxyIdentity | None = None,
     ) -> None:
         self.egress = egress or EgressPolicy()
         self.policies = policies or PolicyIndex(store)
-        self.hooks = hooks or WebhookIndex(store)
+        self.webhooks = webhooks or WebhookIndex(store)
         self.proxy = proxy or ProxyIdentity()
         self.forwarder = ProxyHandler(self.egress, lambda: self.proxy.made)
         self._store = store
@@ -96,8 +96,8 @@ class Extensions:
 
     def fork(self, store: ListWatcher) -> Extensions:
         """The extensions over a fork of the store, without egress."""
-        policies, hooks = self.policies.fork(store), self.hooks.fork(store)
-        return Extensions(store, egress=self.egress.fork(), policies=policies, hooks=hooks, proxy=self.proxy)
+        policies, webhooks = self.policies.fork(store), self.webhooks.fork(store)
+        return Extensions(store, egress=self.egress.fork(), policies=policies, webhooks=webhooks, proxy=self.proxy)
 
     def conversions(self, name_source: NameSource) -> WebhookConverter:
         """The client of conversion webhooks."""
@@ -109,11 +109,11 @@ class Extensions:
 
     def calls_webhooks(self, request: Request, reader: LiveClusterReader) -> bool:
         """True if a write may have to wait for a webhook outside of this process."""
-        if not self.egress.allowed or not self.hooks.any():
+        if not self.egress.allowed or not self.webhooks.any():
             return False
         target = parse_request_info(request.method, request.path, request.query)
         resource = GroupVersionResource(target.group, target.version, target.resource)
-        return target.is_resource and self.hooks.concerns(reader, resource, target.subresource)
+        return target.is_resource and self.webhooks.concerns(reader, resource, target.subresource)
 
     def server_controllers(self, catalogue: Callable[[], Catalogue], clock: Clock) -> list[Controller]:
         """The controllers of the server itself, which no flag disables."""

@@ -150,7 +150,7 @@ def _engine(server: ControlPlane) -> Engine:
             audit=audit_of(options, clock, server.metrics, forked=server.forked),
             grace=options.livez_grace_period,
             remote=server.extensions.forwarder,
-            hooked=lambda request: server.extensions.calls_webhooks(request, server.reader()),
+            calls_webhooks=lambda request: server.extensions.calls_webhooks(request, server.reader()),
             conversion=server.extensions.conversions(server.names),
         )
     )

@@ -93,34 +93,40 @@ class PluginInitializer:
 Maker = Callable[[PluginInitializer], Plugin]
 
 
-def _pod_toleration_restriction(needs: PluginInitializer) -> Plugin:
-    settings = needs.of("PodTolerationRestriction")
-    return PodTolerationRestriction(needs.store, settings.get("default") or (), settings.get("whitelist") or ())
+def _pod_toleration_restriction(initializer: PluginInitializer) -> Plugin:
+    settings = initializer.of("PodTolerationRestriction")
+    return PodTolerationRestriction(initializer.store, settings.get("default") or (), settings.get("whitelist") or ())
 
 
-def _pod_node_selector(needs: PluginInitializer) -> Plugin:
-    return PodNodeSelector(needs.store, needs.of("PodNodeSelector").get("podNodeSelectorPluginConfig"))
+def _pod_node_selector(initializer: PluginInitializer) -> Plugin:
+    return PodNodeSelector(initializer.store, initializer.of("PodNodeSelector").get("podNodeSelectorPluginConfig"))
 
 
-def _resource_quota(needs: PluginInitializer) -> Plugin:
-    return ResourceQuota(needs.store, needs.clock, needs.charge, read.limited(needs.of("ResourceQuota")))
+def _resource_quota(initializer: PluginInitializer) -> Plugin:
+    return ResourceQuota(
+        initializer.store, initializer.clock, initializer.charge, read.limited(initializer.of("ResourceQuota"))
+    )
 
 
-def _owner_references(needs: PluginInitializer) -> Plugin:
-    return OwnerReferencesPermissionEnforcement(needs.authorizer, needs.catalogue)
+def _owner_references(initializer: PluginInitializer) -> Plugin:
+    return OwnerReferencesPermissionEnforcement(initializer.authorizer, initializer.catalogue)
 
 
-def _mutating_webhooks(needs: PluginInitializer) -> Plugin:
-    caller = WebhookClient(needs.extensions.egress, needs.reader)
-    return MutatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.name_source, needs.restore)
+def _mutating_webhooks(initializer: PluginInitializer) -> Plugin:
+    caller = WebhookClient(initializer.extensions.egress, initializer.reader)
+    return MutatingAdmissionWebhook(
+        initializer.reader, initializer.extensions.webhooks, caller, initializer.name_source, initializer.restore
+    )
 
 
-def _validating_webhooks(needs: PluginInitializer) -> Plugin:
-    caller = WebhookClient(needs.extensions.egress, needs.reader)
-    return ValidatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.name_source)
+def _validating_webhooks(initializer: PluginInitializer) -> Plugin:
+    caller = WebhookClient(initializer.extensions.egress, initializer.reader)
+    return ValidatingAdmissionWebhook(
+        initializer.reader, initializer.extensions.webhooks, caller, initializer.name_source
+    )
 
 
-class _Behind:
+class _WithEgressPolicy:
     """A service under the egress policy."""
 
     def __init__(self, egress: EgressPolicy, caller: Poster) -> None:
@@ -132,45 +138,53 @@ class _Behind:
         return self._caller.post(body)
 
 
-def _image_policy(needs: PluginInitializer) -> Plugin:
-    endpoint, policy = read.image_policy(needs.of("ImagePolicyWebhook"), needs.folder)
-    return ImagePolicyWebhook(_Behind(needs.extensions.egress, EndpointCaller(endpoint)), policy, needs.clock)
+def _image_policy(initializer: PluginInitializer) -> Plugin:
+    endpoint, policy = read.image_policy(initializer.of("ImagePolicyWebhook"), initializer.folder)
+    return ImagePolicyWebhook(
+        _WithEgressPolicy(initializer.extensions.egress, EndpointCaller(endpoint)), policy, initializer.clock
+    )
 
 
 PLUGINS: Final[Mapping[str, Maker]] = {
     "AlwaysAdmit": lambda _: AlwaysAdmit(),
-    "NamespaceAutoProvision": lambda needs: NamespaceAutoProvision(needs.store, needs.provide),
-    "NamespaceLifecycle": lambda needs: NamespaceLifecycle(needs.store),
-    "NamespaceExists": lambda needs: NamespaceExists(needs.store),
+    "NamespaceAutoProvision": lambda initializer: NamespaceAutoProvision(initializer.store, initializer.provide),
+    "NamespaceLifecycle": lambda initializer: NamespaceLifecycle(initializer.store),
+    "NamespaceExists": lambda initializer: NamespaceExists(initializer.store),
     "SecurityContextDeny": lambda _: SecurityContextDeny(),
     "LimitPodHardAntiAffinityTopology": lambda _: LimitPodHardAntiAffinityTopology(),
-    "LimitRanger": lambda needs: LimitRanger(needs.store),
-    "ServiceAccount": lambda needs: ServiceAccount(needs.store, needs.name_source),
-    "NodeRestriction": lambda needs: NodeRestriction(needs.store),
+    "LimitRanger": lambda initializer: LimitRanger(initializer.store),
+    "ServiceAccount": lambda initializer: ServiceAccount(initializer.store, initializer.name_source),
+    "NodeRestriction": lambda initializer: NodeRestriction(initializer.store),
     "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
     "AlwaysPullImages": lambda _: AlwaysPullImages(),
     "ImagePolicyWebhook": _image_policy,
-    "PodSecurity": lambda needs: PodSecurity(needs.store, *read.pod_security(needs.of("PodSecurity"))),
+    "PodSecurity": lambda initializer: PodSecurity(
+        initializer.store, *read.pod_security(initializer.of("PodSecurity"))
+    ),
     "PodNodeSelector": _pod_node_selector,
-    "Priority": lambda needs: Priority(needs.store),
-    "DefaultTolerationSeconds": lambda needs: DefaultTolerationSeconds(needs.toleration_seconds),
+    "Priority": lambda initializer: Priority(initializer.store),
+    "DefaultTolerationSeconds": lambda initializer: DefaultTolerationSeconds(initializer.toleration_seconds),
     "PodTolerationRestriction": _pod_toleration_restriction,
-    "EventRateLimit": lambda needs: EventRateLimit(needs.clock, read.event_limits(needs.of("EventRateLimit"))),
+    "EventRateLimit": lambda initializer: EventRateLimit(
+        initializer.clock, read.event_limits(initializer.of("EventRateLimit"))
+    ),
     "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
     "PersistentVolumeLabel": lambda _: PersistentVolumeLabel(),
-    "DefaultStorageClass": lambda needs: DefaultStorageClass(needs.store),
+    "DefaultStorageClass": lambda initializer: DefaultStorageClass(initializer.store),
     "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
     "OwnerReferencesPermissionEnforcement": _owner_references,
-    "PersistentVolumeClaimResize": lambda needs: PersistentVolumeClaimResize(needs.store),
-    "RuntimeClass": lambda needs: RuntimeClass(needs.store),
-    "CertificateApproval": lambda needs: CertificateApproval(needs.authorizer),
-    "CertificateSigning": lambda needs: CertificateSigning(needs.authorizer),
-    "ClusterTrustBundleAttest": lambda needs: ClusterTrustBundleAttest(needs.authorizer),
+    "PersistentVolumeClaimResize": lambda initializer: PersistentVolumeClaimResize(initializer.store),
+    "RuntimeClass": lambda initializer: RuntimeClass(initializer.store),
+    "CertificateApproval": lambda initializer: CertificateApproval(initializer.authorizer),
+    "CertificateSigning": lambda initializer: CertificateSigning(initializer.authorizer),
+    "ClusterTrustBundleAttest": lambda initializer: ClusterTrustBundleAttest(initializer.authorizer),
     "CertificateSubjectRestriction": lambda _: CertificateSubjectRestriction(),
-    "DefaultIngressClass": lambda needs: DefaultIngressClass(needs.store),
+    "DefaultIngressClass": lambda initializer: DefaultIngressClass(initializer.store),
     "DenyServiceExternalIPs": lambda _: DenyServiceExternalIPs(),
     "MutatingAdmissionWebhook": _mutating_webhooks,
-    "ValidatingAdmissionPolicy": lambda needs: ValidatingAdmissionPolicy(needs.reader, needs.extensions.policies),
+    "ValidatingAdmissionPolicy": lambda initializer: ValidatingAdmissionPolicy(
+        initializer.reader, initializer.extensions.policies
+    ),
     "ValidatingAdmissionWebhook": _validating_webhooks,
     "ResourceQuota": _resource_quota,
     "AlwaysDeny": lambda _: AlwaysDeny(),
@@ -179,7 +193,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
 
 
 def plugins(
-    needs: PluginInitializer,
+    initializer: PluginInitializer,
     release: str,
     gates: Mapping[str, bool],
     enable: Sequence[str] = (),
@@ -196,7 +210,7 @@ def plugins(
     if both:
         raise SimkitError(f"{', '.join(both)}: in --enable-admission-plugins and --disable-admission-plugins")
     on = {*on_by_default(release, gates), *enable} - {*disable}
-    made = [maker(needs) for name, maker in PLUGINS.items() if name in on]
+    made = [maker(initializer) for name, maker in PLUGINS.items() if name in on]
     for index, plugin in enumerate(made):
         if isinstance(plugin, MutatingAdmissionWebhook):
             plugin.earlier = made[:index]

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 class SimulationMethods:
     """The part of ``Cluster`` that runs pods."""
 
-    _made: ControlPlane
+    _control_plane: ControlPlane
 
     @property
     def clock(self) -> Clock:
         """The clock of the cluster."""
-        return self._made.clock
+        return self._control_plane.clock
 
     def add_nodes(
         self,
@@ -141,7 +141,7 @@ class SimulationMethods:
         SimkitError
             Where the clock is the machine's: start the cluster with ``Options(clock=SimulatedClock())``.
         """
-        clock, runner = self._made.clock, self._made.runner
+        clock, runner = self._control_plane.clock, self._control_plane.runner
         if not isinstance(clock, SimulatedClock):
             raise SimkitError("the clock is the machine's; start the cluster with Options(clock=SimulatedClock())")
         end = clock.now() + seconds + 60 * minutes + 3600 * hours + 86400 * days
@@ -154,4 +154,4 @@ class SimulationMethods:
     def _simulation(self, *, events: bool = True) -> Simulation:
         from simkit.cluster.nodes import simulation_of
 
-        return simulation_of(self._made, events=events)
+        return simulation_of(self._control_plane, events=events)

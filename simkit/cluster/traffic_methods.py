@@ -22,14 +22,14 @@ _THIEF: Final = "simkit-another-leader"
 class TrafficMethods:
     """The part of ``Cluster`` that tests of clients use."""
 
-    _made: ControlPlane
+    _control_plane: ControlPlane
 
     @property
     def requests(self) -> RecordedRequests:
         """The requests of clients, over HTTP and in process, since this was first asked for."""
         from simkit.cluster.traffic.traffic import Traffic
 
-        return Traffic.of(self._made.engine).requests
+        return Traffic.of(self._control_plane.engine).requests
 
     def faults(self, *faults: Fault | str, seed: int = 0, **rule: Any) -> AbstractContextManager[FaultInjector]:
         """Let requests of clients meet faults, as long as the context lasts.
@@ -57,14 +57,14 @@ class TrafficMethods:
         from simkit.cluster.traffic.traffic import Traffic
 
         made = tuple(Fault(each, **rule) if isinstance(each, str) else each for each in faults)
-        return Traffic.of(self._made.engine).faults(made, seed)
+        return Traffic.of(self._control_plane.engine).faults(made, seed)
 
     @contextmanager
     def webhook_down(self, name: str) -> Iterator[None]:
         """Have calls to a webhook fail as if nobody answered, as long as the context lasts."""
         from simkit.engine.egress.address import Unreachable
 
-        functions = self._made.extensions.egress.functions
+        functions = self._control_plane.extensions.egress.functions
         before = functions.get(name)
 
         def unreachable(review: Any) -> Any:
@@ -85,7 +85,7 @@ class TrafficMethods:
         assert isinstance(self, Cluster)
         lease = self.get(f"leases.{api_group('coordination')}", name, namespace)
         spec = dict(lease.get("spec") or {})
-        now = timestamp(self._made.clock.now()).removesuffix("Z") + ".000000Z"
+        now = timestamp(self._control_plane.clock.now()).removesuffix("Z") + ".000000Z"
         spec |= {"holderIdentity": _THIEF, "acquireTime": now, "renewTime": now}
         spec["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + 1
         self.apply({**lease, "spec": spec})

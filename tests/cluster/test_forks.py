@@ -56,9 +56,9 @@ def test_a_webhook_removed_on_a_fork_stays_on_its_origin(cluster: simkit.Cluster
     """Shared indexes are replaced where something is written, not changed."""
     fork = cluster.fork()
     fork.delete("validatingwebhookconfiguration", "w")
-    assert not fork._made.extensions.hooks.any()
-    assert cluster._made.extensions.hooks.any()
-    assert cluster.fork()._made.extensions.hooks.any()
+    assert not fork._control_plane.extensions.webhooks.any()
+    assert cluster._control_plane.extensions.webhooks.any()
+    assert cluster.fork()._control_plane.extensions.webhooks.any()
 
 
 def test_forks_share_the_trees_of_disabled_fields(cluster: simkit.Cluster) -> None:
@@ -78,8 +78,8 @@ def test_a_part_without_fork_cannot_be_added() -> None:
 def test_a_control_plane_holds_nothing_but_its_settings_and_parts(cluster: simkit.Cluster) -> None:
     """What is not in the list of parts would not be forked."""
     settings = {"options", "store", "captured", "rested", "calls", "forked", "clock"}
-    assert vars(cluster._made).keys() == settings | {part.name for part in PARTS}
-    assert vars(cluster.fork()._made).keys() == vars(cluster._made).keys()
+    assert vars(cluster._control_plane).keys() == settings | {part.name for part in PARTS}
+    assert vars(cluster.fork()._control_plane).keys() == vars(cluster._control_plane).keys()
 
 
 def test_a_fork_shares_no_part_but_what_never_changes(cluster: simkit.Cluster) -> None:
@@ -87,5 +87,9 @@ def test_a_fork_shares_no_part_but_what_never_changes(cluster: simkit.Cluster) -
     cluster.add_nodes(1)
     cluster.snapshot()
     fork = cluster.fork()
-    same = {part.name for part in PARTS if getattr(fork._made, part.name) is getattr(cluster._made, part.name)}
+    same = {
+        part.name
+        for part in PARTS
+        if getattr(fork._control_plane, part.name) is getattr(cluster._control_plane, part.name)
+    }
     assert same == {"base", "token_key", "latest"}

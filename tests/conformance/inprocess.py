@@ -117,7 +117,7 @@ class InProcess:
     """A server that is called through its ASGI application."""
 
     def __init__(self, made: ControlPlane, clock: SimulatedClock) -> None:
-        self._made, self._clock = made, clock
+        self._control_plane, self._clock = made, clock
         self._application = Application(
             APIServerHandler(made.engine), compress=made.engine.gate("APIResponseCompression")
         )
@@ -133,7 +133,7 @@ class InProcess:
     def wait(self, seconds: float) -> None:
         """Turn the clock forward; the controllers do what is due by then."""
         self._clock.advance(seconds)
-        self._made.runner.settle()
+        self._control_plane.runner.settle()
 
     def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, *, user: str) -> Answer:
         """The answer to a request; the controllers come to rest before it is given."""
@@ -144,7 +144,7 @@ class InProcess:
             sent.append(("content-length", str(len(body or b""))))
         self._clock.advance(_REQUEST_SECONDS)
         answer = self._loop.run_until_complete(self._exchange(method, path, sent, body or b""))
-        self._made.runner.settle()
+        self._control_plane.runner.settle()
         return answer
 
     async def _exchange(self, method: str, path: str, headers: Sequence[tuple[str, str]], body: bytes) -> Answer:

@@ -55,7 +55,7 @@ class World:
         return serve_request(self.cluster.engine, request).status
 
     def public_pem(self) -> bytes:
-        key = self.cluster._made.token_key.made().public.key
+        key = self.cluster._control_plane.token_key.made().public.key
         form = serialization.PublicFormat.SubjectPublicKeyInfo
         return key.public_bytes(serialization.Encoding.PEM, form)
 
@@ -138,7 +138,7 @@ def test_changed_claims(world: World, change: dict[str, Any]) -> None:
 )
 def test_strange_claims_well_signed(world: World, change: dict[str, Any]) -> None:
     """Even our own signature does not help claims that contradict each other, are over, or are for others."""
-    issuer = world.cluster._made.token_key.made()
+    issuer = world.cluster._control_plane.token_key.made()
     token = issuer.issue({name: value for name, value in {**world.claims, **change}.items() if value is not None})
     wanted = 201 if change == {"aud": []} else 401  # without an audience a token is for the server itself
     if change == {"iss": None}:

@@ -57,12 +57,12 @@ class ValidatingAdmissionPolicy:
             return
         attributes = attributes_of(review, self._reader.catalogue)
         kind = (attributes.operation, attributes.resource, attributes.subresource)
-        hooks = self._index.concerned(self._reader, *kind)
-        if not hooks:
+        policies = self._index.concerned(self._reader, *kind)
+        if not policies:
             return
         from simkit.logic.policy.decide import decide
 
-        outcome = decide(attributes, hooks, self._reader)
+        outcome = decide(attributes, policies, self._reader)
         review.warnings.extend(outcome.warnings)
         for key, value in outcome.annotations.items():
             review.annotations.setdefault(key, value)

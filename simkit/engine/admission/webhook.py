@@ -57,26 +57,26 @@ class _Webhooks:
             return None
         return attributes_of(review, self._reader.catalogue)
 
-    def _match(self, hook: WebhookAccessor, attributes: AdmissionAttributes) -> Resource | None:
+    def _match(self, webhook: WebhookAccessor, attributes: AdmissionAttributes) -> Resource | None:
         from simkit.logic.policy.matchconditions import MatchConditionsFailed
 
         try:
-            return hook.match(attributes, self._reader)
+            return webhook.match(attributes, self._reader)
         except MatchConditionsFailed as error:
             raise forbidden(attributes.resource.group_resource, attributes.name, str(error)) from None
 
     def _ask(
-        self, hook: WebhookAccessor, attributes: AdmissionAttributes, matched: Resource, *, mutating: bool
+        self, webhook: WebhookAccessor, attributes: AdmissionAttributes, matched: Resource, *, mutating: bool
     ) -> Answer | None:
-        return self._caller.ask(hook, attributes, matched, self._chance.uid(), mutating=mutating)
+        return self._caller.ask(webhook, attributes, matched, self._chance.uid(), mutating=mutating)
 
-    def _tell(self, hook: WebhookAccessor, answer: Answer, review: Review) -> None:
+    def _tell(self, webhook: WebhookAccessor, answer: Answer, review: Review) -> None:
         """Pass on the warnings and audit annotations of a webhook. Raises its refusal."""
         for key, value in (answer.annotations or {}).items():
-            review.annotations.setdefault(f"{hook.name}/{key}", value)
+            review.annotations.setdefault(f"{webhook.name}/{key}", value)
         review.warnings.extend(answer.warnings)
         if not answer.allowed:
-            raise rejection(hook.name, answer.status)
+            raise rejection(webhook.name, answer.status)
 
 
 class ValidatingAdmissionWebhook(_Webhooks):
@@ -92,17 +92,19 @@ class ValidatingAdmissionWebhook(_Webhooks):
             return
         kind = (attributes.operation, attributes.resource, attributes.subresource)
         asked: list[tuple[WebhookAccessor, Resource]] = []
-        for hook in self._index.concerned(VALIDATING, self._reader, *kind):
-            matched = self._match(hook, attributes)
+        for webhook in self._index.concerned(VALIDATING, self._reader, *kind):
+            matched = self._match(webhook, attributes)
             if matched is not None:
-                asked.append((hook, matched))
-        for index, (hook, found) in enumerate(zip((hook for hook, _ in asked), self._answers(attributes, asked))):
+                asked.append((webhook, matched))
+        for index, (webhook, found) in enumerate(
+            zip((webhook for webhook, _ in asked), self._answers(attributes, asked))
+        ):
             if isinstance(found, CallFailed):
-                if not hook.ignores:
+                if not webhook.ignores:
                     raise internal(str(found))
-                review.annotations.setdefault(f"{_LET_THROUGH[VALIDATING]}/round_0_index_{index}", hook.name)
+                review.annotations.setdefault(f"{_LET_THROUGH[VALIDATING]}/round_0_index_{index}", webhook.name)
             elif found is not None:
-                self._tell(hook, found, review)
+                self._tell(webhook, found, review)
 
     def _answers(
         self, attributes: AdmissionAttributes, asked: Sequence[tuple[WebhookAccessor, Resource]]
@@ -153,18 +155,18 @@ class MutatingAdmissionWebhook(_Webhooks):
         if attributes is None:
             return review.object or {}
         kind = (attributes.operation, attributes.resource, attributes.subresource)
-        hooks = self._index.concerned(MUTATING, self._reader, *kind)
-        if not hooks:
+        webhooks = self._index.concerned(MUTATING, self._reader, *kind)
+        if not webhooks:
             return review.object or {}
         first = _Round(self, review, attributes, 0)
-        first.run(hooks)
+        first.run(webhooks)
         if not first.changed:
             return first.object
         seen = first.object
         again = self._asked_again(review, seen)
         wanted = first.repeat | (first.invoked if again != seen else set())
         second = _Round(self, replace(review, object=again), replace(attributes, object=again or None), 1)
-        second.run([hook for hook in hooks if hook.uid in wanted])
+        second.run([webhook for webhook in webhooks if webhook.uid in wanted])
         return second.object
 
     def _asked_again(self, review: Review, obj: Object) -> Object:
@@ -178,13 +180,13 @@ class MutatingAdmissionWebhook(_Webhooks):
         return obj
 
     def patched(
-        self, hook: WebhookAccessor, answer: Answer, attributes: AdmissionAttributes, matched: Resource
+        self, webhook: WebhookAccessor, answer: Answer, attributes: AdmissionAttributes, matched: Resource
     ) -> Object | None:
         """The object after the webhook's patch, in its stored form; None if nothing changed. Raises 500."""
         if not answer.patch and answer.changed is None:
             return None
         if attributes.object is None:
-            text = f'admission webhook "{hook.name}" attempted to modify the object, which is not supported for this'
+            text = f'admission webhook "{webhook.name}" attempted to modify the object, which is not supported for this'
             raise internal(f"{text} operation")
         before = self._reader.convert(attributes.object, matched)
         try:
@@ -207,42 +209,42 @@ class _Round:
         """Webhooks that want reinvocation and were called since the last change of the object."""
         self.repeat: set[str] = set()
 
-    def run(self, hooks: Sequence[WebhookAccessor]) -> None:
-        for index, hook in enumerate(hooks):
-            matched = self._plugin._match(hook, self._attributes)
+    def run(self, webhooks: Sequence[WebhookAccessor]) -> None:
+        for index, webhook in enumerate(webhooks):
+            matched = self._plugin._match(webhook, self._attributes)
             if matched is None:
                 continue
-            if self._one(hook, matched, index):
+            if self._one(webhook, matched, index):
                 self.changed = True
                 self.repeat |= self.invoked
                 self.invoked = set()
-            if hook.again:
-                self.invoked.add(hook.uid)
+            if webhook.again:
+                self.invoked.add(webhook.uid)
 
-    def _one(self, hook: WebhookAccessor, matched: Resource, index: int) -> bool:
+    def _one(self, webhook: WebhookAccessor, matched: Resource, index: int) -> bool:
         """Call one webhook; True if it changed the object."""
         place = f"round_{self._number}_index_{index}"
         try:
-            answer = self._plugin._ask(hook, self._attributes, matched, mutating=True)
+            answer = self._plugin._ask(webhook, self._attributes, matched, mutating=True)
         except CallFailed as error:
-            if not hook.ignores:
+            if not webhook.ignores:
                 raise internal(str(error)) from None
-            self._review.annotations.setdefault(f"{_LET_THROUGH[MUTATING]}/{place}", hook.name)
+            self._review.annotations.setdefault(f"{_LET_THROUGH[MUTATING]}/{place}", webhook.name)
             return False
         if answer is None:
             return False
-        self._plugin._tell(hook, answer, self._review)
-        made = self._plugin.patched(hook, answer, self._attributes, matched)
-        self._note(hook, answer, place, changed=made is not None)
+        self._plugin._tell(webhook, answer, self._review)
+        made = self._plugin.patched(webhook, answer, self._attributes, matched)
+        self._note(webhook, answer, place, changed=made is not None)
         if made is None:
             return False
         self.object = made
         self._attributes = replace(self._attributes, object=made)
         return True
 
-    def _note(self, hook: WebhookAccessor, answer: Answer, place: str, *, changed: bool) -> None:
+    def _note(self, webhook: WebhookAccessor, answer: Answer, place: str, *, changed: bool) -> None:
         """Record the audit annotations of the call."""
-        entry: dict[str, Any] = {"configuration": hook.configuration, "webhook": hook.name}
+        entry: dict[str, Any] = {"configuration": webhook.configuration, "webhook": webhook.name}
         mutated = orjson.dumps({**entry, "mutated": changed}).decode()
         self._review.annotations.setdefault(f"{_CHANGED}/{place}", mutated)
         if changed and answer.patch:

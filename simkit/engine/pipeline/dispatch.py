@@ -83,10 +83,10 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
     if info.verb == "patch":
         patch.check_media(context, scope)
     accept, listed = context.request.header("accept"), info.verb in ("list", "watch")
-    binary_form, routed = PROTOBUF not in accept or _has_binary(scope, info), scope.custom is None
-    context.wanted = negotiate(accept, watchable=listed, routed=routed, binary=binary_form)
-    if context.wanted.transform == "Table" and context.request.query:
-        context.wanted = replace(context.wanted, include=context.request.option("includeObject"))
+    binary_form, go_restful = PROTOBUF not in accept or _has_binary(scope, info), scope.custom is None
+    context.output_media_type = negotiate(accept, watchable=listed, go_restful=go_restful, binary=binary_form)
+    if context.output_media_type.transform == "Table" and context.request.query:
+        context.output_media_type = replace(context.output_media_type, include=context.request.option("includeObject"))
     if engine.shared_store and not context.request.option("resourceVersion"):
         engine.store.refresh()
     if info.subresource:

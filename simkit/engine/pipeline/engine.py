@@ -64,7 +64,7 @@ class EngineConfig:
     allow_privileged: bool = False
     remote: Aggregator | None = None
     """The client of aggregated servers; None: there are none."""
-    hooked: Callable[[Request], bool] | None = None
+    calls_webhooks: Callable[[Request], bool] | None = None
     """A predicate for writes that may call a webhook; None: none does."""
     conversion: Conversion = uncalled
     """The client of conversion webhooks."""
@@ -161,7 +161,7 @@ class Engine:
             return True
         if request.method in _READING and not any(part in request.path for part in _CONNECTING):
             return False
-        return parts.hooked is not None and parts.hooked(request)
+        return parts.calls_webhooks is not None and parts.calls_webhooks(request)
 
     def in_grace(self) -> bool:
         """True if the grace period of livez lasts."""

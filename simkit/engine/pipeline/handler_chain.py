@@ -288,7 +288,11 @@ def _finished(context: RequestContext, response: Response) -> Response:
     told = [context.deprecation, *context.warnings] if context.deprecation else context.warnings
     for text in dict.fromkeys(told):
         response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
-    if response.content_type == JSON and response.body and responses.wants_pretty(context.request, context.wanted):
+    if (
+        response.content_type == JSON
+        and response.body
+        and responses.wants_pretty(context.request, context.output_media_type)
+    ):
         response.body = _indented(response.body)
     return response
 

@@ -65,7 +65,7 @@ class RequestContext:
     """The authenticated user, whoever is impersonated."""
     from_client: bool = False
     """True for requests of clients; False for those of controllers and of callers that are trusted."""
-    wanted: MediaTypeOptions = field(default_factory=MediaTypeOptions)
+    output_media_type: MediaTypeOptions = field(default_factory=MediaTypeOptions)
     reason: str = ""
     """The authorizer's reason."""
     matched_path: str | None = None

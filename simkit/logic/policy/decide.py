@@ -87,7 +87,7 @@ def bind_policies(policies: Iterable[Policy], bindings: Iterable[Binding]) -> li
     return [BoundPolicy(policy, by_policy[policy.name]) for policy in known if policy.name in by_policy]
 
 
-def decide(attributes: AdmissionAttributes, hooks: Iterable[BoundPolicy], reader: ClusterReader) -> Outcome:
+def decide(attributes: AdmissionAttributes, policies: Iterable[BoundPolicy], reader: ClusterReader) -> Outcome:
     """The outcome of the policies for a write.
 
     Raises
@@ -96,10 +96,10 @@ def decide(attributes: AdmissionAttributes, hooks: Iterable[BoundPolicy], reader
         404 where the write's namespace is missing and must be looked at.
     """
     outcome, versions = Outcome(), _Versions(attributes, reader)
-    for hook in hooks:
-        matched = hook.policy.constraints.match(attributes, reader)
+    for bound in policies:
+        matched = bound.policy.constraints.match(attributes, reader)
         if matched is not None:
-            _Case(attributes, hook.policy, matched, versions, outcome).hear(hook.bindings)
+            _PolicyEvaluation(attributes, bound.policy, matched, versions, outcome).evaluate(bound.bindings)
     return outcome
 
 
@@ -108,12 +108,12 @@ class _Versions:
 
     def __init__(self, attributes: AdmissionAttributes, reader: ClusterReader) -> None:
         self._attributes, self.reader = attributes, reader
-        self._made: dict[GroupVersionResource, VersionedAttributes] = {}
+        self._converted: dict[GroupVersionResource, VersionedAttributes] = {}
 
     def of(self, matched: Resource) -> VersionedAttributes:
-        found = self._made.get(matched.gvr)
+        found = self._converted.get(matched.gvr)
         if found is None:
-            found = self._made[matched.gvr] = VersionedAttributes(
+            found = self._converted[matched.gvr] = VersionedAttributes(
                 self._attributes, matched, self.reader, self._namespace
             )
         return found
@@ -129,7 +129,7 @@ class _Versions:
         return found
 
 
-class _Case:
+class _PolicyEvaluation:
     """One policy's evaluation of one write."""
 
     def __init__(
@@ -139,7 +139,7 @@ class _Case:
         self._reader, self._versions, self._outcome = versions.reader, versions, outcome
         self._notes: dict[str, list[str]] = {}
 
-    def hear(self, bindings: Sequence[Binding]) -> None:
+    def evaluate(self, bindings: Sequence[Binding]) -> None:
         policy, reader = self._policy, self._reader
         try:
             param_resource(policy, reader)

@@ -106,7 +106,7 @@ def test_controllers_that_would_guess_stay_away() -> None:
 def test_controllers_run_in_the_background() -> None:
     """While a server runs they answer by themselves."""
     cluster = simkit.Cluster(seed=1)
-    runner = cluster._made.runner
+    runner = cluster._control_plane.runner
     runner.start()
     try:
         cluster.create(obj("v1", "Namespace", "x"))
@@ -144,7 +144,7 @@ class Failing:
 
 def test_one_that_fails_keeps_no_other_from_its_work_and_starts_over(cluster: simkit.Cluster) -> None:
     """The error is not lost, the others are done, and next time it looks at everything."""
-    made, failing = cluster._made, Failing()
+    made, failing = cluster._control_plane, Failing()
     own = made.runner._controllers
     runner = ControllerManager(
         made.store,

@@ -52,7 +52,7 @@ def service(name: str, **spec: object) -> dict[str, object]:
 
 def ranges(cluster: simkit.Cluster) -> RangeAllocations:
     """What a server shares with others."""
-    store = cluster._made.store
+    store = cluster._control_plane.store
     assert isinstance(store, EtcdStore)
     return store.number_ranges
 
@@ -157,11 +157,11 @@ def test_repair_frees_what_no_service_has_at_the_third_look(etcd: EtcdServer) ->
     assert ranges(one).claim("serviceips", RANGE, 20)
     found = []
     for _ in range(3):
-        one._made.allocation.repair()
+        one._control_plane.allocation.repair()
         found.append(bits(etcd, "/repaired", "serviceips"))
     assert found == [wanted | 1 << 20, wanted | 1 << 20, wanted]
     ranges(one).release("serviceips", RANGE, 0)
-    one._made.allocation.repair()
+    one._control_plane.allocation.repair()
     assert bits(etcd, "/repaired", "serviceips") == wanted
     one.close()
 

@@ -54,7 +54,7 @@ def _closed() -> Iterator[None]:
     """Ends the connections of the servers that a test has made."""
     yield
     while MADE:
-        MADE.pop()._made.store.close()
+        MADE.pop()._control_plane.store.close()
 
 
 MADE: list[simkit.Cluster] = []
@@ -154,7 +154,7 @@ class _Runner:
 
 def test_one_server_leads_and_another_takes_over(etcd: EtcdServer) -> None:
     """One runs the controllers; when it leaves, the other has them at its next look."""
-    planes: list[ControlPlane] = [served(etcd, "/leaders")._made for _ in range(2)]
+    planes: list[ControlPlane] = [served(etcd, "/leaders")._control_plane for _ in range(2)]
     runners = [_Runner(), _Runner()]
     elections = [
         LeaderElection(runner, performing(plane.engine), plane.clock, f"s{index}")

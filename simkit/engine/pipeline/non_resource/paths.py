@@ -90,12 +90,12 @@ def _index(engine: Engine, context: RequestContext) -> Response:
     known = engine.parts.paths or engine.catalogue.paths
     paths = [path for path in known if _has(engine, path) and not path.startswith(_CHECKS)]
     paths = sorted([*paths, *health_paths(engine.catalogue.release, engine.gates)])
-    return responses.document_response({"paths": paths}, context.wanted)
+    return responses.document_response({"paths": paths}, context.output_media_type)
 
 
 def _version(engine: Engine, context: RequestContext) -> Response:
     openapi.needs_json(context)
-    return responses.document_response(version.of_release(engine.catalogue.release), context.wanted)
+    return responses.document_response(version.of_release(engine.catalogue.release), context.output_media_type)
 
 
 def _root(engine: Engine, context: RequestContext) -> Response:
@@ -136,15 +136,17 @@ def _aggregated(engine: Engine, context: RequestContext, *, core: bool) -> Respo
     version = _aggregation(accept, _aggregated_versions(engine)) if len(accept) <= _REMEMBERED else ""
     if not version:
         return None
-    response = responses.document_response(group_discovery.aggregated(engine, version, core=core), context.wanted)
+    response = responses.document_response(
+        group_discovery.aggregated(engine, version, core=core), context.output_media_type
+    )
     response.content_type = f"{JSON};g={_DISCOVERY_GROUP};v={version};as=APIGroupDiscoveryList"
     response.headers.append(("Cache-Control", "public"))
     return openapi.marked(context, response)
 
 
-def _document(context: RequestContext, document: Mapping[str, Any], *, routed: bool = True) -> Response:
+def _document(context: RequestContext, document: Mapping[str, Any], *, go_restful: bool = True) -> Response:
     accept = context.request.header("accept")
-    return responses.document_response(document, negotiate(accept, convertible=False, routed=routed))
+    return responses.document_response(document, negotiate(accept, convertible=False, go_restful=go_restful))
 
 
 def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Response:
@@ -159,7 +161,7 @@ def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Respons
     if found is None:
         raise no_path()
     if len(parts) == 2:
-        return _document(context, found, routed=False)
+        return _document(context, found, go_restful=False)
     backing = engine.aggregated_service(parts[1], parts[2])
     if backing is not None:
         remote, registration = backing
@@ -168,7 +170,7 @@ def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Respons
         raise no_path()
     if len(parts) > 3 or not catalogue.resources(parts[1], parts[2]):
         raise no_route() if builtin_group(catalogue, parts[1]) else no_path()
-    return _document(context, discovery.resource_list(catalogue, parts[1], parts[2]), routed=False)
+    return _document(context, discovery.resource_list(catalogue, parts[1], parts[2]), go_restful=False)
 
 
 def _metrics(engine: Engine, context: RequestContext) -> Response:

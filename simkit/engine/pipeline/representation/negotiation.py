@@ -57,16 +57,16 @@ class _Clause:
 
 
 def negotiate(
-    accept: str, *, watchable: bool = False, convertible: bool = True, routed: bool = True, binary: bool = True
+    accept: str, *, watchable: bool = False, convertible: bool = True, go_restful: bool = True, binary: bool = True
 ) -> MediaTypeOptions:
     """The first acceptable representation in order of preference. Raises kube-apiserver's 406 if there is none.
 
-    ``routed`` tells whether media types are checked before the path is answered, which words the refusal otherwise.
+    ``go_restful`` is true for paths whose media types go-restful checks first; its refusal has another wording.
     ``convertible`` tells whether the answer can be turned into another kind, ``binary`` whether it has a binary form
     as it is.
     """
     made = _negotiated if len(accept) <= _REMEMBERED else _negotiated.__wrapped__
-    return made(accept, watchable, convertible, routed, binary)
+    return made(accept, watchable, convertible, go_restful, binary)
 
 
 _REMEMBERED: Final = 1024
@@ -74,10 +74,10 @@ _REMEMBERED: Final = 1024
 
 
 @lru_cache(maxsize=1024)
-def _negotiated(accept: str, watchable: bool, convertible: bool, routed: bool, binary: bool) -> MediaTypeOptions:
+def _negotiated(accept: str, watchable: bool, convertible: bool, go_restful: bool, binary: bool) -> MediaTypeOptions:
     if not accept.strip():
         return MediaTypeOptions()
-    if routed and not _answerable(accept):
+    if go_restful and not _answerable(accept):
         raise _refusal(route=True, watchable=watchable)
     for clause in _clauses(accept):
         for media in MEDIA:

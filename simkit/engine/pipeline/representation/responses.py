@@ -61,9 +61,9 @@ _YES: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 """The values of the parameter ``pretty`` that turn it on."""
 
 
-def wants_pretty(request: Request, wanted: MediaTypeOptions) -> bool:
+def wants_pretty(request: Request, media_type: MediaTypeOptions) -> bool:
     """True if the answer is to be indented: asked for, or a browser or curl asks and does not say."""
-    if wanted.pretty:
+    if media_type.pretty:
         return True
     asked = request.option("pretty") if request.query else ""
     if asked:
@@ -71,63 +71,63 @@ def wants_pretty(request: Request, wanted: MediaTypeOptions) -> bool:
     return request.header("user-agent").startswith(("curl", "Wget", "Mozilla/5.0"))
 
 
-def document_response(obj: Mapping[str, Any], wanted: MediaTypeOptions, *, status: int = 200) -> Response:
+def document_response(obj: Mapping[str, Any], media_type: MediaTypeOptions, *, status: int = 200) -> Response:
     """The response with an object that is not stored: a Status, a review, a discovery document."""
-    if wanted.media == YAML:
+    if media_type.media == YAML:
         return Response(status, as_yaml(obj), YAML)
-    if wanted.media == PROTOBUF:
+    if media_type.media == PROTOBUF:
         return Response(status, protobuf.encode(obj), PROTOBUF)
     return Response(status, go_json.encode(obj) + b"\n")
 
 
 def object_response(
-    scope: RequestScope, entry: Entry, wanted: MediaTypeOptions, *, status: int = 200, now: float = 0
+    scope: RequestScope, entry: Entry, media_type: MediaTypeOptions, *, status: int = 200, now: float = 0
 ) -> Response:
     """The response with one stored object."""
-    if not wanted.transform and wanted.media == JSON:
+    if not media_type.transform and media_type.media == JSON:
         return Response(status, scope.head + scope.tails([entry])[0] + b"\n")
-    return document_response(single_object(scope, entry, wanted, now), wanted, status=status)
+    return document_response(single_object(scope, entry, media_type, now), media_type, status=status)
 
 
-def single_object(scope: RequestScope, entry: Entry, wanted: MediaTypeOptions, now: float) -> Mapping[str, Any]:
+def single_object(scope: RequestScope, entry: Entry, media_type: MediaTypeOptions, now: float) -> Mapping[str, Any]:
     """One stored object in the requested kind."""
     obj = scope.from_storage(entry.object)
-    if wanted.transform == "Table":
+    if media_type.transform == "Table":
         version = entry.object["metadata"].get("resourceVersion", "")
-        return as_table(scope, [obj], wanted, {"resourceVersion": version}, now)
-    if wanted.transform == "PartialObjectMetadata":
-        return partial(scope, obj, wanted.version)
-    if wanted.transform:
-        raise _unfit(scope, wanted, f"{scope.resource.kind}", "not a list")
+        return as_table(scope, [obj], media_type, {"resourceVersion": version}, now)
+    if media_type.transform == "PartialObjectMetadata":
+        return partial(scope, obj, media_type.version)
+    if media_type.transform:
+        raise _unfit(scope, media_type, f"{scope.resource.kind}", "not a list")
     return obj
 
 
 def as_table(
     scope: RequestScope,
     objects: Sequence[Object],
-    wanted: MediaTypeOptions,
+    media_type: MediaTypeOptions,
     metadata: Mapping[str, Any],
     now: float,
     *,
     columns: bool = True,
 ) -> dict[str, Any]:
     """The Table of some objects. Raises 400 for an unknown ``includeObject``."""
-    check_include(wanted)
+    check_include(media_type)
     return table.of(
-        scope, objects, now, version=wanted.version, metadata=metadata, include=wanted.include, columns=columns
+        scope, objects, now, version=media_type.version, metadata=metadata, include=media_type.include, columns=columns
     )
 
 
-def check_include(wanted: MediaTypeOptions) -> None:
+def check_include(media_type: MediaTypeOptions) -> None:
     """Raise the 400 of an unknown ``includeObject``."""
-    if wanted.include not in ("", "Metadata", "Object", "None"):
+    if media_type.include not in ("", "Metadata", "Object", "None"):
         raise bad_request(
-            f"Unable to convert to Table as requested: includeObject: Invalid value: {quoted(wanted.include)}: "
+            f"Unable to convert to Table as requested: includeObject: Invalid value: {quoted(media_type.include)}: "
             "must be 'Metadata', 'Object', 'None', or empty"
         )
 
 
-def _unfit(scope: RequestScope, wanted: MediaTypeOptions, kind: str, what: str) -> StatusError:
+def _unfit(scope: RequestScope, media_type: MediaTypeOptions, kind: str, what: str) -> StatusError:
     """406 for a transformation that is for lists only, or not for lists."""
     shown = (
         "*unstructured.Unstructured"
@@ -136,7 +136,7 @@ def _unfit(scope: RequestScope, wanted: MediaTypeOptions, kind: str, what: str) 
     )
     if scope.custom is not None and what == "a list":
         shown += "List"
-    return not_acceptable(f"you requested {wanted.transform}, but the requested object is {what} ({shown})")
+    return not_acceptable(f"you requested {media_type.transform}, but the requested object is {what} ({shown})")
 
 
 def partial(scope: RequestScope, obj: Object, version: str) -> dict[str, Any]:
@@ -149,28 +149,28 @@ def list_response(
     scope: RequestScope,
     entries: Sequence[Entry],
     metadata: Mapping[str, Any],
-    wanted: MediaTypeOptions,
+    media_type: MediaTypeOptions,
     *,
     now: float = 0,
 ) -> Response:
     """The response with a list of stored objects."""
-    if scope.custom is not None and not wanted.transform:
+    if scope.custom is not None and not media_type.transform:
         metadata = {"continue": "", **metadata}
-    if not wanted.transform and wanted.media == JSON:
+    if not media_type.transform and media_type.media == JSON:
         return Response(200, scope.encode_list(scope.tails(entries), metadata))
     objects = scope.all_from_storage(entries)
-    if wanted.transform == "Table":
-        return document_response(as_table(scope, objects, wanted, metadata, now), wanted)
-    if wanted.transform == "PartialObjectMetadataList":
-        items = [partial(scope, obj, wanted.version) for obj in objects]
-        head = {"kind": "PartialObjectMetadataList", "apiVersion": f"{META_GROUP}/{wanted.version}"}
-        return document_response({**head, "metadata": metadata, "items": items}, wanted)
-    if wanted.transform:
-        raise _unfit(scope, wanted, scope.resource.list_gvk.kind, "a list")
+    if media_type.transform == "Table":
+        return document_response(as_table(scope, objects, media_type, metadata, now), media_type)
+    if media_type.transform == "PartialObjectMetadataList":
+        items = [partial(scope, obj, media_type.version) for obj in objects]
+        head = {"kind": "PartialObjectMetadataList", "apiVersion": f"{META_GROUP}/{media_type.version}"}
+        return document_response({**head, "metadata": metadata, "items": items}, media_type)
+    if media_type.transform:
+        raise _unfit(scope, media_type, scope.resource.list_gvk.kind, "a list")
     kind = scope.resource.list_gvk
     stripped = objects if scope.resource.custom else [without_kind(obj) for obj in objects]
     return document_response(
-        {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata, "items": stripped}, wanted
+        {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata, "items": stripped}, media_type
     )
 
 

@@ -48,7 +48,7 @@ def bind(engine: Engine, context: RequestContext, scope: RequestScope) -> Respon
         raise unexplained(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
     engine.admission.validate(replace(review, object=binding))
     _assign(engine, Key(_PODS, info.namespace, name_of(binding)), binding, options)
-    return responses.document_response(SUCCESS, context.wanted, status=201)
+    return responses.document_response(SUCCESS, context.output_media_type, status=201)
 
 
 def _assign(engine: Engine, key: Key, binding: Object, options: WriteOptions) -> None:

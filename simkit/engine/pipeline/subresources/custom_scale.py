@@ -23,7 +23,7 @@ def custom_scale(engine: Engine, context: RequestContext, scope: RequestScope) -
     view, path = view_of(scope.custom), scope.custom.subresources["scale"].get("specReplicasPath") or ""
     entry = engine.store.get(scope.registry_scope.key(context.info.namespace, context.info.name))
     if context.info.verb == "get" and entry is not None:
-        value = at(scope.from_storage(entry.object), *view.wanted)
+        value = at(scope.from_storage(entry.object), *view.spec_replicas_path)
         if not isinstance(value, int) or isinstance(value, bool):
             raise internal(f'the spec replicas field "{path}" does not exist')
     return scaled(engine, context, scope, view)
@@ -32,7 +32,7 @@ def custom_scale(engine: Engine, context: RequestContext, scope: RequestScope) -
 def view_of(custom: CustomVersion) -> ScaleView:
     """The view of a custom version's objects as Scale."""
     scale = custom.subresources["scale"]
-    wanted, counted, chosen = (
+    spec_replicas_path, status_replicas_path, chosen = (
         _steps(scale.get(name)) for name in ("specReplicasPath", "statusReplicasPath", "labelSelectorPath")
     )
     scalable = [each for each in custom.definition.versions.values() if "scale" in each.subresources]
@@ -41,7 +41,7 @@ def view_of(custom: CustomVersion) -> ScaleView:
         value = at(obj, *chosen) if chosen else None
         return value if isinstance(value, str) else ""
 
-    return ScaleView(tuple(each.api_version for each in scalable), selector, wanted, counted)
+    return ScaleView(tuple(each.api_version for each in scalable), selector, spec_replicas_path, status_replicas_path)
 
 
 def _steps(path: str | None) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ def evict(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     pod = _live(eviction)
     _remove(eviction) if _is_unguarded(pod.object) else _remove_guarded(eviction, pod)
     success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-    return responses.document_response(success, context.wanted, status=201)
+    return responses.document_response(success, context.output_media_type, status=201)
 
 
 def _body(engine: Engine, context: RequestContext, scope: RequestScope, written: WriteOptions) -> Draft:

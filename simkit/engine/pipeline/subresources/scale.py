@@ -48,14 +48,14 @@ class ScaleView:
     versions: tuple[str, ...]
     """The apiVersions that have the subresource."""
     selector: Callable[[Object], str]
-    wanted: tuple[str, ...] = ("spec", "replicas")
-    counted: tuple[str, ...] = ("status", "replicas")
+    spec_replicas_path: tuple[str, ...] = ("spec", "replicas")
+    status_replicas_path: tuple[str, ...] = ("status", "replicas")
     missing: GroupResource | None = None
     """The resource that errors name for a missing object; None: the resource itself."""
 
     @property
     def paths(self) -> Paths:
-        return {version: tuple(f"f:{name}" for name in self.wanted) for version in self.versions}
+        return {version: tuple(f"f:{name}" for name in self.spec_replicas_path) for version in self.versions}
 
 
 def _structured(obj: Object) -> str:
@@ -111,8 +111,8 @@ def of_object(obj: Object, view: ScaleView) -> Draft:
     ... ]
     {'replicas': 2}
     """
-    wanted, noted = at(obj, *view.wanted), metadata(obj)
-    status: Draft = {"replicas": at(obj, *view.counted) or 0}
+    replicas, noted = at(obj, *view.spec_replicas_path), metadata(obj)
+    status: Draft = {"replicas": at(obj, *view.status_replicas_path) or 0}
     selector = view.selector(obj)
     if selector:
         status["selector"] = selector
@@ -120,7 +120,7 @@ def of_object(obj: Object, view: ScaleView) -> Draft:
         "kind": _KIND.kind,
         "apiVersion": SCALE_VERSION,
         "metadata": {name: noted[name] for name in _KEPT if name in noted},
-        "spec": {"replicas": wanted} if wanted else {},
+        "spec": {"replicas": replicas} if replicas else {},
         "status": status,
     }
 
@@ -136,7 +136,7 @@ def _read(engine: Engine, context: RequestContext, scope: RequestScope, view: Sc
 
 def _answer(engine: Engine, context: RequestContext, scope: RequestScope, view: ScaleView, entry: Entry) -> Response:
     shown = Entry(entry.key, entry.revision, of_object(scope.from_storage(entry.object), view))
-    return responses.object_response(_scales(scope.catalogue), shown, context.wanted, now=engine.clock.now())
+    return responses.object_response(_scales(scope.catalogue), shown, context.output_media_type, now=engine.clock.now())
 
 
 class _Change:
@@ -220,7 +220,7 @@ class _Change:
         self._check(obj, wanted)
         paths, version = self._view.paths, self._scope.resource.api_version
         fields = parent_records(owners, metadata(wanted).get("managedFields") or [], paths, api_version=version)
-        made = _with(obj, self._view.wanted, at(wanted, "spec", "replicas") or 0)
+        made = _with(obj, self._view.spec_replicas_path, at(wanted, "spec", "replicas") or 0)
         noted = {**metadata(obj), "managedFields": fields}
         given = metadata(wanted).get("resourceVersion") or ""
         if given or self._scope.custom is None:  # a custom object keeps the one that it has, which holds of itself

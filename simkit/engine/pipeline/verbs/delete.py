@@ -89,8 +89,10 @@ def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) 
     outcome = _delete(engine, context, scope, key, options)
     if not outcome.removed or scope.strategy.return_deleted_object:
         status = 202 if not outcome.removed and cascades else 200
-        return responses.object_response(scope, outcome.entry, context.wanted, status=status, now=engine.clock.now())
-    return responses.document_response(_success(scope, outcome.entry), context.wanted)
+        return responses.object_response(
+            scope, outcome.entry, context.output_media_type, status=status, now=engine.clock.now()
+        )
+    return responses.document_response(_success(scope, outcome.entry), context.output_media_type)
 
 
 def _delete(
@@ -142,4 +144,4 @@ def delete_collection(engine: Engine, context: RequestContext, scope: RequestSco
         except StatusError as error:
             if error.code != 404:
                 raise
-    return responses.list_response(scope, entries, metadata, context.wanted, now=engine.clock.now())
+    return responses.list_response(scope, entries, metadata, context.output_media_type, now=engine.clock.now())

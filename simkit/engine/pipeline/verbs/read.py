@@ -30,7 +30,7 @@ def get(engine: Engine, context: RequestContext, scope: RequestScope) -> Respons
     entry = engine.store.get(key)
     if entry is None:
         raise not_found(scope.resource.group_resource, info.name)
-    return responses.object_response(scope, entry, context.wanted, now=engine.clock.now())
+    return responses.object_response(scope, entry, context.output_media_type, now=engine.clock.now())
 
 
 def list_(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -39,7 +39,7 @@ def list_(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     chosen = selection(scope, options)
     page = Page(engine, scope, context.info.namespace or None, options, chosen)
     entries, metadata = page.read()
-    return responses.list_response(scope, entries, metadata, context.wanted, now=engine.clock.now())
+    return responses.list_response(scope, entries, metadata, context.output_media_type, now=engine.clock.now())
 
 
 class Reach:

@@ -43,7 +43,7 @@ INITIAL_END = f"{META_GROUP.removeprefix('meta.')}/initial-events-end"
 def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """The stream of a collection, or of one object."""
     options = opt.list_options(context.request, watch=True, watch_list=engine.gate("WatchList"))
-    if context.wanted.media == YAML:
+    if context.output_media_type.media == YAML:
         raise not_acceptable(f"only the following media types are accepted: {STREAMS}")
     info = context.info
     if info.old_watch and info.name and not options.field_selector:
@@ -52,24 +52,26 @@ def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     if info.old_watch and info.name and chosen.name != info.name:
         raise bad_request("fieldSelector metadata.name doesn't match requested name")
     requested = opt.revision(options.resource_version)
-    shape = Shape(engine, scope, context.wanted)
+    shape = Shape(engine, scope, context.output_media_type)
     namespace = info.namespace if scope.resource.namespaced else ""
     user = context.actor().user
-    stream = WatchStream(engine, scope, namespace or None, chosen, options, requested, context.wanted, shape, user)
+    stream = WatchStream(
+        engine, scope, namespace or None, chosen, options, requested, context.output_media_type, shape, user
+    )
     way = route(context)
     engine.metrics.last(way, 1)
     stream.ended = partial(engine.metrics.last, way, -1)
-    media = f"{PROTOBUF};stream=watch" if context.wanted.media == PROTOBUF else JSON
+    media = f"{PROTOBUF};stream=watch" if context.output_media_type.media == PROTOBUF else JSON
     return Response(200, content_type=media, stream=stream)
 
 
 class Shape:
     """The encoding of events for a stream, in the requested representation."""
 
-    def __init__(self, engine: Engine, scope: RequestScope, wanted: MediaTypeOptions) -> None:
-        responses.check_include(wanted)
-        self._engine, self._scope, self._wanted = engine, scope, wanted
-        self._plain = not wanted.transform and wanted.media == JSON
+    def __init__(self, engine: Engine, scope: RequestScope, media_type: MediaTypeOptions) -> None:
+        responses.check_include(media_type)
+        self._engine, self._scope, self._media_type = engine, scope, media_type
+        self._plain = not media_type.transform and media_type.media == JSON
         self._columns = True
 
     def entry(self, kind: str, entry: Entry) -> bytes:
@@ -81,19 +83,23 @@ class Shape:
 
     def object(self, kind: str, obj: Object) -> bytes:
         """The frame of an object in the version of the path."""
-        return _frame(self._wanted, kind, self._made(obj))
+        return _frame(self._media_type, kind, self._made(obj))
 
     def _made(self, obj: Object) -> Any:
-        wanted = self._wanted
-        if wanted.transform != "Table":
-            return responses.partial(self._scope, obj, wanted.version) if wanted.transform else self._scope.ordered(obj)
+        media_type = self._media_type
+        if media_type.transform != "Table":
+            return (
+                responses.partial(self._scope, obj, media_type.version)
+                if media_type.transform
+                else self._scope.ordered(obj)
+            )
         columns, self._columns = self._columns, False
         version = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
-        return responses.as_table(self._scope, [obj], wanted, version, self._engine.clock.now(), columns=columns)
+        return responses.as_table(self._scope, [obj], media_type, version, self._engine.clock.now(), columns=columns)
 
 
-def _frame(wanted: MediaTypeOptions, kind: str, obj: Any) -> bytes:
-    if wanted.media == PROTOBUF:
+def _frame(media_type: MediaTypeOptions, kind: str, obj: Any) -> bytes:
+    if media_type.media == PROTOBUF:
         return protobuf.event(kind, obj)
     return go_json.encode({"type": kind, "object": obj}) + b"\n"
 
@@ -113,18 +119,18 @@ class WatchStream:
         chosen: Selection,
         options: opt.ListOptions,
         requested: int,
-        wanted: MediaTypeOptions,
+        media_type: MediaTypeOptions,
         shape: Shape,
         user: str = "",
     ) -> None:
-        self._wanted, self._user = wanted, user
+        self._media_type, self._user = media_type, user
         self._engine, self._scope, self._chosen, self._shape = engine, scope, chosen, shape
         self._bookmarks = options.bookmarks
         self.deadline = options.timeout
         """Seconds after which the stream ends; None: the server decides."""
         self.blocks = scope.calls_out
         """True if taking frames may wait for a webhook."""
-        self.computes = bool(wanted.transform) or wanted.media != JSON
+        self.computes = bool(media_type.transform) or media_type.media != JSON
         """True if each frame is encoded anew; those of plain JSON are cached."""
         self.behind = False
         """True if the last ``poll`` stopped early, with more to read."""
@@ -236,7 +242,7 @@ class WatchStream:
         """The last frame, for an object that cannot be converted."""
         self.close()
         status = StatusError(500, "InternalError", error.message).status()
-        return _frame(self._wanted, "ERROR", {name: value for name, value in status.items() if name != "details"})
+        return _frame(self._media_type, "ERROR", {name: value for name, value in status.items() if name != "details"})
 
     def _overtaken(self, error: Compacted) -> list[bytes]:
         self.close()
@@ -247,7 +253,7 @@ class WatchStream:
         if not Reach(self._engine, self._scope).cached:
             text = "The resourceVersion for the provided watch is too old."
         status = expired(text).status()
-        return _frame(self._wanted, "ERROR", status)
+        return _frame(self._media_type, "ERROR", status)
 
     def _event(self, change: Change) -> bytes | None:
         """The frame of a change under the selection: an object may begin or cease to match."""

@@ -99,4 +99,6 @@ def _update(engine: Engine, context: RequestContext, scope: RequestScope, subres
 def answer(engine: Engine, context: RequestContext, scope: RequestScope, outcome: Outcome) -> Response:
     """The response to a write: the current object."""
     status = 201 if outcome.created else 200
-    return responses.object_response(scope, outcome.entry, context.wanted, status=status, now=engine.clock.now())
+    return responses.object_response(
+        scope, outcome.entry, context.output_media_type, status=status, now=engine.clock.now()
+    )

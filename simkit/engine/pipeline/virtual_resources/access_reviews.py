@@ -158,7 +158,7 @@ def self_review(engine: Engine, context: RequestContext, scope: RequestScope) ->
     metadata = {"creationTimestamp": timestamp(engine.clock.now())}
     head = {"kind": draft["kind"], "apiVersion": draft["apiVersion"]}
     made = scope.ordered({**head, "metadata": metadata, "status": status})
-    return responses.document_response(made, context.wanted, status=201)
+    return responses.document_response(made, context.output_media_type, status=201)
 
 
 HANDLERS: Final[Mapping[GroupResource, Handler]] = {

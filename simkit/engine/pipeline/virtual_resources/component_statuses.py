@@ -32,10 +32,10 @@ def answer(engine: Engine, context: RequestContext, scope: RequestScope) -> Resp
     if name:
         if name not in _PARTS:
             raise unexplained(f"Component not found: {name}")
-        return responses.object_response(scope, _found(scope, name), context.wanted, now=now)
+        return responses.object_response(scope, _found(scope, name), context.output_media_type, now=now)
     chosen = selection(scope, opt.list_options(context.request, watch=False))
     entries = [entry for entry in (_found(scope, each) for each in _PARTS) if chosen.matches(entry)]
-    return responses.list_response(scope, entries, {}, context.wanted, now=now)
+    return responses.list_response(scope, entries, {}, context.output_media_type, now=now)
 
 
 def _found(scope: RequestScope, name: str) -> Entry:

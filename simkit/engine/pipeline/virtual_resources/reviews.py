@@ -45,4 +45,6 @@ def receive_review(engine: Engine, context: RequestContext, scope: RequestScope)
 def review_response(context: RequestContext, scope: RequestScope, draft: Draft) -> Response:
     """The review with its status as the answer to a create."""
     metadata = {**null_creation(), **draft["metadata"]}
-    return responses.document_response(scope.ordered({**draft, "metadata": metadata}), context.wanted, status=201)
+    return responses.document_response(
+        scope.ordered({**draft, "metadata": metadata}), context.output_media_type, status=201
+    )

@@ -66,7 +66,7 @@ def review(cluster: Cluster, text: str, *audiences: str) -> Any:
 
 def test_no_key_is_made_before_it_is_needed(cluster: Cluster) -> None:
     """A cluster starts without a key, and no token can be good before one was asked for."""
-    made = cluster._made.token_key
+    made = cluster._control_plane.token_key
     assert not made.is_made
     assert who(cluster, "a.b.c") == 401
     token(cluster)
