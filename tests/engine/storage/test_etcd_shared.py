@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -16,14 +13,12 @@ from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.extensions import performing
 from simkit.cluster.options import Options
 from simkit.engine.controllers.leader_election import LeaderElection
-from simkit.engine.seams import ABSENT, Stale
-from simkit.engine.storage.etcd import EtcdStore
 from simkit.engine.storage.etcd.compactor import Compactor
 from simkit.meta.errors import SimkitError, StatusError
-from simkit.meta.names import Revision
 from simkit.snapshot.etcd.client import EtcdClient
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
 from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
+from tests.engine.storage.histories import check, record
 from tests.engine.storage.test_etcd import opened
 from tests.protocols.store_suite import key, value
 
@@ -181,62 +176,10 @@ def test_one_of_several_servers_compacts(etcd: EtcdServer) -> None:
     client.close()
 
 
-@dataclass(frozen=True)
-class _Done:
-    """One operation of a client: what it got, and the revisions that its server had seen before and after."""
-
-    kind: str
-    revision: int
-    expected: int
-    before: int
-    after: int
-
-
 def test_histories_of_several_servers_are_linear(etcd: EtcdServer) -> None:
-    """Clients of two servers change and read one key at once: every history fits one order of all changes.
-
-    Each change replaced exactly the one before it; a read gives the state of a moment between its call and its answer.
-    """
+    """Clients of two servers change and read one key at once: one order of all changes explains what they got."""
     stores = [opened(etcd, "/linear") for _ in range(2)]
-    stores[0].put(key("a"), value("a"), expect=ABSENT)
     start = stores[0].revision
-    histories: list[list[_Done]] = [[] for _ in range(4)]
-    threads = [
-        threading.Thread(target=_client, args=(stores[index % 2], histories[index], Random(index)))
-        for index in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for store in stores:
-        store.refresh()
-    changes = [change.revision for change in stores[0].changes(after=start)]
-    order = [start, *changes]
-    done = [each for history in histories for each in history]
-    written = sorted((each.revision, each.expected) for each in done if each.kind == "write")
-    assert written == list(zip(changes, order, strict=False))
-    for each in done:
-        if each.kind == "read":
-            seen = [revision for revision in order if each.before < revision <= each.after]
-            assert each.revision in seen or each.revision == max(r for r in order if r <= each.before)
+    check(stores[1], start, record(stores))
     for store in stores:
         store.close()
-
-
-def _client(store: EtcdStore, history: list[_Done], random: Random) -> None:
-    for _ in range(60):
-        before = store.revision
-        if random.random() < 0.5:
-            store.refresh()
-            entry = store.get(key("a"))
-            assert entry is not None
-            history.append(_Done("read", entry.revision, 0, before, store.revision))
-            continue
-        entry = store.get(key("a"))
-        assert entry is not None
-        try:
-            new = store.put(key("a"), value("a", by=str(random.random())), expect=Revision(entry.revision))
-        except Stale:
-            continue
-        history.append(_Done("write", new.revision, entry.revision, before, store.revision))
