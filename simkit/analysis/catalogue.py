@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from simkit.analysis.memo import SnapshotMemo
@@ -23,10 +24,29 @@ def catalogue_of(snapshot: Snapshot) -> Catalogue:
 
 
 def _catalogue(snapshot: Snapshot) -> Catalogue:
-    known = Catalogue.for_release(snapshot.release)
     if DEFINITIONS not in snapshot.captured():
-        return known
-    return known.with_resources(each for obj in snapshot.scan(DEFINITIONS) for each in _resources(obj))
+        return Catalogue.for_release(snapshot.release)
+    return _with_definitions(snapshot.release, _Definitions(tuple(snapshot.scan(DEFINITIONS))))
+
+
+class _Definitions:
+    """Definitions that are told apart by identity: forks and changed clusters share those that did not change."""
+
+    def __init__(self, every: tuple[Object, ...]) -> None:
+        self.every = every
+        self._marks = tuple(map(id, every))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Definitions) and self._marks == other._marks
+
+    def __hash__(self) -> int:
+        return hash(self._marks)
+
+
+@lru_cache(maxsize=4)
+def _with_definitions(release: str, definitions: _Definitions) -> Catalogue:
+    """The catalogue of a release with the custom resources of some definitions."""
+    return Catalogue.for_release(release).with_resources(each for obj in definitions.every for each in _resources(obj))
 
 
 def _resources(definition: Object) -> Iterator[Resource]:

@@ -104,7 +104,7 @@ def holders(survey: Survey, permission: RiskyPermission, *, administrators: bool
         requirements = requirements_of_grant(risk, survey.snapshot.release)
         if risk.if_present and not any(_is_present(survey, one) for one in requirements):
             continue
-        granted = [_granted(survey, one, administrators) for one in requirements]
+        granted = [_granted_once(survey, one, administrators) for one in requirements]
         for scope in dict.fromkeys(scope for some in granted for scope in some):
             grants = tuple(held for some in granted if (held := _of(survey, scope, some)))
             if len(grants) == len(requirements):
@@ -127,6 +127,14 @@ def _is_elsewhere(place: Scope, holding: Holding, found: Mapping[Scope, Holding]
     subject, namespace = place
     everywhere = found.get((subject, "")) if namespace else None
     return everywhere is not None and (bool(holding.names) or not everywhere.names)
+
+
+def _granted_once(survey: Survey, requirement: Requirement, administrators: bool) -> dict[Scope, GrantedRequirement]:
+    """As ``_granted``, computed once per audit: several permissions and checks ask for the same."""
+    known: dict[Scope, GrantedRequirement] = survey.once(
+        (requirement, administrators), lambda: _granted(survey, requirement, administrators)
+    )
+    return known
 
 
 def _granted(survey: Survey, requirement: Requirement, administrators: bool) -> dict[Scope, GrantedRequirement]:

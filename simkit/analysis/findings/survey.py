@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.findings.managed import managed_bindings
@@ -46,9 +46,16 @@ class Survey:
         managed: Iterable[str] = (),
     ) -> None:
         self.snapshot, self.members = snapshot, members
+        self._worked_out: dict[Hashable, Any] = {}
         self.index: AccessIndex = index_of(snapshot)
         self.defaults = frozenset() if include_defaults else unchanged_defaults(snapshot)
         self.managed = managed_bindings(snapshot, managed) if managed else frozenset()
+
+    def once(self, name: Hashable, make: Callable[[], Any]) -> Any:
+        """The result of a function, computed once per audit under a name."""
+        if name not in self._worked_out:
+            self._worked_out[name] = make()
+        return self._worked_out[name]
 
     @cached_property
     def catalogue(self) -> Catalogue:

@@ -18,6 +18,7 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, parse_subject
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
+from simkit.meta.garbage_collection import collection_paused
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 BEST: Final = 5
@@ -95,8 +96,9 @@ def plan(
     kept = frozenset(map(parse_subject, keep))
     listed = None if sources is None else tuple(sources)
     first = Round(snapshot, Question(goals, listed, kept, used, audit_log is not None, members))
-    chosen = _needed(first, audit_log) if best is None else None
-    steps, last = _steps(first, best, free, chosen)
+    with collection_paused():
+        chosen = _needed(first, audit_log) if best is None else None
+        steps, last = _steps(first, best, free, chosen)
     return Plan(
         *(tuple(one.name for one in goals), tuple(steps), len(first.paths), len(first.subjects), len(first.findings)),
         last.paths,

@@ -38,7 +38,7 @@ class OpenPaths:
     def __init__(self, graph: EscalationGraph, ways: PossibleRemovals, goals: Sequence[Goal]) -> None:
         self._ways = ways
         self._known: dict[tuple[str, int, Granted], tuple[Removal, ...]] = {}
-        found = graph.reachable(graph.sources())
+        found = graph.everything
         self._places = {state: number for number, state in enumerate(found)}
         self._backward: list[list[Way]] = [[] for _ in found]
         self.stopped_by: dict[Candidate, set[int]] = defaultdict(set)

@@ -25,7 +25,6 @@ from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import display_name, kind_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.logic.rbac.binding import GROUP, USER, Subject
-from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule, rules_of
 from simkit.meta.identity import Identity
@@ -334,12 +333,15 @@ class PossibleRemovals:
 
 def _size(rules: Iterable[Rule]) -> float:
     """The number of single permissions; a wildcard counts as many."""
-    total = 0.0
-    for rule in rules:
-        for piece in breakdown(rule):
-            wild = (ALL in piece.verbs) + (ALL in piece.resources) + (ALL in piece.api_groups)
-            total += 4**wild
-    return total
+    return sum(
+        _weight(rule.verbs) * (_weight(rule.api_groups) * _weight(rule.resources) * names + len(rule.paths))
+        for rule in rules
+        for names in (len(rule.resource_names) or 1,)
+    )
+
+
+def _weight(words: Iterable[str]) -> float:
+    return sum(4 if word == ALL else 1 for word in words)
 
 
 def changes_of(

@@ -324,13 +324,20 @@ def _policy_parameters(facts: ClusterFacts, holder: Holder, match: VariantMatch)
 
 
 def _webhook_namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    for namespace, name in facts.once("webhook-services", lambda: tuple(_webhook_services(facts))):
+        if match.namespace in (EVERYWHERE, namespace):
+            yield {"namespace": namespace, "object": name}
+            return
+
+
+def _webhook_services(facts: ClusterFacts) -> Iterator[tuple[str, str]]:
+    """The namespace and the name of each service that webhooks call."""
     for resource in (MUTATING, VALIDATING):
         for configuration in facts.scan(resource):
             for webhook in configuration.get("webhooks") or ():
                 service = at(webhook, "clientConfig", "service") or {}
-                if service and match.namespace in (EVERYWHERE, service.get("namespace")):
-                    yield {"namespace": service["namespace"], "object": service.get("name") or ""}
-                    return
+                if service:
+                    yield service["namespace"], service.get("name") or ""
 
 
 def _aws_auth(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
 from simkit.analysis.escalation.find.held_permissions import HeldPermission, HeldPermissions, watched_grants
@@ -17,40 +18,51 @@ def without_rbac_rules(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules if RBAC_GROUP not in rule.api_groups)
 
 
+@lru_cache(maxsize=16384)
 def enables_escalation(rules: tuple[Rule, ...], release: str, have: tuple[Rule, ...] = ()) -> bool:
-    """True if the rules enable an escalation that the other rules do not."""
-    return bool(_escalations((*have, *rules), release) - _escalations(have, release))
+    """True if the rules enable an escalation that the other rules do not.
+
+    Notes
+    -----
+    O(grants of the rules and primitives that need one of them): what needs none of them is possible without them.
+    """
+    known = _escalations(have, release) if have else frozenset[str]()
+    return any(True for one in _enabled((*have, *rules), release, by=rules) if one not in known)
 
 
 @lru_cache(maxsize=4096)
 def _escalations(rules: tuple[Rule, ...], release: str) -> frozenset[str]:
     """The primitives that give more access and whose requirements the rules meet if granted everywhere."""
+    return frozenset(_enabled(rules, release, by=rules))
+
+
+def _enabled(rules: tuple[Rule, ...], release: str, *, by: tuple[Rule, ...]) -> Iterator[str]:
+    """The primitives that give more access, whose requirements the rules meet, and that need one of some rules."""
     held: HeldPermissions = {}
     for permission, _, names in watched_grants(rules, release):
         held.setdefault(permission, []).append(HeldPermission("", names, None))
-    return frozenset(
-        one.id
-        for one in primitives().primitives
-        if one.kind == "escalation" and one.holds_in(release)
-        for number, variant in enumerate(one.variants)
-        if variant.requires and any(match_variant(one, number, held, release))
-    )
+    needing = _escalating(release)
+    given = dict.fromkeys(one for one, _, _ in watched_grants(by, release))
+    for identifier, number in dict.fromkeys(way for one in given for way in needing.get(one, ())):
+        one = primitives().primitive(identifier)
+        if one.holds_in(release) and any(match_variant(one, number, held, release)):
+            yield identifier
 
 
 @lru_cache(maxsize=4096)
 def escalating_permissions(rules: tuple[Rule, ...], release: str) -> frozenset[Permission]:
     """The permissions of primitives that give more access, as far as the rules grant them."""
-    return frozenset(one for one, _, _ in watched_grants(rules, release)) & _escalating(release)
+    return frozenset(one for one, _, _ in watched_grants(rules, release)) & _escalating(release).keys()
 
 
 @cache
-def _escalating(release: str) -> frozenset[Permission]:
-    """The permissions of all primitives that give more access."""
-    return frozenset(
-        option.permission
-        for one in primitives().primitives
-        if one.kind == "escalation"
-        for number in range(len(one.variants))
-        for requirement in requirements_of(one.id, number, release)
-        for option in requirement.any_of
-    )
+def _escalating(release: str) -> Mapping[Permission, tuple[tuple[str, int], ...]]:
+    """The permissions of all primitives that give more access, with the primitives and the variants that need them."""
+    found: dict[Permission, dict[tuple[str, int], None]] = {}
+    for one in primitives().primitives:
+        if one.kind == "escalation":
+            for number in range(len(one.variants)):
+                for requirement in requirements_of(one.id, number, release):
+                    for option in requirement.any_of:
+                        found.setdefault(option.permission, {})[one.id, number] = None
+    return {permission: tuple(ways) for permission, ways in found.items()}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
@@ -38,9 +39,6 @@ from simkit.meta.progress import task
 from simkit.snapshot.protocol import Snapshot
 
 if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
     import networkx
 
 ALL_IN_NAMESPACE: Final = (Rule(("*",), ("*",), ("*",)),)
@@ -63,6 +61,7 @@ class EscalationGraph:
         self.release = snapshot.release
         self._matches = WatchedRoles(self.release)
         self._known_served: dict[tuple[str, int], bool] = {}
+        self._known_there: dict[tuple[str, int], bool] = {}
         self._edges: dict[AttackState, tuple[Edge, ...]] = {}
         self._by_permission = _watching(self.release)
 
@@ -203,6 +202,12 @@ class EscalationGraph:
 
     def _is_there(self, identifier: str, number: int) -> bool:
         """True if one of the objects that the table names exists, unless it can be created."""
+        known = self._known_there.get((identifier, number))
+        if known is None:
+            known = self._known_there[identifier, number] = self._all_there(identifier, number)
+        return known
+
+    def _all_there(self, identifier: str, number: int) -> bool:
         return all(
             any(self._named_object(option.permission, requirement) for option in requirement.any_of)
             for requirement in requirements_of(identifier, number, self.release)
@@ -238,6 +243,16 @@ class EscalationGraph:
         every = (Subject(USER, ANONYMOUS), *known_subjects(self.snapshot), *groups)
         return tuple(dict.fromkeys(map(subject_state, every)))
 
+    @cached_property
+    def everything(self) -> dict[AttackState, tuple[Edge, ...]]:
+        """All states that any known identity can reach, with their edges."""
+        return self.reachable(self.sources())
+
+    @cached_property
+    def backward(self) -> Mapping[AttackState, Sequence[Edge]]:
+        """The edges of ``everything`` by the state that they lead to."""
+        return edges_by_target(self.everything)
+
     def reachable(self, sources: Iterable[AttackState]) -> dict[AttackState, tuple[Edge, ...]]:
         """All states that can be reached, with their edges."""
         found: dict[AttackState, tuple[Edge, ...]] = {}
@@ -260,7 +275,7 @@ class EscalationGraph:
         -----
         O(grants + objects), as ``reachable``.
         """
-        found = self.reachable(self.sources() if sources is None else sources)
+        found = self.everything if sources is None else self.reachable(sources)
         return networkx_graph(edge for edges in found.values() for edge in edges)
 
 
@@ -304,6 +319,15 @@ def _edge(source: AttackState, target: AttackState, match: VariantMatch, variabl
         match.permissions(variables),
         match.variant.cost,
     )
+
+
+def edges_by_target(forward: Mapping[AttackState, Iterable[Edge]]) -> dict[AttackState, list[Edge]]:
+    """The edges from some states by the state that they lead to."""
+    backward: dict[AttackState, list[Edge]] = defaultdict(list)
+    for edges in forward.values():
+        for edge in edges:
+            backward[edge.target].append(edge)
+    return backward
 
 
 def _watching(release: str) -> dict[object, tuple[str, ...]]:

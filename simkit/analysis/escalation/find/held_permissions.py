@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from simkit.analysis.escalation.table.primitive import primitives, requirements_of
@@ -61,21 +61,27 @@ def _watched(release: str) -> tuple[dict[str, tuple[Permission, ...]], tuple[Per
 
 def watched_grants(rules: Iterable[Rule], release: str) -> WatchedGrants:
     """The permissions of primitives that rules grant."""
+    return tuple(
+        (one, index, rule.resource_names or None)
+        for index, rule in enumerate(rules)
+        for one in _granted_by(rule, release)
+    )
+
+
+@lru_cache(maxsize=16384)
+def _granted_by(rule: Rule, release: str) -> tuple[Permission, ...]:
+    """The permissions of primitives that one rule grants."""
     by_resource, every = _watched(release)
-    found: list[tuple[Permission, int, tuple[str, ...] | None]] = []
-    for index, rule in enumerate(rules):
-        if not rule.resources:
-            continue
-        candidates: Iterable[Permission] = (
-            every
-            if ALL in rule.resources
-            else dict.fromkeys(
-                one for resource in rule.resources for key in _keys(resource) for one in by_resource.get(key, ())
-            )
+    if not rule.resources:
+        return ()
+    candidates: Iterable[Permission] = (
+        every
+        if ALL in rule.resources
+        else dict.fromkeys(
+            one for resource in rule.resources for key in _keys(resource) for one in by_resource.get(key, ())
         )
-        names = rule.resource_names or None
-        found += [(one, index, names) for one in candidates if one.granted_by(rule)]
-    return tuple(found)
+    )
+    return tuple(one for one in candidates if one.granted_by(rule))
 
 
 def _keys(resource: str) -> tuple[str, ...]:
@@ -85,25 +91,39 @@ def _keys(resource: str) -> tuple[str, ...]:
 
 
 class WatchedRoles:
-    """``watched_grants`` for the roles of one snapshot, each role once."""
+    """``watched_grants`` for the roles and grants of one snapshot, each once."""
 
     def __init__(self, release: str) -> None:
         self._release = release
         self._known: dict[tuple[Rule, ...], WatchedGrants] = {}
+        self._held: dict[tuple[Key, Subject], tuple[tuple[Permission, HeldPermission], ...]] = {}
 
     def of(self, rules: tuple[Rule, ...]) -> WatchedGrants:
+        """The permissions of primitives that rules grant."""
         known = self._known.get(rules)
         if known is None:
             known = self._known[rules] = watched_grants(rules, self._release)
+        return known
+
+    def held_by(self, grant: Grant) -> tuple[tuple[Permission, HeldPermission], ...]:
+        """The permissions of primitives that a grant gives, each with its source."""
+        known = self._held.get((grant.binding, grant.subject))
+        if known is None:
+            known = self._held[grant.binding, grant.subject] = tuple(
+                (
+                    permission,
+                    HeldPermission(grant.namespace, names, GrantSource(grant.binding, grant.role, rule, grant.subject)),
+                )
+                for permission, rule, names in self.of(grant.rules)
+            )
         return known
 
 
 def add_grants(held: HeldPermissions, grants: Iterable[Grant], matches: WatchedRoles) -> HeldPermissions:
     """Held permissions with those of grants added."""
     for grant in grants:
-        for permission, rule, names in matches.of(grant.rules):
-            source = GrantSource(grant.binding, grant.role, rule, grant.subject)
-            held.setdefault(permission, []).append(HeldPermission(grant.namespace, names, source))
+        for permission, one in matches.held_by(grant):
+            held.setdefault(permission, []).append(one)
     return held
 
 

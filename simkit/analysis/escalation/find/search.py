@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.goal import Goal
-from simkit.analysis.escalation.find.graph import EscalationGraph
+from simkit.analysis.escalation.find.graph import EscalationGraph, edges_by_target
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import POD, SUBJECTS, AttackState
 
@@ -67,11 +66,8 @@ def towards(
     -----
     O(edges log places) for all sources together.
     """
-    forward = graph.reachable(graph.sources() if sources is None else sources)
-    backward: dict[AttackState, list[Edge]] = defaultdict(list)
-    for edges in forward.values():
-        for edge in edges:
-            backward[edge.target].append(edge)
+    forward = graph.everything if sources is None else graph.reachable(sources)
+    backward = graph.backward if sources is None else edges_by_target(forward)
     test = holds or goal.test(graph)
     ends = [state for state in forward if test(state)]
     return _spread(ends, lambda state: backward.get(state, ()), lambda edge: edge.source, by, within, usable)
