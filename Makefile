@@ -8,7 +8,7 @@ DEMO := $(VENV)/.demo
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 FILES := simkit tests tools
 
-.PHONY: demo help test check bench fuzz soak serve format lock changelog setup clean
+.PHONY: demo help test check bench fuzz soak serve docs docs-serve format lock changelog setup clean
 
 demo: $(DEMO)  ## an audit of the bundled cluster, as a page: build/rbac-audit.html (the default)
 	$(BIN)/simkit audit --demo --show critical --html build/rbac-audit.html
@@ -35,6 +35,12 @@ soak: $(READY)  ## memory of a server under churn, over an hour (ARGS="--minutes
 serve: $(READY)  ## an API server on https://127.0.0.1:6443 (ARGS="--release 1.33")
 	$(BIN)/simkit serve $(ARGS)
 
+docs: $(READY)  ## the documentation site in build/site, with executed notebooks; warnings are errors
+	$(BIN)/python -m tools.site
+
+docs-serve: docs  ## the documentation site on http://127.0.0.1:8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site 8000
+
 format: $(READY)  ## format the code, and mend what the linter can
 	$(BIN)/ruff format $(FILES)
 	$(BIN)/ruff check --fix $(FILES)
@@ -57,7 +63,7 @@ lock:  ## write the lock files anew from pyproject.toml
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check "pip<26" pip-tools
 	build/lock/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host \
-		--no-emit-find-links --no-header $(foreach extra,descriptions dev etcd fleet live notebook serve testing,--extra $(extra)) \
+		--no-emit-find-links --no-header $(foreach extra,descriptions dev docs etcd fleet live notebook serve testing,--extra $(extra)) \
 		--output-file requirements.lock pyproject.toml
 	build/lock/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host \
 		--no-emit-find-links --no-header --extra notebook --constraint requirements.lock \

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from simkit.analysis.access.compare import compare
 from simkit.analysis.rbac.subject import parse_subject
@@ -13,6 +14,8 @@ from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.names import GroupResource
 from simkit.notebook.access_checks import AccessCheck, must, must_not
+from simkit.notebook.state_checks import StateCheck, WriteCheck
+from simkit.notebook.verdict import Note, Verdict
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
@@ -21,56 +24,7 @@ __all__ = ["Exercise", "Guess", "Note", "Verdict", "must", "must_not"]
 
 Answer = str | Mapping[str, Any] | Sequence[Any] | Callable[["Cluster"], object]
 """Manifests, as text or objects, or a function that changes a given cluster."""
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One checked point: whether it is right, its name, and an explanation if it is not."""
-
-    right: bool
-    text: str
-    details: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The result of an answer. It is true in a condition if everything was right."""
-
-    notes: tuple[Note, ...]
-
-    @property
-    def right(self) -> bool:
-        return all(note.right for note in self.notes)
-
-    def __bool__(self) -> bool:
-        return self.right
-
-    @property
-    def headline(self) -> str:
-        """The verdict in a few words."""
-        if self.right:
-            return "Right."
-        wrong = sum(not note.right for note in self.notes)
-        return f"Not yet: {wrong} of {len(self.notes)} {'is' if wrong == 1 else 'are'} not as it should be."
-
-    def __str__(self) -> str:
-        lines = [self.headline]
-        for note in self.notes:
-            lines.append(f"  {'✓' if note.right else '✗'} {note.text}")
-            lines += [f"      {detail}" for detail in note.details]
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        items = "".join(map(_html, self.notes))
-        colour = "#009E73" if self.right else "#D55E00"
-        return f'<p style="color:{colour}"><b>{escape(self.headline)}</b></p><ul>{items}</ul>'
-
-
-def _html(note: Note) -> str:
-    more = "".join(f"<li>{escape(detail)}</li>" for detail in note.details)
-    return f"<li>{'✓' if note.right else '✗'} {escape(note.text)}{f'<ul>{more}</ul>' if more else ''}</li>"
+Check = AccessCheck | StateCheck | WriteCheck
 
 
 @dataclass(frozen=True)
@@ -84,9 +38,12 @@ class Exercise:
     task
         What is to be done, in words; it is shown when the exercise is.
     attempts
-        The requests that must pass and must be refused afterwards, of ``must`` and ``must_not``.
+        What must be true afterwards: requests that must pass or be refused (``must``, ``must_not``), objects that must
+        be accepted or refused (``must_accept``, ``must_refuse``), and anything else (``must_hold``).
     exact
         Whether the subjects named in the attempts may gain nothing beyond the attempts that must pass.
+    carry_out
+        How an answer is carried out on a fork, if it is neither manifests nor a function: a function of both.
 
     Examples
     --------
@@ -105,27 +62,31 @@ class Exercise:
 
     cluster: Cluster = field(repr=False)
     task: str
-    attempts: Sequence[AccessCheck] = field(repr=False)
+    attempts: Sequence[Check] = field(repr=False)
     exact: bool = field(default=False, repr=False)
+    carry_out: Callable[[Cluster, Any], object] | None = field(default=None, repr=False)
 
-    def check(self, answer: Answer) -> Verdict:
-        """The verdict on an answer. Answers that are refused or cannot be read fail, and raise nothing."""
+    def check(self, answer: Any) -> Verdict:
+        """The verdict on an answer. Answers that are refused, cannot be read or raise errors are wrong."""
         trial = self.cluster.fork()
         try:
-            _carry_out(answer, trial)
+            _carry_out(answer, trial, self.carry_out)
         except (SimkitError, StatusError, PlainError) as wrong:
-            return Verdict((Note(False, "the server does not take the answer", (str(wrong),)),))
+            return Verdict((Note(False, "the server does not take the answer", tuple(str(wrong).splitlines())),))
+        except Exception as wrong:  # of the learner's own code
+            return Verdict((Note(False, "the answer stopped with an error", _error_text(wrong)),))
         trial.settle()
         notes = [_tried(attempt, trial) for attempt in self.attempts]
         if self.exact:
-            lacking = any(attempt.allowed and not note.right for attempt, note in zip(self.attempts, notes))
+            lacking = any(asked and not note.right for asked, note in zip(map(_asks_access, self.attempts), notes))
             notes.append(self._beyond(trial, "something else" if lacking else "more"))
         return Verdict(tuple(notes))
 
     def _beyond(self, trial: Cluster, what: str) -> Note:
         """The note whether the subjects gained no more than they must. ``what``: how it is called if they did."""
-        wanted = {_permission(attempt, trial) for attempt in self.attempts if attempt.allowed}
-        named = {parse_subject(attempt.subject) for attempt in self.attempts}
+        attempts = [each for each in self.attempts if isinstance(each, AccessCheck)]
+        wanted = {_permission(attempt, trial) for attempt in attempts if attempt.allowed}
+        named = {parse_subject(attempt.subject) for attempt in attempts}
         extra = []
         for row in compare(self.cluster.snapshot(), trial.snapshot()).itertuples(index=False):
             change, who, scope, verb, group, resource, only, url = map(str, row[:8])
@@ -155,16 +116,31 @@ def _resource_text(resource: GroupResource, trial: Cluster) -> str:
     return f"{resource.resource} of the API group {resource.group!r}, which has no such resource,"
 
 
-def _carry_out(answer: Answer, trial: Cluster) -> None:
+def _asks_access(attempt: Check) -> bool:
+    return isinstance(attempt, AccessCheck) and attempt.allowed
+
+
+def _carry_out(answer: Any, trial: Cluster, how: Callable[[Cluster, Any], object] | None) -> None:
     if callable(answer):
         answer(trial)
-    elif not answer or (isinstance(answer, str) and not answer.strip()):
+    elif not answer or answer is ... or (isinstance(answer, str) and not answer.strip()):
         raise SimkitError("the answer is empty")
+    elif how is not None:
+        how(trial, answer)
     else:
         trial.apply(answer)
 
 
-def _tried(attempt: AccessCheck, trial: Cluster) -> Note:
+def _error_text(error: Exception) -> tuple[str, ...]:
+    """The error of an answer, with the line of the answer that raised it if it is a function."""
+    frames = traceback.extract_tb(error.__traceback__)
+    line = next((f"{frame.line!r}, " for frame in frames if frame.name == "answer" and frame.line), "")
+    return (f"{line}{type(error).__name__}: {error}",)
+
+
+def _tried(attempt: Check, trial: Cluster) -> Note:
+    if not isinstance(attempt, AccessCheck):
+        return attempt.note(trial)
     tried = attempt.tried(trial)
     if tried.passed:
         return Note(True, str(tried))
@@ -207,10 +183,11 @@ class Guess:
     explain: Callable[[Cluster, str], str] | None = field(default=None, repr=False)
     """A function that explains why one word is, or is not, among the answers."""
 
-    def check(self, answer: str | Iterable[str]) -> Verdict:
-        """The verdict on a set of words."""
+    def check(self, answer: object) -> Verdict:
+        """The verdict on a word, or a set of words; other values are taken as their text."""
         trial = self.cluster.fork()
-        given = sorted({answer} if isinstance(answer, str) else set(answer))
+        several = isinstance(answer, Iterable) and not isinstance(answer, str)
+        given = sorted({str(word) for word in cast("Iterable[object]", answer)} if several else {str(answer)})
         wanted = set(self.ask(trial))
         notes = [self._note(trial, word, wanted) for word in given]
         missing = sorted(wanted - set(given))

@@ -87,7 +87,7 @@ def test_a_right_answer(cluster: simkit.Cluster, exercise: Exercise) -> None:
 )
 def test_wrong_answers_are_explained(exercise: Exercise, answer: object, told: list[str]) -> None:
     """What was wrong, why it was so, and the hint."""
-    verdict = exercise.check(answer)  # type: ignore[arg-type]
+    verdict = exercise.check(answer)
     assert not verdict
     for words in told:
         assert words in str(verdict)

@@ -1,0 +1,86 @@
+"""Verdicts on answers to exercises: every checked point with an explanation where it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+
+RIGHT_COLOUR: Final = "#009E73"
+WRONG_COLOUR: Final = "#D55E00"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One checked point: whether it is right, its name, and an explanation if it is not."""
+
+    right: bool
+    text: str
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result of an answer. It is true in a condition if everything was right."""
+
+    notes: tuple[Note, ...]
+
+    @property
+    def right(self) -> bool:
+        return all(note.right for note in self.notes)
+
+    def __bool__(self) -> bool:
+        return self.right
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a few words."""
+        if self.right:
+            return "Right."
+        wrong = sum(not note.right for note in self.notes)
+        return f"Not yet: {wrong} of {len(self.notes)} {'is' if wrong == 1 else 'are'} not as it should be."
+
+    def __str__(self) -> str:
+        lines = [self.headline]
+        for note in self.notes:
+            lines.append(f"  {'✓' if note.right else '✗'} {note.text}")
+            lines += [f"      {detail}" for detail in note.details]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        items = "".join(map(_html, self.notes))
+        colour = RIGHT_COLOUR if self.right else WRONG_COLOUR
+        return f'<p style="color:{colour}"><b>{escape(self.headline)}</b></p><ul>{items}</ul>'
+
+
+def _html(note: Note) -> str:
+    more = "".join(f"<li>{escape(detail)}</li>" for detail in note.details)
+    return f"<li>{'✓' if note.right else '✗'} {escape(note.text)}{f'<ul>{more}</ul>' if more else ''}</li>"
+
+
+def points(verdicts: Mapping[str, Verdict]) -> int:
+    """The number of right answers, which nbgrader takes as points if a graded cell ends with it.
+
+    Parameters
+    ----------
+    verdicts
+        The verdicts of a lesson, by the name of the exercise.
+
+    Returns
+    -------
+    int
+        One point for each exercise that is wholly right. The exercises that are open are printed.
+
+    Examples
+    --------
+    >>> points({"pods": Verdict((Note(True, "ann can list pods"),)), "secrets": Verdict((Note(False, "no"),))})
+    exercises done: 1 of 2; open: secrets
+    1
+    """
+    waiting = [name for name, verdict in verdicts.items() if not verdict]
+    done = len(verdicts) - len(waiting)
+    print(f"exercises done: {done} of {len(verdicts)}" + (f"; open: {', '.join(waiting)}" if waiting else ""))
+    return done

@@ -1,0 +1,54 @@
+"""Build the documentation site: ``python -m tools.site``; the warnings of Sphinx are errors."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from tools.site.catalogues import catalogue_pages
+from tools.site.commands import command_pages
+from tools.site.interface import interface_pages
+from tools.site.sources import collect, keep_only, put
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SOURCE: Final = ROOT / "build/site-source"
+TARGET: Final = ROOT / "build/site"
+CACHE: Final = ROOT / "build/site-cache"
+
+
+def main() -> int:
+    """Collect and make all pages, have Sphinx build the site, and return its exit code."""
+    written = collect(ROOT, SOURCE)
+    for name, text in {**command_pages(), **interface_pages(), **catalogue_pages(ROOT)}.items():
+        written.add(put(SOURCE / name, text))
+    keep_only(SOURCE, written)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PYTHONHASHSEED": "0",
+        "SIMKIT_SITE_CACHE": str(CACHE / fingerprint(ROOT)),
+    }
+    words = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-j", str(os.cpu_count() or 1)]
+    words += ["-b", "html", "-d", str(CACHE / "doctrees"), str(SOURCE), str(TARGET)]
+    code = subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode
+    if code == 0:
+        print(f"the site is in {TARGET.relative_to(ROOT)}: {len(list(TARGET.rglob('*.html')))} pages")
+    return code
+
+
+def fingerprint(root: Path) -> str:
+    """A name for the state of all code and data: outputs of notebooks are kept as long as it stays."""
+    made = hashlib.sha256()
+    for folder in ("simkit", "datasets"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                made.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return made.hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
