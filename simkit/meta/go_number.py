@@ -32,7 +32,7 @@ def parse_uint(text: str) -> int:
     """
     number = _digits("ParseUint", text, text)
     if number >= 2**64:
-        raise _fault("ParseUint", text, "value out of range")
+        raise _error("ParseUint", text, "value out of range")
     return number
 
 
@@ -47,16 +47,16 @@ def parse_int(text: str, *, bits: int = 64) -> int:
     digits = text[1:] if text[:1] in ("+", "-") else text
     number = _digits("ParseInt", text, digits) * (-1 if text.startswith("-") else 1)
     if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
-        raise _fault("ParseInt", text, "value out of range")
+        raise _error("ParseInt", text, "value out of range")
     return number
 
 
 def _digits(function: str, text: str, digits: str) -> int:
     if not (digits.isascii() and digits.isdigit()):
-        raise _fault(function, text, "invalid syntax")
+        raise _error(function, text, "invalid syntax")
     digits = digits.lstrip("0") or "0"
     return int(digits) if len(digits) <= _LONGEST else 2**64
 
 
-def _fault(function: str, text: str, why: str) -> ValueError:
+def _error(function: str, text: str, why: str) -> ValueError:
     return ValueError(f"strconv.{function}: parsing {quoted(text)}: {why}")

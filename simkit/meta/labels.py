@@ -233,17 +233,17 @@ def _is_word(token: str) -> bool:
 
 
 def _checked(requirement: Requirement) -> Requirement:
-    faults: list[str] = []
+    errors: list[str] = []
     for index, value in enumerate(requirement.values):
         if requirement.operator in ("gt", "lt") and _whole(value) is None:
             detail = "for 'Gt', 'Lt' operators, the value must be an integer"
-            faults.append(str(invalid_value(f"values[{index}]", value, detail)))
+            errors.append(str(invalid_value(f"values[{index}]", value, detail)))
     for index, value in enumerate(requirement.values):
         wrong = label_value(value)
         if wrong:
-            faults.append(str(invalid_value(f"values[{index}][{requirement.key}]", value, "; ".join(wrong))))
-    if faults:
-        raise BadSelector(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
+            errors.append(str(invalid_value(f"values[{index}][{requirement.key}]", value, "; ".join(wrong))))
+    if errors:
+        raise BadSelector(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
     return requirement
 
 

@@ -38,9 +38,9 @@ def parse_address(text: str) -> Address:
     """
     first = _FIRST.search(text)
     if first is None:
-        raise _fault(text, "unable to parse IP")
+        raise _error(text, "unable to parse IP")
     if first[0] == "%":
-        raise _fault(text, "missing IPv6 address")
+        raise _error(text, "missing IPv6 address")
     if first[0] == ".":
         _check_fields(text, text)
     else:
@@ -57,26 +57,26 @@ def parse_prefix(text: str) -> tuple[Address, int]:
     """
     start, slash, length = text.rpartition("/")
     if not slash:
-        raise _prefix_fault(text, "no '/'")
+        raise _prefix_error(text, "no '/'")
     try:
         found = parse_address(start)
     except NotNetip as error:
-        raise _prefix_fault(text, str(error)) from None
+        raise _prefix_error(text, str(error)) from None
     if isinstance(found, IPv6Address) and found.scope_id:
-        raise _prefix_fault(text, "IPv6 zones cannot be present in a prefix")
+        raise _prefix_error(text, "IPv6 zones cannot be present in a prefix")
     if not _BITS.fullmatch(length) or int(length) > _LARGEST_INT:
-        raise _prefix_fault(text, f"bad bits after slash: {quoted(length)}")
+        raise _prefix_error(text, f"bad bits after slash: {quoted(length)}")
     if int(length) > found.max_prefixlen:
-        raise _prefix_fault(text, "prefix length out of range")
+        raise _prefix_error(text, "prefix length out of range")
     return found, int(length)
 
 
-def _fault(text: str, why: str, at: str = "") -> NotNetip:
+def _error(text: str, why: str, at: str = "") -> NotNetip:
     place = f" (at {quoted(at)})" if at else ""
     return NotNetip(f"ParseAddr({quoted(text)}): {why}{place}")
 
 
-def _prefix_fault(text: str, why: str) -> NotNetip:
+def _prefix_error(text: str, why: str) -> NotNetip:
     return NotNetip(f"netip.ParsePrefix({quoted(text)}): {why}")
 
 
@@ -86,27 +86,27 @@ def _check_fields(whole: str, text: str) -> None:
     for index, letter in enumerate(text):
         if letter in "0123456789":
             if number == "0":
-                raise _fault(whole, "IPv4 field has octet with leading zero")
+                raise _error(whole, "IPv4 field has octet with leading zero")
             number += letter
             if int(number) > 255:
-                raise _fault(whole, "IPv4 field has value >255")
+                raise _error(whole, "IPv4 field has value >255")
         elif letter == ".":
             if not number or index == len(text) - 1:
-                raise _fault(whole, "IPv4 field must have at least one digit", text[index:])
+                raise _error(whole, "IPv4 field must have at least one digit", text[index:])
             if dots == 3:
-                raise _fault(whole, "IPv4 address too long")
+                raise _error(whole, "IPv4 address too long")
             number, dots = "", dots + 1
         else:
-            raise _fault(whole, "unexpected character", text[index:])
+            raise _error(whole, "unexpected character", text[index:])
     if dots < 3:
-        raise _fault(whole, "IPv4 address too short")
+        raise _error(whole, "IPv4 address too short")
 
 
 def _check_groups(whole: str) -> None:
     """Raise the error of anything but eight groups, or fewer around one ``::``."""
     text, percent, zone = whole.partition("%")
     if percent and not zone:
-        raise _fault(whole, "zone must be a non-empty string")
+        raise _error(whole, "zone must be a non-empty string")
     short, groups = text.startswith("::"), 0
     rest = text[2:] if short else text
     while groups < _GROUPS and not (short and not rest):
@@ -121,14 +121,14 @@ def _check_groups(whole: str) -> None:
         rest = _after_colon(whole, rest)
         if rest.startswith(":"):
             if short:
-                raise _fault(whole, "multiple :: in address", rest)
+                raise _error(whole, "multiple :: in address", rest)
             short, rest = True, rest[1:]
     if rest:
-        raise _fault(whole, "trailing garbage after address", rest)
+        raise _error(whole, "trailing garbage after address", rest)
     if groups < _GROUPS and not short:
-        raise _fault(whole, "address string too short")
+        raise _error(whole, "address string too short")
     if groups == _GROUPS and short:
-        raise _fault(whole, "the :: must expand to at least one field of zeros")
+        raise _error(whole, "the :: must expand to at least one field of zeros")
 
 
 def _group(whole: str, rest: str) -> str:
@@ -136,24 +136,24 @@ def _group(whole: str, rest: str) -> str:
     found = _GROUP.match(rest)
     digits = found[0] if found else ""
     if len(digits) > _GROUP_DIGITS:
-        raise _fault(whole, "each group must have 4 or less digits", rest)
+        raise _error(whole, "each group must have 4 or less digits", rest)
     if not digits:
-        raise _fault(whole, "each colon-separated field must have at least one digit", rest)
+        raise _error(whole, "each colon-separated field must have at least one digit", rest)
     return digits
 
 
 def _check_embedded(whole: str, rest: str, groups: int, short: bool) -> None:
     """Raise the error of an IPv4 address that is not in the place of the last two groups."""
     if not short and groups != _GROUPS - 2:
-        raise _fault(whole, "embedded IPv4 address must replace the final 2 fields of the address", rest)
+        raise _error(whole, "embedded IPv4 address must replace the final 2 fields of the address", rest)
     if groups + 2 > _GROUPS:
-        raise _fault(whole, "too many hex fields to fit an embedded IPv4 at the end of the address", rest)
+        raise _error(whole, "too many hex fields to fit an embedded IPv4 at the end of the address", rest)
     _check_fields(whole, rest)
 
 
 def _after_colon(whole: str, rest: str) -> str:
     if not rest.startswith(":"):
-        raise _fault(whole, "unexpected character, want colon", rest)
+        raise _error(whole, "unexpected character, want colon", rest)
     if rest == ":":
-        raise _fault(whole, "colon must be followed by more characters", rest)
+        raise _error(whole, "colon must be followed by more characters", rest)
     return rest[1:]

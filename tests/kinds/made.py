@@ -49,7 +49,7 @@ def written(kind: str, change: Object | None = None) -> Draft:
 
 
 def made(obj: Object) -> Draft:
-    """What the server makes of a new object before it looks for faults."""
+    """What the server makes of a new object before it validates it."""
     kind = f"{obj['apiVersion']}/{obj['kind']}"
     draft = _decoded(obj)
     draft["metadata"]["uid"] = "uid-1"
@@ -74,7 +74,7 @@ def changed(live: Object, change: Object) -> Draft:
     return draft
 
 
-def faults(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
+def errors(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
     """All that is wrong with an object, as sentences."""
     of_kind = strategy(f"{obj['apiVersion']}/{obj['kind']}")
     special = (of_kind.subresources or {}).get(part)

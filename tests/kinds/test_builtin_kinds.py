@@ -1,4 +1,4 @@
-"""Kinds that run no pods: faults as stories, defaults as observed, tables; nothing that a schema allows breaks them."""
+"""Kinds that run no pods: errors as stories, defaults as observed, tables; nothing that a schema allows breaks them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.kinds.conversions.generated import objects
 from tests.shared import SHARED, needs_shared
 
 CATALOGUE = Catalogue.for_release("1.30", everything=True)
-STORIES = yaml.safe_load((Path(__file__).parent / "builtin_faults.yaml").read_text())
+STORIES = yaml.safe_load((Path(__file__).parent / "builtin_errors.yaml").read_text())
 KINDS = sorted(BASES)
 OBSERVED = SHARED / "facts" / "defaults-1.30.json"
 
@@ -59,7 +59,7 @@ def decoded(obj: Object) -> Draft:
 
 
 def finished(draft: Draft, live: Object | None) -> Draft:
-    """What the registry makes of a draft before it looks for faults."""
+    """What the registry makes of a draft before it validates it."""
     of_kind = strategy(f"{draft['apiVersion']}/{draft['kind']}")
     of_kind.default(draft)
     if not of_kind.keeps_status_on_create:
@@ -95,10 +95,10 @@ def with_part(live: Object, change: Object, part: str) -> Draft:
     return draft
 
 
-def faults(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
+def errors(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
     of_kind = strategy(f"{obj['apiVersion']}/{obj['kind']}")
     check = (of_kind.subresources or {})[part].validate if part else of_kind.validate
-    return [str(fault) for fault in check(obj, old)]
+    return [str(error) for error in check(obj, old)]
 
 
 def about(story: Object) -> str:
@@ -107,27 +107,27 @@ def about(story: Object) -> str:
 
 @pytest.mark.parametrize("story", STORIES, ids=about)
 def test_what_is_wrong(story: Object) -> None:
-    """Every fault is told at once, of a new object, of a change or of a part."""
+    """Every error is told at once, of a new object, of a change or of a part."""
     obj = made(story["kind"], story.get("change"))
     part = story.get("part", "")
     if part:
-        found = faults(with_part(obj, story["then"], part), obj, part)
+        found = errors(with_part(obj, story["then"], part), obj, part)
     elif "then" in story:
-        assert faults(obj) == []
-        found = faults(changed(obj, story["then"]), obj)
+        assert errors(obj) == []
+        found = errors(changed(obj, story["then"]), obj)
     else:
-        found = faults(obj)
-    assert found == story["faults"]
+        found = errors(obj)
+    assert found == story["errors"]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in UNWELL])
 def test_the_least_object_is_well(kind: str) -> None:
     """Nothing is wrong with the least object, nor with writing it again, and writing it again changes nothing."""
     obj = made(kind)
-    assert faults(obj) == []
+    assert errors(obj) == []
     again = changed(obj, {})
     assert again == obj
-    assert faults(again, obj) == []
+    assert errors(again, obj) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -163,11 +163,11 @@ def test_whatever_a_schema_allows(kind: str) -> None:
         assert again == obj
         later = finished(decoded(merged(copied(obj), {name: other[name] for name in other if name != "kind"})), obj)
         for new, old in ((obj, None), (obj, obj), (later, obj)):
-            orjson.dumps([fault.cause() for fault in of_kind.validate(new, old)])
+            orjson.dumps([error.cause() for error in of_kind.validate(new, old)])
             assert all(isinstance(text, str) for text in of_kind.warnings(new, old))
         for part in of_kind.subresources or {}:
             draft = with_part(obj, {"status": other.get("status") or {}}, part)
-            orjson.dumps([fault.cause() for fault in (of_kind.subresources or {})[part].validate(draft, obj)])
+            orjson.dumps([error.cause() for error in (of_kind.subresources or {})[part].validate(draft, obj)])
         assert all(isinstance(value, str) for value in of_kind.selectable_fields(later).values())
         if of_kind.print_row is not None:
             orjson.dumps(list(of_kind.print_row(later, 0)))
@@ -224,7 +224,7 @@ def test_what_attachers_report_has_bounds() -> None:
     status = {"attached": False, "attachmentMetadata": {"a": "b" * 262144}, "detachError": {"message": "c" * 1025}}
     draft = with_part(live, {"status": status}, "status")
     texts = [f"status.{name}: Too long: must have at most 262144 bytes" for name in _REPORTED]
-    assert faults(draft, live, "status") == [*texts, *texts]
+    assert errors(draft, live, "status") == [*texts, *texts]
 
 
 _REPORTED = ("attachmentMetadata", "detachError.message")
@@ -233,7 +233,7 @@ _REPORTED = ("attachmentMetadata", "detachError.message")
 def test_parameters_of_storage_classes_are_counted() -> None:
     """More than 512 of them are too many, whatever they say."""
     story = {"parameters": {f"p{number}": "" for number in range(513)}}
-    assert faults(made("storage.k8s.io/v1/StorageClass", story)) == [
+    assert errors(made("storage.k8s.io/v1/StorageClass", story)) == [
         "parameters: Too long: must have at most 512 bytes"
     ]
 

@@ -1,4 +1,4 @@
-"""What runs pods: faults as stories, defaults as observed, statuses, tables; defaulting twice changes nothing."""
+"""What runs pods: errors as stories, defaults as observed, statuses, tables; defaulting twice changes nothing."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from simkit.meta.objects import Object, at, copied
 from simkit.schema.table_columns import columns_of
-from tests.kinds.made import BASES, CATALOGUE, changed, faults, made, strategy, with_status, written
+from tests.kinds.made import BASES, CATALOGUE, changed, errors, made, strategy, with_status, written
 from tests.shared import SHARED, needs_shared
 
-STORIES = yaml.safe_load((Path(__file__).parent / "workload_faults.yaml").read_text())
+STORIES = yaml.safe_load((Path(__file__).parent / "workload_errors.yaml").read_text())
 KINDS = sorted(BASES)
 STORED = [kind for kind in KINDS if kind != "v1/Binding"]
 
@@ -29,14 +29,14 @@ def about(story: Object) -> str:
 
 @pytest.mark.parametrize("story", STORIES, ids=about)
 def test_what_is_wrong(story: Object) -> None:
-    """Every fault is told at once, of a new object or of a change; templates, which are printed whole, in short."""
+    """Every error is told at once, of a new object or of a change; templates, which are printed whole, in short."""
     obj = made(written(story["kind"], story.get("change")))
     if "then" in story:
-        assert faults(obj) == []
-        found = faults(changed(obj, story["then"]), obj)
+        assert errors(obj) == []
+        found = errors(changed(obj, story["then"]), obj)
     else:
-        found = faults(obj)
-    assert [_TEMPLATE.sub("core.PodTemplateSpec{...}: ", fault) for fault in found] == story.get("faults", [])
+        found = errors(obj)
+    assert [_TEMPLATE.sub("core.PodTemplateSpec{...}: ", error) for error in found] == story.get("errors", [])
 
 
 _TEMPLATE = re.compile(r"core\.PodTemplateSpec{.*}: ")
@@ -46,8 +46,8 @@ _TEMPLATE = re.compile(r"core\.PodTemplateSpec{.*}: ")
 def test_the_least_object_is_well(kind: str) -> None:
     """Nothing is wrong with the least object, nor with writing it again."""
     obj = made(written(kind))
-    assert faults(obj) == []
-    assert faults(changed(obj, {}), obj) == []
+    assert errors(obj) == []
+    assert errors(changed(obj, {}), obj) == []
 
 
 @pytest.mark.parametrize("kind", STORED)
@@ -154,14 +154,14 @@ def test_cells_of_jobs(status: Object, state: str, done: str, took: str) -> None
 def test_statuses(kind: str, status: Object, found: list[str]) -> None:
     """Counts are not negative, and no part is larger than the whole."""
     live = made(written(kind))
-    assert faults(with_status(live, status), live, "status") == found
+    assert errors(with_status(live, status), live, "status") == found
 
 
 def test_collisions_are_only_counted_up() -> None:
     """A count of collisions never goes down."""
     live = {**made(written("apps/v1/Deployment")), "status": {"collisionCount": 2}}
     text = "status.collisionCount: Invalid value: 1: cannot be decremented"
-    assert faults(with_status(live, {"collisionCount": 1}), live, "status") == [text]
+    assert errors(with_status(live, {"collisionCount": 1}), live, "status") == [text]
 
 
 def test_generation_of_templates() -> None:
@@ -214,8 +214,8 @@ def test_jobs_of_older_servers() -> None:
     kept = {key: text for key, text in live["spec"]["template"]["metadata"]["labels"].items() if key in old_labels}
     template = {**live["spec"]["template"], "metadata": {"labels": kept}}
     old = {**live, "spec": {**live["spec"], "template": template, "selector": {"matchLabels": {old_labels[0]: uid}}}}
-    assert faults(old, old) == []
-    missing = [fault.partition(": ")[0] for fault in faults(old) if "batch" in fault]
+    assert errors(old, old) == []
+    missing = [error.partition(": ")[0] for error in errors(old) if "batch" in error]
     assert missing == [f"spec.template.metadata.labels[batch.kubernetes.io/{name}]" for name in old_labels]
 
 
@@ -243,7 +243,7 @@ def test_annotations_of_deployments_count() -> None:
 def test_old_schedules_with_zones() -> None:
     """A zone within the schedule, which only old objects have, is warned of at every write."""
     live = made(written("batch/v1/CronJob", {"spec": {"schedule": "TZ=UTC 0 0 * * *"}}))
-    assert faults(changed(live, {"metadata": {"labels": {"a": "b"}}}), live) == []
+    assert errors(changed(live, {"metadata": {"labels": {"a": "b"}}}), live) == []
     (found,) = strategy("batch/v1/CronJob").warnings(live, live)
     assert found.startswith("cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://")
 
@@ -360,7 +360,7 @@ def test_defaulting_twice_is_defaulting_once(spec: dict[str, Any], kind: str) ->
     once = made(written(kind, place))
     kept, again = copied(once), dict(once)
     again["metadata"] = dict(again["metadata"])
-    found = faults(once)
+    found = errors(once)
     strategy(kind).default(again)
     assert again == once == kept
-    assert faults(again) == found
+    assert errors(again) == found

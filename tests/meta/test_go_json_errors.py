@@ -26,7 +26,7 @@ from simkit.meta.go_json_errors import syntax_text
     ],
 )
 def test_words(text: str, words: str) -> None:
-    """The position of the fault decides the words."""
+    """The position of the error decides the words."""
     with pytest.raises(json.JSONDecodeError) as caught:
         json.loads(text)
     assert syntax_text(caught.value) == words

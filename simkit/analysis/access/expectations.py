@@ -199,11 +199,11 @@ def read_suite(path: str | Path) -> Suite:
     try:
         return Suite.model_validate(value)
     except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(map(str, fault['loc']))}: {_told(fault['type'], fault['loc'], fault['msg'])}"
-            for fault in error.errors()
+        problems = "; ".join(
+            f"{'.'.join(map(str, problem['loc']))}: {_told(problem['type'], problem['loc'], problem['msg'])}"
+            for problem in error.errors()
         )
-        raise SimkitError(f"{file}: {faults}") from None
+        raise SimkitError(f"{file}: {problems}") from None
 
 
 def _told(kind: str, place: Sequence[str | int], message: str) -> str:

@@ -110,8 +110,8 @@ def read_rules(path: str | Path) -> tuple[Check, ...]:
     except yaml.YAMLError as error:
         raise SimkitError(f"{file} is not YAML: {error}") from None
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise SimkitError(f"{file}: {faults}") from None
+        problems = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
+        raise SimkitError(f"{file}: {problems}") from None
     return tuple(check_of(rule) for rule in rules)
 
 

@@ -136,8 +136,8 @@ def read_suppressions(path: str | Path, rules: Sequence[Check] = ()) -> Suppress
     try:
         return Suppressions.model_validate({} if value is None else value, context={"rules": rules})
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise SimkitError(f"{file}: {faults}") from None
+        problems = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
+        raise SimkitError(f"{file}: {problems}") from None
 
 
 def read_baseline(path: str | Path) -> frozenset[str]:

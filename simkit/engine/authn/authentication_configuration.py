@@ -168,13 +168,13 @@ def _url_errors(url: str, path: str, disallowed: Sequence[str] = ()) -> list[Fie
         parts = urlsplit(url)
     except ValueError as error:
         return [*errors, invalid_value(path, url, str(error))]
-    faults = (
+    checks = (
         (parts.scheme != "https", "URL scheme must be https"),
         (parts.username is not None or parts.password is not None, "URL must not contain a username or password"),
         (bool(parts.query), "URL must not contain a query"),
         (bool(parts.fragment), "URL must not contain a fragment"),
     )
-    return errors + [invalid_value(path, url, text) for wrong, text in faults if wrong]
+    return errors + [invalid_value(path, url, text) for wrong, text in checks if wrong]
 
 
 def _audience_errors(issuer: Issuer, path: str) -> list[FieldError]:
@@ -217,14 +217,14 @@ class _Checker:
             self._user_rules(),
         )
 
-    def _fault(self, field: str, value: Any, text: str) -> None:
+    def _error(self, field: str, value: Any, text: str) -> None:
         self.errors.append(invalid_value(field, value, text))
 
     def _compiled(self, source: str, field: str, variable: str = "claims", *, condition: bool) -> Expression | None:
         try:
             return Expression(source, variable, condition=condition)
         except BadExpression as error:
-            self._fault(field, source, str(error))
+            self._error(field, source, str(error))
             return None
 
     def _claim_rules(self) -> list[ClaimValidationRule]:
@@ -232,18 +232,18 @@ class _Checker:
         for index, rule in enumerate(self._entry.claim_rules):
             field = f"{self._path}.claimValidationRules[{index}]"
             if rule.claim and rule.expression:
-                self._fault(field, rule.claim, "claim and expression can't both be set")
+                self._error(field, rule.claim, "claim and expression can't both be set")
             elif not rule.claim and not rule.expression:
                 self.errors.append(required(field, "claim or expression is required"))
             elif rule.claim:
                 if rule.message:
-                    self._fault(f"{field}.message", rule.message, "may not be specified when claim is set")
+                    self._error(f"{field}.message", rule.message, "may not be specified when claim is set")
                 self._once(seen, ("claim", rule.claim), f"{field}.claim")
                 found.append(ClaimValidationRule(rule.claim, rule.required_value))
             else:
                 if rule.required_value:
                     text = "may not be specified when expression is set"
-                    self._fault(f"{field}.requiredValue", rule.required_value, text)
+                    self._error(f"{field}.requiredValue", rule.required_value, text)
                 if self._once(seen, ("expression", rule.expression), f"{field}.expression"):
                     compiled = self._compiled(rule.expression, f"{field}.expression", condition=True)
                     found.append(ClaimValidationRule(expression=compiled, message=rule.message))
@@ -258,13 +258,13 @@ class _Checker:
 
     def _prefixed(self, source: PrefixedSource, path: str, *, needed: bool) -> ClaimSource:
         if source.claim and source.expression:
-            self._fault(path, "", "claim and expression can't both be set")
+            self._error(path, "", "claim and expression can't both be set")
         elif not source.claim and not source.expression:
             if needed:
                 self.errors.append(required(path, "claim or expression is required"))
         elif source.expression:
             if source.prefix is not None:
-                self._fault(f"{path}.prefix", source.prefix, "may not be specified when expression is set")
+                self._error(f"{path}.prefix", source.prefix, "may not be specified when expression is set")
             if needed:
                 self._check_email(source.expression, path)
             return ClaimSource(expression=self._compiled(source.expression, f"{path}.expression", condition=False))
@@ -284,11 +284,11 @@ class _Checker:
                 "claimMappings.extra[*].valueExpression or claimValidationRules[*].expression "
                 "when claims.email is used in claimMappings.username.expression"
             )
-            self._fault(f"{path}.expression", expression, text)
+            self._error(f"{path}.expression", expression, text)
 
     def _uid(self, source: PlainSource, path: str) -> ClaimSource:
         if source.claim and source.expression:
-            self._fault(path, "", "claim and expression can't both be set")
+            self._error(path, "", "claim and expression can't both be set")
         if source.expression:
             return ClaimSource(expression=self._compiled(source.expression, f"{path}.expression", condition=False))
         return ClaimSource(source.claim)
@@ -313,17 +313,17 @@ class _Checker:
         if not key:
             self.errors.append(required(field))
         elif not slash or not domain or not rest:
-            self._fault(field, key, 'must be a domain-prefixed path (such as "acme.io/foo")')
+            self._error(field, key, 'must be a domain-prefixed path (such as "acme.io/foo")')
         else:
             self.errors += [invalid_value(field, domain, text) for text in dns_subdomain(domain, False)]
             if not _PATH.fullmatch(rest):
-                self._fault(field, rest, "Invalid path")
+                self._error(field, rest, "Invalid path")
         if key != key.lower():
-            self._fault(field, key, "must be lowercase")
+            self._error(field, key, "must be lowercase")
         for reserved in (API_DOMAIN, LABEL_DOMAIN):
             if domain == reserved or domain.endswith(f".{reserved}"):
                 text = f"{API_DOMAIN}, {LABEL_DOMAIN} and their subdomains are reserved for Kubernetes use"
-                self._fault(field, key, text)
+                self._error(field, key, text)
 
     def _user_rules(self) -> list[UserValidationRule]:
         found, seen = list[UserValidationRule](), set[tuple[str, str]]()

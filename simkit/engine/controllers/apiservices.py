@@ -111,14 +111,14 @@ class AvailableConditionController:
         if found.service is None:
             return "True", "Local", "Local APIServices are always available"
         if not self._located(found):
-            missing = _service_fault(found.service, snapshot)
+            missing = _service_error(found.service, snapshot)
             if missing is not None:
                 return missing
         why = self._probe(found)
         return ("False", "FailedDiscoveryCheck", why) if why else ("True", "Passed", "all checks passed")
 
 
-def _service_fault(service: tuple[str, str, int], snapshot: Snapshot) -> Finding | None:
+def _service_error(service: tuple[str, str, int], snapshot: Snapshot) -> Finding | None:
     """The obstacle between requests and a service, as far as its objects tell."""
     namespace, name, port = service
     shown = f'service/{name} in "{namespace}"'

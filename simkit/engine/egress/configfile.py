@@ -34,8 +34,8 @@ def parse(content: bytes, model: type[Document], kind: str, source: str) -> Docu
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        faults = "; ".join(map(_fault, error.errors()))
-        raise SimkitError(f"{failed}: {source}: strict decoding error: {faults}") from error
+        errors = "; ".join(map(_error, error.errors()))
+        raise SimkitError(f"{failed}: {source}: strict decoding error: {errors}") from error
 
 
 def refuse(errors: Sequence[FieldError], source: str) -> None:
@@ -46,7 +46,7 @@ def refuse(errors: Sequence[FieldError], source: str) -> None:
         raise SimkitError(f"{source}: {listed}")
 
 
-def _fault(error: Any) -> str:
+def _error(error: Any) -> str:
     place = ""
     for step in error["loc"]:
         place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)

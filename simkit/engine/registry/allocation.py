@@ -164,9 +164,9 @@ class ServiceAllocation:
         if live is not None:
             patch_allocated_values(draft, live)
         normalize_cluster_ips(draft, live)
-        faults = settle_families(draft, live, tuple(self._pools))
-        if faults:
-            raise invalid(_KIND, name_of(draft), faults)
+        errors = settle_families(draft, live, tuple(self._pools))
+        if errors:
+            raise invalid(_KIND, name_of(draft), errors)
         self._give_addresses(draft, live, reservation)
         self._give_ports(draft, live, reservation)
         self._give_health_port(draft, live, reservation)
@@ -204,8 +204,8 @@ class ServiceAllocation:
         except NotAvailable as why:
             shown = _outside(pool, text) if why.outside else "provided IP is already allocated"
             detail = f"failed to allocate IP {text}: {shown}"
-            fault = invalid_value("spec.clusterIPs", strings(draft["spec"]["clusterIPs"]), detail)
-            raise self._refused(draft, fault) from None
+            error = invalid_value("spec.clusterIPs", strings(draft["spec"]["clusterIPs"]), detail)
+            raise self._refused(draft, error) from None
 
     def _any_address(self, name: str, reservation: Reservation) -> str:
         try:
@@ -263,8 +263,8 @@ class ServiceAllocation:
             detail = self._ports.port_out_of_range() if why.outside else "provided port is already allocated"
             raise internal(f"failed to allocate requested HealthCheck NodePort {number}: {detail}") from None
 
-    def _refused(self, draft: Draft, fault: FieldError) -> StatusError:
-        return invalid(_KIND, name_of(draft), [fault])
+    def _refused(self, draft: Draft, error: FieldError) -> StatusError:
+        return invalid(_KIND, name_of(draft), [error])
 
     # What is in use
 

@@ -25,24 +25,24 @@ def settle_families(draft: Draft, live: Object | None, configured: Sequence[str]
     """
     if type_of(draft) == EXTERNAL_NAME or _prefers_as_before(draft, live):
         return ()
-    faults = validate_address_field(draft)
-    if faults:
-        return faults
+    errors = validate_address_field(draft)
+    if errors:
+        return errors
     spec = draft["spec"]
     if live is not None:
         _downgrade(spec, live["spec"])
     if not spec.get("ipFamilyPolicy") and 2 in (len(spec.get("clusterIPs") or ()), len(spec.get("ipFamilies") or ())):
         spec["ipFamilyPolicy"] = _REQUIRE
-    faults = [*_single_faults(spec), *_infer_families(spec, configured)]
-    if faults:
-        return faults
+    errors = [*_single_errors(spec), *_infer_families(spec, configured)]
+    if errors:
+        return errors
     if spec.get("clusterIP") == HEADLESS and not spec.get("selector"):
         _settle_headless(spec, configured)
         return ()
-    faults = _cluster_faults(spec, configured)
-    if not faults:
+    errors = _cluster_errors(spec, configured)
+    if not errors:
         _settle_plain(spec, configured)
-    return faults
+    return errors
 
 
 def _prefers_as_before(draft: Draft, live: Object | None) -> bool:
@@ -64,7 +64,7 @@ def _downgrade(spec: Draft, old: Object) -> None:
             spec[name] = spec[name][:1]
 
 
-def _single_faults(spec: Object) -> list[FieldError]:
+def _single_errors(spec: Object) -> list[FieldError]:
     if spec.get("ipFamilyPolicy") != _SINGLE:
         return []
     text = "must be 'PreferDualStack' or 'RequireDualStack' when multiple '{}' are specified"
@@ -75,7 +75,7 @@ def _single_faults(spec: Object) -> list[FieldError]:
 def _infer_families(spec: Draft, configured: Sequence[str]) -> list[FieldError]:
     """Set the families of the given addresses."""
     given, families = spec.get("clusterIPs") or [], list(spec.get("ipFamilies") or [])
-    faults: list[FieldError] = []
+    errors: list[FieldError] = []
     for index, text in enumerate(given):
         if text == HEADLESS:
             break
@@ -86,12 +86,12 @@ def _infer_families(spec: Draft, configured: Sequence[str]) -> list[FieldError]:
             families.append(name)
         else:
             shown = strings(given)
-            faults.append(
+            errors.append(
                 invalid_value(f"spec.clusterIPs[{index}]", shown, f"{name} is not configured on this cluster")
             )
     if families:
         spec["ipFamilies"] = families
-    return faults
+    return errors
 
 
 def _settle_headless(spec: Draft, configured: Sequence[str]) -> None:
@@ -104,15 +104,15 @@ def _settle_headless(spec: Draft, configured: Sequence[str]) -> None:
         spec["ipFamilyPolicy"] = _REQUIRE if len(families) > 1 else _SINGLE
 
 
-def _cluster_faults(spec: Object, configured: Sequence[str]) -> list[FieldError]:
-    faults: list[FieldError] = []
+def _cluster_errors(spec: Object, configured: Sequence[str]) -> list[FieldError]:
+    errors: list[FieldError] = []
     if spec.get("ipFamilyPolicy") == _REQUIRE and len(configured) < 2:
         text = "this cluster is not configured for dual-stack services"
-        faults.append(invalid_value("spec.ipFamilyPolicy", _REQUIRE, text))
+        errors.append(invalid_value("spec.ipFamilyPolicy", _REQUIRE, text))
     for index, name in enumerate(spec.get("ipFamilies") or ()):
         if name not in configured:
-            faults.append(invalid_value(f"spec.ipFamilies[{index}]", name, "not configured on this cluster"))
-    return faults
+            errors.append(invalid_value(f"spec.ipFamilies[{index}]", name, "not configured on this cluster"))
+    return errors
 
 
 def _settle_plain(spec: Draft, configured: Sequence[str]) -> None:

@@ -128,7 +128,7 @@ class Registry:
     def update(self, write: Write) -> Outcome:
         """Update an object from its live to its wanted state; with ``creates`` also create it.
 
-        Raises 404, 409 for a resourceVersion or uid that is not the live one, 422 with every fault, and whatever the
+        Raises 404, 409 for a resourceVersion or uid that is not the live one, 422 with every error, and whatever the
         intent and admission raise. An update that changes nothing stores nothing.
         """
         for _ in range(_TRIES):

@@ -198,7 +198,7 @@ def _read(connection: sqlite3.Connection) -> tuple[State, dict[Key, str]]:
         shared = GroupResource(group, resource)
         rows: list[tuple[str, Entry]] = []
         for namespace, name, revision, raw in connection.execute(_OBJECTS, (group, resource)):
-            key, why = Key(shared, namespace, name), _fault(raw)
+            key, why = Key(shared, namespace, name), _error(raw)
             if why:
                 unreadable[key] = why
                 _LOG.error("%s cannot be read, and is left out: %s", key, why)
@@ -210,7 +210,7 @@ def _read(connection: sqlite3.Connection) -> tuple[State, dict[Key, str]]:
     return State(Revision(row[0]) if row else FIRST, tables), unreadable
 
 
-def _fault(raw: object) -> str:
+def _error(raw: object) -> str:
     """The reason why a row holds no object; empty where it holds one."""
     if not isinstance(raw, bytes):
         return "it is no bytes"
@@ -227,7 +227,7 @@ def _read_log(connection: sqlite3.Connection, state: State, cutoff: float) -> Re
     times: list[float] = []
     for row in connection.execute(_LAST, (cutoff, KEPT)):
         revision, moment, kind, group, resource, namespace, name, held, previous_revision, previous = row
-        if revision != state.revision - len(changes) or _fault(held) or (previous is not None and _fault(previous)):
+        if revision != state.revision - len(changes) or _error(held) or (previous is not None and _error(previous)):
             break
         key = Key(GroupResource(group, resource), namespace, name)
         before = StoredEntry(key, Revision(previous_revision), previous) if previous is not None else None

@@ -84,8 +84,8 @@ def validate_param_kind(path: str, kind: Object) -> Iterator[FieldError]:
     name = kind.get("kind") or ""
     if not name:
         yield required(f"{path}.kind")
-    elif fault := kind_name(name):
-        yield invalid_value(f"{path}.kind", name, fault)
+    elif error := kind_name(name):
+        yield invalid_value(f"{path}.kind", name, error)
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:

@@ -61,10 +61,10 @@ def _metadata(metadata: Any, path: Path) -> Iterator[FieldError]:
     if not isinstance(metadata, Mapping):
         yield invalid_value(path, shown(metadata), "must be an object")
         return
-    for field, faults in _NAMED.items():
+    for field, errors in _NAMED.items():
         text = metadata.get(field)
         if isinstance(text, str) and text:
-            yield from (invalid_value(child(path, field), text, wrong) for wrong in faults(text))
+            yield from (invalid_value(child(path, field), text, wrong) for wrong in errors(text))
     typed = _typed(metadata)
     yield from validate_object_meta(typed, path)
     yield from validate_finalizers(typed, path)

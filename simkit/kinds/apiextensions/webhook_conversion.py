@@ -49,9 +49,9 @@ def accept_converted(sent: Sequence[Object], answered: Sequence[Any], api_versio
         raise ConversionFailed(f"{about} {len(answered)} objects, expected {len(sent)}")
     found: list[Object] = []
     for index, (original, converted) in enumerate(zip(sent, answered)):
-        fault = _difference(original, converted, api_version)
-        if fault:
-            raise ConversionFailed(f"{about} invalid converted object at index {index}: {fault}")
+        problem = _difference(original, converted, api_version)
+        if problem:
+            raise ConversionFailed(f"{about} invalid converted object at index {index}: {problem}")
         try:
             found.append(_restored(original, converted))
         except ConversionFailed as error:

@@ -128,7 +128,7 @@ def _validate_policy(path: str, policy: Object) -> Iterator[FieldError]:
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
     names = ("currentReplicas", "desiredReplicas")
-    return [fault for name in names for fault in validate_nonnegative(f"status.{name}", status.get(name))]
+    return [error for name in names for error in validate_nonnegative(f"status.{name}", status.get(name))]
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

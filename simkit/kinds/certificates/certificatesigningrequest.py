@@ -13,7 +13,7 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, own_items
 from simkit.kinds.parts.go_printing.diff import difference
 from simkit.kinds.parts.printers.cells import NONE, created, duration
-from simkit.kinds.parts.validation.pem import certificates_fault, octets, request_fault
+from simkit.kinds.parts.validation.pem import certificates_error, octets, request_error
 from simkit.kinds.parts.validation.signer_name import validate_signer_name
 from simkit.kinds.strategy import Strategy, Subresource, WriteContext
 from simkit.meta.clock import timestamp
@@ -94,7 +94,7 @@ def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_request(spec: Object) -> Iterator[FieldError]:
-    why = request_fault(spec.get("request"))
+    why = request_error(spec.get("request"))
     if why:
         yield invalid_value("spec.request", octets(spec.get("request")), why)
     if not spec.get("usages"):
@@ -141,7 +141,7 @@ def _validate_status_only(obj: Object, old: Object | None) -> Iterator[FieldErro
             yield duplicate(f"{path}.type", kind)
         seen.append(kind)
     certificate = at(obj, "status", "certificate")
-    why = certificates_fault(certificate)
+    why = certificates_error(certificate)
     if why and (old is None or certificate != at(old, "status", "certificate")):
         yield invalid_value("status.certificate", "<certificate data>", why)
 

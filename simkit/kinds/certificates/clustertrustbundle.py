@@ -12,7 +12,7 @@ from typing import Any
 
 from simkit.kinds.parts.printers.cells import NONE
 from simkit.kinds.parts.validation.fields import validate_immutable_field
-from simkit.kinds.parts.validation.pem import certificates_fault
+from simkit.kinds.parts.validation.pem import certificates_error
 from simkit.kinds.parts.validation.signer_name import validate_signer_name
 from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, invalid_value
@@ -22,10 +22,10 @@ from simkit.meta.objects import Object, at, name_of
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     signer = at(obj, "spec", "signerName") or ""
-    faults = list(_validate_fields(obj, signer))
+    errors = list(_validate_fields(obj, signer))
     if old is not None:
-        faults += validate_immutable_field("spec.signerName", signer, at(old, "spec", "signerName") or "")
-    return faults
+        errors += validate_immutable_field("spec.signerName", signer, at(old, "spec", "signerName") or "")
+    return errors
 
 
 def _validate_fields(obj: Object, signer: str) -> Iterator[FieldError]:
@@ -40,7 +40,7 @@ def _validate_fields(obj: Object, signer: str) -> Iterator[FieldError]:
         text = 'ClusterTrustBundle without signer name must not have ":" in its name'
         yield invalid_value("metadata.name", name, text)
     bundle = at(obj, "spec", "trustBundle") or ""
-    why = certificates_fault(_encoded(bundle)) if bundle else "at least one trust anchor must be provided"
+    why = certificates_error(_encoded(bundle)) if bundle else "at least one trust anchor must be provided"
     if why:
         yield invalid_value("spec.trustBundle", "<value omitted>", why)
 

@@ -67,8 +67,8 @@ def _number(draft: Draft, key: str) -> int | None:
         return None
     number = parse_int(text)
     if number is None:
-        fault = "invalid syntax" if saturating_int(text) is None else "value out of range"
-        why = f"strconv.ParseInt: parsing {quoted(text)}: {fault}"
+        error = "invalid syntax" if saturating_int(text) is None else "value out of range"
+        why = f"strconv.ParseInt: parsing {quoted(text)}: {error}"
         raise ConversionError(f"failed to parse annotation[{key}]={text} as int64: {why}")
     return number
 

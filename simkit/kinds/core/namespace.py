@@ -37,12 +37,12 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [fault for name in _finalizers(obj) for fault in _validate_finalizer("spec.finalizers", name)]
+    return [error for name in _finalizers(obj) for error in _validate_finalizer("spec.finalizers", name)]
 
 
 def _validate_finalize(obj: Object, old: Object | None) -> Sequence[FieldError]:
     names = enumerate(_finalizers(obj))
-    return [fault for index, name in names for fault in _validate_finalizer(f"spec.finalizers[{index}]", name)]
+    return [error for index, name in names for error in _validate_finalizer(f"spec.finalizers[{index}]", name)]
 
 
 def _finalizers(obj: Object) -> Sequence[str]:

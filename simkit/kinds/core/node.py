@@ -49,21 +49,21 @@ def _default(draft: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(_validate_taint(at(obj, "spec", "taints") or ()))
-    faults += _validate_resource(obj.get("status") or {})
-    faults += _validate_range(at(obj, "spec", "podCIDRs") or ())
-    return faults if old is None else [*faults, *_validate_update(obj, old)]
+    errors = list(_validate_taint(at(obj, "spec", "taints") or ()))
+    errors += _validate_resource(obj.get("status") or {})
+    errors += _validate_range(at(obj, "spec", "podCIDRs") or ())
+    return errors if old is None else [*errors, *_validate_update(obj, old)]
 
 
 def _validate_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors of an update, some of them twice."""
     status = obj.get("status") or {}
-    faults = [*_validate_resource(status), *_validate_address(status.get("addresses") or ())]
-    faults += _changes(obj.get("spec") or {}, at(old, "spec") or {})
-    faults += _validate_taint(at(obj, "spec", "taints") or ())
+    errors = [*_validate_resource(status), *_validate_address(status.get("addresses") or ())]
+    errors += _changes(obj.get("spec") or {}, at(old, "spec") or {})
+    errors += _validate_taint(at(obj, "spec", "taints") or ())
     if (at(obj, "spec", "externalID") or "") != (at(old, "spec", "externalID") or ""):
-        faults.append(forbidden_field("spec.externalID", "may not be updated"))
-    return faults
+        errors.append(forbidden_field("spec.externalID", "may not be updated"))
+    return errors
 
 
 def _validate_taint(taints: Sequence[Object]) -> Iterator[FieldError]:
@@ -80,8 +80,8 @@ def _validate_taint(taints: Sequence[Object]) -> Iterator[FieldError]:
         elif effect not in _EFFECTS:
             yield unsupported(f"{path}.effect", effect, _EFFECTS)
         if (effect, key) in seen:
-            fault = duplicate(path, _shown(taint))
-            yield FieldError(fault.kind, path, fault.value, "taints must be unique by key and effect pair")
+            error = duplicate(path, _shown(taint))
+            yield FieldError(error.kind, path, error.value, "taints must be unique by key and effect pair")
         seen.add((effect, key))
 
 

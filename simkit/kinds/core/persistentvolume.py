@@ -69,10 +69,10 @@ def _prepare_with_context(draft: Draft, old: Object | None, circumstances: Write
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(validate_volume_spec("spec", obj["spec"]))
-    first = [*faults, *_validate_mount(obj)]
+    errors = list(validate_volume_spec("spec", obj["spec"]))
+    first = [*errors, *_validate_mount(obj)]
     # kube-apiserver validates the new object of an update twice.
-    return first if old is None else [*first, *faults, *_changes(obj["spec"], old["spec"])]
+    return first if old is None else [*first, *errors, *_changes(obj["spec"], old["spec"])]
 
 
 def _validate_mount(obj: Object) -> Iterator[FieldError]:

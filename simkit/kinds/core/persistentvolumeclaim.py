@@ -70,9 +70,9 @@ def _match_sources(spec: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(validate_persistent_volume_claim_spec("spec", obj["spec"]))
+    errors = list(validate_persistent_volume_claim_spec("spec", obj["spec"]))
     # kube-apiserver validates the new object of an update twice.
-    return faults if old is None else [*faults, *faults, *_changes(obj, old)]
+    return errors if old is None else [*errors, *errors, *_changes(obj, old)]
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
@@ -109,9 +109,9 @@ def _class_changes(obj: Object, old: Object, spec: Draft) -> Iterator[FieldError
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     capacity = at(obj, "status", "capacity") or {}
     return [
-        fault
+        error
         for name in sorted(capacity)
-        for fault in validate_whole_negative(f"status.capacity[{name}]", capacity[name])
+        for error in validate_whole_negative(f"status.capacity[{name}]", capacity[name])
     ]
 
 

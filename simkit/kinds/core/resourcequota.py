@@ -49,11 +49,11 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(_validate_fields(obj["spec"]))
+    errors = list(_validate_fields(obj["spec"]))
     scopes = obj["spec"].get("scopes") or []
     if old is not None and set(scopes) != set(at(old, "spec", "scopes") or ()):
-        faults.append(invalid_value("spec.scopes", _shown(scopes), FIXED))
-    return faults
+        errors.append(invalid_value("spec.scopes", _shown(scopes), FIXED))
+    return errors
 
 
 def _validate_fields(spec: Object) -> Iterator[FieldError]:
@@ -134,7 +134,7 @@ def _shown(scopes: Sequence[str]) -> Shown:
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    return [fault for part in ("hard", "used") for fault in _validate_amounts(f"status.{part}", status.get(part) or {})]
+    return [error for part in ("hard", "used") for error in _validate_amounts(f"status.{part}", status.get(part) or {})]
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import without_empty
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.config_keys import LARGEST, validate_key
-from simkit.kinds.parts.validation.key_pair import key_pair_fault
+from simkit.kinds.parts.validation.key_pair import key_pair_error
 from simkit.kinds.strategy import Strategy
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long
@@ -112,8 +112,8 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
         return ()
     data: Mapping[str, str] = obj.get("data") or {}
     certificates, key = (base64.b64decode(data.get(name) or "") for name in ("tls.crt", "tls.key"))
-    fault = key_pair_fault(certificates, key)
-    return (fault,) if fault else ()
+    error = key_pair_error(certificates, key)
+    return (error,) if error else ()
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

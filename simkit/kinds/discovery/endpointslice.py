@@ -54,10 +54,10 @@ def _raises_generation(obj: Object, old: Object) -> bool:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     kind = obj.get("addressType") or ""
-    faults = [*_validate_type(kind), *_validate_endpoint(obj.get("endpoints") or (), kind)]
-    faults += _validate_port(obj.get("ports") or ())
+    errors = [*_validate_type(kind), *_validate_endpoint(obj.get("endpoints") or (), kind)]
+    errors += _validate_port(obj.get("ports") or ())
     return [
-        *faults,
+        *errors,
         *(validate_immutable_field("addressType", kind, old.get("addressType") or "") if old is not None else ()),
     ]
 

@@ -32,12 +32,12 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     controller = obj["spec"].get("controller") or ""
-    faults = (
+    errors = (
         list(validate_immutable_field("spec.controller", controller, at(old, "spec", "controller") or ""))
         if old
         else []
     )
-    return [*faults, *_validate_fields(obj["spec"], controller)]
+    return [*errors, *_validate_fields(obj["spec"], controller)]
 
 
 def _validate_fields(spec: Object, controller: str) -> Iterator[FieldError]:

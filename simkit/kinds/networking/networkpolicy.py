@@ -37,8 +37,8 @@ def _default(draft: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(_validate_fields(obj["spec"]))
-    return faults if old is None else [*faults, *faults]  # kube-apiserver checks an update twice
+    errors = list(_validate_fields(obj["spec"]))
+    return errors if old is None else [*errors, *errors]  # kube-apiserver checks an update twice
 
 
 def _validate_fields(spec: Object) -> Iterator[FieldError]:

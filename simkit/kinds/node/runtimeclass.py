@@ -25,10 +25,10 @@ _TOLERATION: Final = (("Key", "key"), ("Operator", "operator"), ("Value", "value
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(_validate_fields(obj))
+    errors = list(_validate_fields(obj))
     if old is not None:
-        faults += validate_immutable_field("handler", obj.get("handler") or "", old.get("handler") or "")
-    return faults
+        errors += validate_immutable_field("handler", obj.get("handler") or "", old.get("handler") or "")
+    return errors
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:

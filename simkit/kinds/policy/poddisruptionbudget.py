@@ -72,9 +72,9 @@ def _shown(spec: Object) -> Shown:
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    faults = list(validate_conditions("status.conditions", status.get("conditions") or ()))
-    return faults + [
-        fault for name in _STATUS_ORDER for fault in validate_nonnegative(f"status.{name}", status.get(name))
+    errors = list(validate_conditions("status.conditions", status.get("conditions") or ()))
+    return errors + [
+        error for name in _STATUS_ORDER for error in validate_nonnegative(f"status.{name}", status.get(name))
     ]
 
 

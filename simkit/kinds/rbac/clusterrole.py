@@ -17,9 +17,9 @@ from simkit.meta.objects import Object
 
 
 def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = [*validate_rules(role, namespaced=False), *_validate_aggregation(role)]
+    errors = [*validate_rules(role, namespaced=False), *_validate_aggregation(role)]
     once = old is None or applies("bindings-checked-once")
-    return faults if once else [*faults, *faults]
+    return errors if once else [*errors, *errors]
 
 
 def _validate_aggregation(role: Object) -> Iterator[FieldError]:
@@ -31,9 +31,9 @@ def _validate_aggregation(role: Object) -> Iterator[FieldError]:
     if not selectors:
         yield required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
     for index, selector in enumerate(selectors):
-        faults = validate_label_selector(selector, f"{path}[{index}]")
-        yield from faults
-        if faults:
+        errors = validate_label_selector(selector, f"{path}[{index}]")
+        yield from errors
+        if errors:
             yield invalid_value(f"{path}[{index}]", None, "invalid label selector.")
 
 

@@ -16,9 +16,9 @@ from simkit.meta.objects import Object
 
 
 def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = validate_rules(role, namespaced=True)
+    errors = validate_rules(role, namespaced=True)
     once = old is None or applies("bindings-checked-once")
-    return faults if once else [*faults, *faults]
+    return errors if once else [*errors, *errors]
 
 
 STRATEGY = replace(ACCESS_KIND, prepare=normalize_rules, validate=_validate)

@@ -31,9 +31,9 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     drivers = obj["spec"].get("drivers") or ()
-    faults = list(_validate_fields(drivers))
+    errors = list(_validate_fields(drivers))
     if old is None:
-        return faults
+        return errors
     path = "spec.drivers" if applies("driver-errors-name-list") else "CSINodeDriver"
     changes = [
         invalid_value(path, _shown(_fixed(driver)), "field is immutable")
@@ -41,7 +41,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         for driver in drivers
         if driver["name"] == before["name"] and _fixed(driver) != _fixed(before)
     ]
-    return [*faults, *(() if applies("storage-classes-have-immutable-fields") else faults), *changes]
+    return [*errors, *(() if applies("storage-classes-have-immutable-fields") else errors), *changes]
 
 
 def _fixed(driver: Object) -> Object:

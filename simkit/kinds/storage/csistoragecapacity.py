@@ -20,14 +20,14 @@ from simkit.meta.objects import Object, metadata, name_of
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(_validate_fields(obj))
+    errors = list(_validate_fields(obj))
     if old is not None:
         topology = obj.get("nodeTopology")
         if topology != old.get("nodeTopology"):
             shown = shown_selector(topology) if topology is not None else None
-            faults.append(invalid_value("nodeTopology", shown, FIXED))
-        faults += validate_immutable_field("storageClassName", obj.get("storageClassName"), old.get("storageClassName"))
-    return faults
+            errors.append(invalid_value("nodeTopology", shown, FIXED))
+        errors += validate_immutable_field("storageClassName", obj.get("storageClassName"), old.get("storageClassName"))
+    return errors
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:

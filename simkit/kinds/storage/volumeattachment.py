@@ -38,13 +38,13 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
-    faults = [*_validate_fields(spec), *_validate_reported("status", obj.get("status") or {})]
+    errors = [*_validate_fields(spec), *_validate_reported("status", obj.get("status") or {})]
     if old is None:
-        return [*faults, *_validate_new(spec)]
-    twice = () if applies("attachments-checked-once") else faults
+        return [*errors, *_validate_new(spec)]
+    twice = () if applies("attachments-checked-once") else errors
     if spec == old.get("spec"):
-        return [*faults, *twice]
-    return [*faults, *twice, invalid_value("spec", _shown(spec), "field is immutable")]
+        return [*errors, *twice]
+    return [*errors, *twice, invalid_value("spec", _shown(spec), "field is immutable")]
 
 
 def _validate_fields(spec: Object) -> Iterator[FieldError]:

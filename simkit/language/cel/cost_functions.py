@@ -168,7 +168,7 @@ def _numbers(sizes: Sizes, overload: str, target: Value | None, values: Sequence
     return size.plus(Range(11, 11)), size
 
 
-def _format_fault(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
+def _format_error(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
     if target is None:
         return None
     return sizes.library_size(values[0]).scaled(0.1).times(Range(32, 32)), None
@@ -184,7 +184,7 @@ _LIBRARY: Final[dict[str, Rule]] = {
     **dict.fromkeys(("sort", "@sortByAssociatedKeys"), _ordered),
     "distinct": _each_with_each,
     "lists.range": _numbers,
-    "validate": _format_fault,
+    "validate": _format_error,
     "replace": _replace,
     "split": _split,
     "join": _join,

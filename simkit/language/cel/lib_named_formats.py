@@ -11,7 +11,7 @@ from functools import partial
 from typing import ClassVar, Final
 
 from simkit.language.cel.declarations import Library, Overload, declared
-from simkit.language.cel.lib_url import fault
+from simkit.language.cel.lib_url import error_of
 from simkit.language.cel.types import parsed
 from simkit.language.cel.values import NONE, Optional
 from simkit.meta.name_validation import dns1035_label, dns_label, dns_subdomain, label_value, port_name, qualified_name
@@ -24,7 +24,7 @@ class NamedFormat:
 
     cel_kind: ClassVar[str] = "kubernetes.NamedFormat"
     name: str
-    faults: Callable[[str], Sequence[str]]
+    errors: Callable[[str], Sequence[str]]
     pattern_size: int
 
 
@@ -39,7 +39,7 @@ def _of_schemas(name: str, told: str) -> Callable[[str], Sequence[str]]:
 
 
 def _uri(text: str) -> Sequence[str]:
-    found = fault(text)
+    found = error_of(text)
     return [found] if found else []
 
 
@@ -76,7 +76,7 @@ def validated(found: NamedFormat, text: str) -> Optional:
     >>> validated(FORMATS["dns1123Label"], "fine").present, validated(FORMATS["uuid"], "x").value
     (False, ['does not match the UUID format'])
     """
-    wrong = list(found.faults(text))
+    wrong = list(found.errors(text))
     return Optional(True, wrong) if wrong else NONE
 
 

@@ -109,10 +109,10 @@ def url(text: str) -> UrlValue:
     try:
         return _parse(text)
     except _NoUrl:
-        raise EvaluationError(f"URL parse error during conversion from string: {fault(text)}") from None
+        raise EvaluationError(f"URL parse error during conversion from string: {error_of(text)}") from None
 
 
-def fault(text: str) -> str:
+def error_of(text: str) -> str:
     """The reason why the text is no URL; empty if it is one."""
     try:
         _parse(text)
@@ -123,7 +123,7 @@ def fault(text: str) -> str:
 
 def is_url(text: str) -> bool:
     """True if the text is a URL."""
-    return not fault(text)
+    return not error_of(text)
 
 
 def _query(found: UrlValue) -> dict[str, list[str]]:

@@ -249,15 +249,15 @@ def _grammar_errors(source: str, tokens: list[_Token], parser: Lark, texts: Mapp
             return [*wrong, Issue(token.position, text)]
         if reading.negates and not silent:
             wrong.append(Issue(token.position, f"Syntax error: {_nothing_fits('-', token)}"))
-        fault = _fault(reading, token, rest[1] if len(rest) > 1 else token)
+        error = _error(reading, token, rest[1] if len(rest) > 1 else token)
         if not silent:
-            wrong.append(Issue(token.position, f"Syntax error: {fault.text}"))
-        if fault.ends:
+            wrong.append(Issue(token.position, f"Syntax error: {error.text}"))
+        if error.ends:
             return wrong
-        for text in fault.supplied:
+        for text in error.supplied:
             reading.feed(text, "IDENT" if text == "x" else "")
-        rest = rest[1:] if fault.dropped else _skipped(reading, rest) if fault.skipping else rest
-        silent = silent or fault.skipping
+        rest = rest[1:] if error.dropped else _skipped(reading, rest) if error.skipping else rest
+        silent = silent or error.skipping
 
 
 def _nothing_fits(before: str, token: _Token) -> str:
@@ -273,7 +273,7 @@ def _skipped(reading: _Reading, rest: list[_Token]) -> list[_Token]:
     return rest[-1:]
 
 
-def _fault(reading: _Reading, token: _Token, after: _Token) -> _Fault:
+def _error(reading: _Reading, token: _Token, after: _Token) -> _Fault:
     if reading.last == ".":
         return _Fault(_nothing_fits(".", token), ends=True)
     innermost = reading.open[-1] if reading.open else ""

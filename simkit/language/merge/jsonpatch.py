@@ -174,8 +174,8 @@ def _index(text: str, length: int) -> int:
     """A position in a list of some length; negative ones count from the end."""
     index = parse_int(text)
     if index is None:
-        fault = "invalid syntax" if saturating_int(text) is None else "value out of range"
-        raise unfitting(f'strconv.Atoi: parsing "{text}": {fault}')
+        error = "invalid syntax" if saturating_int(text) is None else "value out of range"
+        raise unfitting(f'strconv.Atoi: parsing "{text}": {error}')
     if not -length <= index < length:
         raise unfitting(f"Unable to access invalid index: {index}: invalid index referenced")
     return index % length

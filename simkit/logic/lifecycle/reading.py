@@ -1,4 +1,4 @@
-"""The reader of histories: errors have the line, the fault and a suggestion."""
+"""The reader of histories: errors have the line, the message and a suggestion."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def read_history(source: str | Path) -> History:
     try:
         history = History.model_validate(document)
     except ValidationError as error:
-        faults = [(tuple(each["loc"]), _explained(each, document)) for each in error.errors()]
+        errors = [(tuple(each["loc"]), _explained(each, document)) for each in error.errors()]
     else:
-        faults = list(_faults(history))
-    if faults:
-        lines = [f"{_line(tree, place)}{'.'.join(map(str, place))}: {text}" for place, text in faults]
+        errors = list(_errors(history))
+    if errors:
+        lines = [f"{_line(tree, place)}{'.'.join(map(str, place))}: {text}" for place, text in errors]
         raise SimkitError(f"{where} is not as it must be: " + "; ".join(lines))
     return history
 
@@ -114,7 +114,7 @@ def _part(annotation: Any) -> Any:
 # What only the whole document can tell
 
 
-def _faults(history: History) -> Iterator[tuple[Location, str]]:
+def _errors(history: History) -> Iterator[tuple[Location, str]]:
     """Unknown releases, releases in a wrong order, and invalid version names."""
     try:
         calendar = history.calendar

@@ -50,15 +50,15 @@ def best(claim: Object, volumes: Iterable[Object]) -> Object | None:
 
 def _fits(claim: Object, volume: Object) -> bool:
     """True if a volume meets a claim's requests, apart from its class."""
-    return all(fault == _OTHER_CLASS for fault in _faults(claim, volume))
+    return all(error == _OTHER_CLASS for error in _errors(claim, volume))
 
 
 def mismatch(claim: Object, volume: Object) -> str:
     """The reason why a claim cannot have the volume that it names; empty if it can."""
-    return next(_faults(claim, volume), "")
+    return next(_errors(claim, volume), "")
 
 
-def _faults(claim: Object, volume: Object) -> Iterator[str]:
+def _errors(claim: Object, volume: Object) -> Iterator[str]:
     """The differences of a volume from a claim's requests."""
     if metadata(volume).get("deletionTimestamp"):
         yield f'the volume is marked for deletion "{name_of(volume)}"'

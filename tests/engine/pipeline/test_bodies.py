@@ -96,7 +96,7 @@ def test_patches_may_leave_out_the_namespace(cluster: simkit.Cluster) -> None:
 
 
 def test_numbers_without_end(cluster: simkit.Cluster) -> None:
-    """A number of more digits than can be read is a fault of the body, not of the server."""
+    """A number of more digits than can be read is an error of the body, not of the server."""
     body = b'{"data": {"a": ' + b"9" * 5000 + b"}}"
     answer = cluster.perform(Request.of("POST", "/api/v1/namespaces/default/configmaps", body))
     assert answer.status == 400
@@ -142,8 +142,8 @@ def test_times_are_no_matter_of_clients(cluster: simkit.Cluster) -> None:
     assert kept.object["metadata"]["deletionTimestamp"] == marked
 
 
-def test_repeated_keys_of_yaml_are_one_fault(cluster: simkit.Cluster) -> None:
-    """Strict validation tells the YAML reader's faults line by line, then those of fields; a warning tells each."""
+def test_repeated_keys_of_yaml_are_one_error(cluster: simkit.Cluster) -> None:
+    """Strict validation tells the YAML reader's errors line by line, then those of fields; a warning tells each."""
     body = b"metadata:\n  name: y\n  name: z\nfoo: 1\ndata: {a: b, a: c}\n"
     media = "application/yaml"
     refused = cluster.perform(Request.of("POST", f"{MAPS}?fieldValidation=Strict", body, content_type=media))

@@ -61,7 +61,7 @@ def test_the_end_waits_for_the_version(cluster: simkit.Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "faults"),
+    ("query", "errors"),
     [
         ("watch=1&sendInitialEvents=true", ["requires setting resourceVersionMatch to NotOlderThan"]),
         (
@@ -75,10 +75,10 @@ def test_the_end_waits_for_the_version(cluster: simkit.Cluster) -> None:
         ),
     ],
 )
-def test_combinations_that_may_not_be(cluster: simkit.Cluster, query: str, faults: list[str]) -> None:
-    """Each fault is a cause of one 422, in kube-apiserver's order."""
+def test_combinations_that_may_not_be(cluster: simkit.Cluster, query: str, errors: list[str]) -> None:
+    """Each error is a cause of one 422, in kube-apiserver's order."""
     answer = cluster.perform(Request.of("GET", f"{SECRETS}?{query}"))
     assert answer.status == 422
     causes = [cause["message"] for cause in answer.object["details"]["causes"]]
-    assert len(causes) == len(faults)
-    assert all(fault in cause for fault, cause in zip(faults, causes, strict=True))
+    assert len(causes) == len(errors)
+    assert all(error in cause for error, cause in zip(errors, causes, strict=True))

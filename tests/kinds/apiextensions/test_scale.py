@@ -52,9 +52,9 @@ PATHS = {
         ),
     ],
 )
-def test_faults(obj: dict[str, Any], told: list[str]) -> None:
+def test_errors(obj: dict[str, Any], told: list[str]) -> None:
     """Values of a wrong type are refused with the type that was found."""
-    assert [str(fault) for fault in validate_scale(PATHS, obj, only_status=False)] == told
+    assert [str(error) for error in validate_scale(PATHS, obj, only_status=False)] == told
 
 
 def test_status_alone() -> None:

@@ -11,10 +11,10 @@ import yaml
 from simkit.kinds.core.pod import STRATEGY, grace_seconds
 from simkit.kinds.parts.pod.qos import qos_class
 from simkit.meta.objects import Object
-from tests.kinds.made import changed, faults, made, strategy, with_status, written
+from tests.kinds.made import changed, errors, made, strategy, with_status, written
 
 HERE = Path(__file__).parent
-FAULTS = yaml.safe_load((HERE / "pod_faults.yaml").read_text())
+ERRORS = yaml.safe_load((HERE / "pod_errors.yaml").read_text())
 CHANGES = yaml.safe_load((HERE / "pod_changes.yaml").read_text())
 
 
@@ -26,24 +26,24 @@ def pod(**spec: Any) -> dict[str, Any]:
     return made(written("v1/Pod", {"spec": spec}))
 
 
-@pytest.mark.parametrize("story", FAULTS, ids=about)
+@pytest.mark.parametrize("story", ERRORS, ids=about)
 def test_what_is_wrong(story: Object) -> None:
-    """Every fault is told at once, in kube-apiserver's order and words."""
-    assert faults(made(written("v1/Pod", story["change"]))) == story["faults"]
+    """Every error is told at once, in kube-apiserver's order and words."""
+    assert errors(made(written("v1/Pod", story["change"]))) == story["errors"]
 
 
 @pytest.mark.parametrize("story", CHANGES, ids=about)
 def test_what_may_change(story: Object) -> None:
     """Little may change in a pod that exists."""
     live = made(written("v1/Pod", story.get("make")))
-    found = faults(changed(live, story["change"]), live)
-    assert [text.partition("\n")[0] for text in found] == story.get("faults", [])
+    found = errors(changed(live, story["change"]), live)
+    assert [text.partition("\n")[0] for text in found] == story.get("errors", [])
 
 
 def test_the_refusal_shows_the_difference() -> None:
     """What changed stands in the refusal, between what is next to it."""
     live = pod()
-    (text,) = faults(changed(live, {"spec": {"hostname": "other"}}), live)
+    (text,) = errors(changed(live, {"spec": {"hostname": "other"}}), live)
     assert text.endswith(
         "\n  core.PodSpec{\n  \t... // 12 identical fields\n  \tSecurityContext:   &{},\n  \tImagePullSecrets:  nil,\n"
         '- \tHostname:          "",\n+ \tHostname:          "other",\n  \tSubdomain:         "",\n'
@@ -96,7 +96,7 @@ def test_time_to_end(spec: Object, status: Object, asked: int | None, seconds: i
     assert grace_seconds(obj, asked) == seconds
 
 
-def test_status_faults() -> None:
+def test_status_errors() -> None:
     """A container that ended and is not restarted stays ended; addresses are of one family each."""
     live = pod(restartPolicy="Never")
     ended = {"name": "c", "state": {"terminated": {"exitCode": 0}}}
@@ -106,7 +106,7 @@ def test_status_faults() -> None:
         "containerStatuses": [{"name": "c", "state": {"running": {}}}],
         "podIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}],
     }
-    found = [text.partition(":")[0] for text in faults(with_status(live, status), live, "status")]
+    found = [text.partition(":")[0] for text in errors(with_status(live, status), live, "status")]
     assert found == ["metadata.conditions[0].Type", "status.containerStatuses[0].state", "status.podIPs"]
 
 
@@ -114,7 +114,7 @@ def test_addresses_come_once() -> None:
     """A repeated address is told as kube-apiserver prints it; of hosts before the families, of pods after them."""
     live = pod()
     twice = [{"ip": "10.0.0.1"}, {"ip": "10.0.0.1"}]
-    found = faults(with_status(live, {"podIPs": twice, "hostIP": "10.0.0.1", "hostIPs": twice}), live, "status")
+    found = errors(with_status(live, {"podIPs": twice, "hostIP": "10.0.0.1", "hostIPs": twice}), live, "status")
     families = "may specify no more than one IP for each IP family"
     pods, hosts = ('core.PodIP{IP:"10.0.0.1"}', 'core.HostIP{IP:"10.0.0.1"}')
     assert found == [
@@ -138,12 +138,12 @@ def test_ephemeral_containers() -> None:
     wanted = changed(live, {"spec": {"hostname": "z", "ephemeralContainers": [{"name": "e", "image": "x"}]}})
     part.merge(wanted, live)
     assert wanted["spec"].get("hostname") is None
-    assert faults(wanted, live, "ephemeralcontainers") == []
+    assert errors(wanted, live, "ephemeralcontainers") == []
     other = changed(
         wanted, {"spec": {"ephemeralContainers": [{"name": "c", "image": "x", "ports": [{"containerPort": 1}]}]}}
     )
     part.merge(other, wanted)
-    assert [text.partition("\n")[0] for text in faults(other, wanted, "ephemeralcontainers")] == [
+    assert [text.partition("\n")[0] for text in errors(other, wanted, "ephemeralcontainers")] == [
         'spec.ephemeralContainers[0].name: Duplicate value: "c"',
         "spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container",
         'spec.ephemeralContainers: Forbidden: existing ephemeral containers "e" may not be removed',

@@ -138,7 +138,7 @@ def test_load_balancers_are_reached_at_load_balancers_only() -> None:
     """Points of access need a type that has them, and a known mode for each address."""
     status: Draft = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1", "ipMode": "Odd"}]}}
     check = (strategy("v1/Service").subresources or {})["status"].validate
-    found = {kind: [str(fault) for fault in check({**service(type=kind), "status": status}, None)] for kind in _TYPES}
+    found = {kind: [str(error) for error in check({**service(type=kind), "status": status}, None)] for kind in _TYPES}
     assert found["ClusterIP"] == [
         "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"
     ]

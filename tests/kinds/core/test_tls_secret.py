@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 import simkit
-from simkit.kinds.parts.validation.key_pair import key_pair_fault
+from simkit.kinds.parts.validation.key_pair import key_pair_error
 from simkit.meta.message import Request
 
 Key = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
@@ -79,16 +79,16 @@ BROKEN = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
     ],
 )
 def test_what_is_no_pair(certificates: bytes, key: bytes, why: str) -> None:
-    """The first fault is told."""
-    assert key_pair_fault(certificates, key) == why
+    """The first error is told."""
+    assert key_pair_error(certificates, key) == why
 
 
 @pytest.mark.parametrize("key", [OWN, EDWARDS, rsa.generate_private_key(65537, 2048)])
 def test_pairs(key: Key) -> None:
     """Keys of every algorithm and form that Go takes, with other blocks before them."""
-    assert key_pair_fault(b"text\n" + certificate(key) + certificate(STRANGER), PARAMETERS + key_pem(key)) == ""
+    assert key_pair_error(b"text\n" + certificate(key) + certificate(STRANGER), PARAMETERS + key_pem(key)) == ""
     if not isinstance(key, ed25519.Ed25519PrivateKey):
-        assert key_pair_fault(certificate(key), key_pem(key, PrivateFormat.TraditionalOpenSSL)) == ""
+        assert key_pair_error(certificate(key), key_pem(key, PrivateFormat.TraditionalOpenSSL)) == ""
 
 
 def test_a_tls_secret_warns_and_is_stored() -> None:

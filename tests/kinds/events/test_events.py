@@ -51,7 +51,7 @@ def test_there_and_back_from_the_newer_group(event: Draft) -> None:
 def test_what_the_newer_group_demands() -> None:
     """A new event says when, who and what; the fields of old ones are left alone."""
     event = older({"metadata": {"name": "e", "namespace": "n"}, "deprecatedCount": 2, "type": "Odd"})
-    found = [str(fault) for fault in strategy_of(GroupKind("events.k8s.io", "Event")).validate(event, None)]
+    found = [str(error) for error in strategy_of(GroupKind("events.k8s.io", "Event")).validate(event, None)]
     assert found == [
         'involvedObject.namespace: Invalid value: "": does not match event.namespace',
         "eventTime: Required value",
@@ -67,7 +67,7 @@ def test_an_event_changes_its_series_only() -> None:
     event = older({"metadata": {"name": "e", "namespace": "n"}, "regarding": reference, "note": "m"})
     series = {"count": 2, "lastObservedTime": "2024-01-01T00:00:00.000000Z"}
     assert not rules.validate({**event, "series": series}, event)
-    found = [str(fault) for fault in rules.validate({**event, "message": "other", "series": {"count": 1}}, event)]
+    found = [str(error) for error in rules.validate({**event, "message": "other", "series": {"count": 1}}, event)]
     assert found == [
         'series.count: Invalid value: "": should be at least 2',
         "series.lastObservedTime: Required value",

@@ -52,15 +52,15 @@ def test_recorded_refusals() -> None:
         place = (case, body["kind"], name_of(body))
         if not name_of(body):
             continue
-        draft, faults = written(body, stored.get(place) if step["method"] == "PUT" else None)
+        draft, errors = written(body, stored.get(place) if step["method"] == "PUT" else None)
         if expected["status"] == 422:
             refused += 1
-            error = invalid(GroupKind(RBAC_GROUP, body["kind"]), name_of(body), faults).status()
+            error = invalid(GroupKind(RBAC_GROUP, body["kind"]), name_of(body), errors).status()
             text = orjson.dumps(error).replace(b"{{unique}}", b"<unique>")
             assert orjson.loads(text) == expected["body"], case
         else:
             stored[place] = draft
-            assert faults == [], case
+            assert errors == [], case
     assert refused > 30
 
 
@@ -90,9 +90,9 @@ def test_role_reference_is_immutable() -> None:
     """The role of a binding cannot be changed; its subjects can."""
     reference = {"apiGroup": RBAC_GROUP, "kind": "Role", "name": "one"}
     old: Object = {"kind": "RoleBinding", "metadata": {"name": "b", "namespace": "x"}, "roleRef": reference}
-    _, faults = written({**old, "roleRef": {**reference, "name": "two"}}, old)
+    _, errors = written({**old, "roleRef": {**reference, "name": "two"}}, old)
     shown = f'rbac.RoleRef{{APIGroup:"{RBAC_GROUP}", Kind:"Role", Name:"two"}}'
-    assert [str(fault) for fault in faults] == [f"roleRef: Invalid value: {shown}: cannot change roleRef"]
+    assert [str(error) for error in errors] == [f"roleRef: Invalid value: {shown}: cannot change roleRef"]
     assert written({**old, "subjects": [{"kind": "User", "name": "ann"}]}, old)[1] == []
 
 
@@ -120,7 +120,7 @@ def test_faults_of_an_update_stand_twice() -> None:
 def test_aggregation_selectors(selectors: list[Object], fields: list[str]) -> None:
     """An aggregation rule needs selectors, and valid ones."""
     role = {"kind": "ClusterRole", "metadata": {"name": "r"}, "aggregationRule": {"clusterRoleSelectors": selectors}}
-    assert [fault.field for fault in written(role, None)[1]] == fields
+    assert [error.field for error in written(role, None)[1]] == fields
 
 
 def test_rows() -> None:

@@ -149,7 +149,7 @@ def test_each_rule_finds_its_breach_and_nothing_else() -> None:
     ]
 
 
-def test_documents_are_refused_with_every_fault() -> None:
+def test_documents_are_refused_with_every_error() -> None:
     """All wrong places are named, not the first alone."""
     with pytest.raises(SimkitError, match=r"cadence_months.*groups\.0\.name"):
         read_history("groups: [{versions: []}]\ncadence_months: often\n")

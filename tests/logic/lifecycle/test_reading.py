@@ -63,7 +63,7 @@ def test_faults_say_where_what_and_what_to_try(text: str, said: str) -> None:
 
 
 def test_a_file_is_named(tmp_path: Path) -> None:
-    """And all faults of it at once."""
+    """And all errors of it at once."""
     path = tmp_path / "api.yaml"
     path.write_text(f"{HEAD}  - {{name: v1, colour: red}}\n  - {{name: v2, introduced: []}}\n")
     with pytest.raises(SimkitError, match=r"api\.yaml is not as it must be: line 4: .*colour.*; line 5: .*introduced"):

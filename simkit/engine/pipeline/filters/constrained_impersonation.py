@@ -152,7 +152,7 @@ class _Check:
         extra = wanted.extra
         asked = self._about("userextras", "", AUTHENTICATION_GROUP)
         if self._mode and extra:
-            wrong = next(_faults(extra), "")
+            wrong = next(_errors(extra), "")
             if wrong:
                 raise forbidden_error(asked, wrong)
             many = len(extra) >= _MANY or sum(map(len, extra.values())) >= _MANY
@@ -176,13 +176,13 @@ class _Check:
             raise forbidden_error(asked, why)
 
 
-def _faults(extra: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _errors(extra: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for key, values in extra.items():
         if not key:
             yield "impersonating the empty string key in extra is not allowed"
-        faults = list(dict.fromkeys(map(str, validate_domain_path("extra.key", key))))
-        if faults:
-            told = faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
+        errors = list(dict.fromkeys(map(str, validate_domain_path("extra.key", key))))
+        if errors:
+            told = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
             yield f"impersonating an invalid key in extra is not allowed: {told}"
         if key != key.lower():
             yield f'impersonating a non-lowercase key in extra is not allowed: "{key}"'

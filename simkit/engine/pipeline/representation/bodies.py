@@ -76,7 +76,7 @@ def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
         raise MalformedBody(f"error converting YAML to JSON: yaml: {error.told}") from None
 
 
-def repeat_faults(repeats: Sequence[Repeat]) -> list[str]:
+def repeat_errors(repeats: Sequence[Repeat]) -> list[str]:
     """The messages of strict validation about duplicate keys in YAML."""
     return [f"line {repeat.line}: key {quoted(repeat.key)} already set in map" for repeat in repeats]
 
@@ -95,7 +95,7 @@ def unrecognized(kind: str, why: str, body: bytes) -> StatusError:
     return bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({preview(body)})")
 
 
-def header_fault(value: Any) -> str:
+def header_error(value: Any) -> str:
     """The reason why a decoded body has no valid apiVersion and kind; empty if it has."""
     if value is None or isinstance(value, dict):
         for name, field in (("apiVersion", "apiVersion"), ("kind", "kind")):
@@ -116,9 +116,9 @@ def check_kind(value: Any, body: bytes, group_version: GroupVersion, kind: str, 
 
     ``known_kind`` tells whether a group, version and kind exist. A missing kind or apiVersion is the path's.
     """
-    fault = header_fault(value)
-    if fault:
-        raise unrecognized(kind, fault, body)
+    error = header_error(value)
+    if error:
+        raise unrecognized(kind, error, body)
     given_version, given_kind = (value or {}).get("apiVersion") or "", (value or {}).get("kind") or ""
     given = GroupVersion.parse(given_version) if given_version else group_version
     named = given_kind or kind

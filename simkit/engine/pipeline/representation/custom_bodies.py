@@ -27,16 +27,16 @@ def custom_version(catalogue: Catalogue, gvk: GroupVersionKind) -> CustomVersion
 
 def check_header(custom: CustomVersion, value: Any, body: bytes) -> None:
     """Raises 400 for a body without a kind."""
-    fault = header_fault(value, lambda: body)
-    if fault:
-        raise bodies.unrecognized(custom.definition.kind, fault, body)
+    error = header_error(value, lambda: body)
+    if error:
+        raise bodies.unrecognized(custom.definition.kind, error, body)
 
 
-def header_fault(value: Any, text: Callable[[], bytes]) -> str:
+def header_error(value: Any, text: Callable[[], bytes]) -> str:
     """The reason why a value has no valid kind, or the empty string; ``text`` gives its text if needed."""
-    fault = bodies.header_fault(value)
-    if fault:
-        return fault
+    error = bodies.header_error(value)
+    if error:
+        return error
     if not (value or {}).get("kind"):
         return f"Object 'Kind' is missing in '{text().decode('utf-8', 'replace')}'"
     return ""
@@ -71,9 +71,9 @@ def check_same(custom: CustomVersion, value: Any) -> None:
     """Raises 422 for an object of another kind or version."""
     wanted = {"kind": custom.definition.kind, "apiVersion": custom.api_version}
     given = {name: value.get(name) or "" for name in wanted}
-    faults = [
+    errors = [
         invalid_value(name, given[name], f"must be {word}") for name, word in wanted.items() if given[name] != word
     ]
-    if faults:
+    if errors:
         group, _ = GroupVersion.parse(given["apiVersion"])
-        raise invalid(GroupKind(group, given["kind"]), name_of(value), faults)
+        raise invalid(GroupKind(group, given["kind"]), name_of(value), errors)

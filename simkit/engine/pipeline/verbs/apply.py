@@ -86,17 +86,17 @@ def applied_body(context: RequestContext) -> tuple[dict[str, Any], list[str]]:
     if not isinstance(value, dict):
         why = f"json: cannot unmarshal {go_json.go_kind(value)} into Go value of type map[string]interface {{}}"
         raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
-    return value, bodies.repeat_faults(repeats)
+    return value, bodies.repeat_errors(repeats)
 
 
-def report_repeats(context: RequestContext, scope: RequestScope, validation: str, faults: Sequence[str]) -> None:
+def report_repeats(context: RequestContext, scope: RequestScope, validation: str, errors: Sequence[str]) -> None:
     """Warn about duplicate keys, or refuse them; errors of the configuration come first."""
-    if faults and validation == "Strict":
-        listed = "\n  ".join(faults)
+    if errors and validation == "Strict":
+        listed = "\n  ".join(errors)
         raise bad_request(
             f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {listed}"
         )
-    request_object.report(context, scope.resource.gvk, validation, faults)
+    request_object.report(context, scope.resource.gvk, validation, errors)
 
 
 def _check_new(scope: RequestScope, name: str, draft: Draft) -> None:

@@ -62,9 +62,9 @@ def _read(context: RequestContext) -> Any:
 
 
 def _checked(engine: Engine, value: Any) -> dict[str, Any]:
-    fault = bodies.header_fault(value)
-    if fault:
-        raise _unreadable(fault)
+    problem = bodies.header_error(value)
+    if problem:
+        raise _unreadable(problem)
     value = value or {}
     kind, version = value.get("kind") or "DeleteOptions", GroupVersion.parse(value.get("apiVersion") or _META_VERSION)
     if kind != "DeleteOptions":

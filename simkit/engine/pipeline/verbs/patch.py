@@ -103,8 +103,8 @@ def patcher(context: RequestContext, scope: RequestScope, validation: str) -> Ca
 def _change(body: Any, media: str, validation: str) -> tuple[Change, Sequence[str]]:
     """The change of a patch, and the duplicate or unknown keys of its body."""
     if media == JSON_PATCH:
-        operations, faults = _operations(body, validation)
-        return (lambda live, _: jsonpatch.json_patch(live, operations)), faults
+        operations, errors = _operations(body, validation)
+        return (lambda live, _: jsonpatch.json_patch(live, operations)), errors
     if media == MERGE_PATCH:
         merged = plain(mergepatch.checked_merge_patch(body, loose=validation == "Ignore"))
         return (lambda live, _: mergepatch.merge_patch(live, merged)), _repeated(body)
@@ -117,7 +117,7 @@ def _operations(body: Any, validation: str) -> tuple[Sequence[jsonpatch.Operatio
         return jsonpatch.loosely_checked(body), []
     operations = jsonpatch.checked_json_patch(body)
     unknown = [f"json patch unknown field {quoted(path)}" for path in jsonpatch.unknown_fields(operations)]
-    return operations, unknown + [f"json patch {fault}" for fault in _repeated(body)]
+    return operations, unknown + [f"json patch {problem}" for problem in _repeated(body)]
 
 
 def _repeated(body: Any) -> list[str]:
@@ -142,11 +142,11 @@ def _fitted(
     gvk, converted = scope.resource.gvk, _media(context) == STRATEGIC
     try:
         if scope.custom is None:
-            fault = bodies.header_fault(patched)
+            problem = bodies.header_error(patched)
         else:
-            fault = custom_bodies.header_fault(patched, lambda: _written(scope, patched))
-        if fault:
-            raise bad_request(fault)
+            problem = custom_bodies.header_error(patched, lambda: _written(scope, patched))
+        if problem:
+            raise bad_request(problem)
         if not converted and not scope.resource.custom:
             patched = _known(scope, patched)
         return request_object.fit(context, patched, gvk, scope.schema, validation, repeated, converted=converted)

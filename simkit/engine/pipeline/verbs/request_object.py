@@ -44,10 +44,10 @@ def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema:
         raise bodies.unrecognized(gvk.kind, f"couldn't get version/kind; json parse error: {error}", body) from None
     custom = custom_bodies.custom_version(engine.catalogue, gvk)
     if custom is not None:
-        return _read_custom(context, custom, value, validation, bodies.repeat_faults(repeats))
+        return _read_custom(context, custom, value, validation, bodies.repeat_errors(repeats))
     group_version = GroupVersion(gvk.group, gvk.version)
     bodies.check_kind(value, body, group_version, gvk.kind, kind_known(engine.catalogue))
-    return fit(context, value, gvk, schema, validation, bodies.repeat_faults(repeats))
+    return fit(context, value, gvk, schema, validation, bodies.repeat_errors(repeats))
 
 
 def _read_custom(
@@ -82,7 +82,7 @@ def fit(
 ) -> Draft:
     """A decoded value as an object of the kind: typed, without unknown fields, with kind and apiVersion.
 
-    ``repeated`` are faults that were found before, in the text of the body. Of a ``converted`` value, which came of a
+    ``repeated`` are errors that were found before, in the text of the body. Of a ``converted`` value, which came of a
     strategic merge, they are told by name. Nulls that a custom kind does not allow are dropped, but for ``keep_nulls``.
     """
     try:
@@ -105,16 +105,16 @@ def _unfit(gvk: GroupVersionKind) -> str:
     return f"{gvk.kind} in version {quoted(gvk.version)} cannot be handled as a {gvk.kind}"
 
 
-def report(context: RequestContext, gvk: GroupVersionKind, validation: str, faults: Sequence[str]) -> None:
+def report(context: RequestContext, gvk: GroupVersionKind, validation: str, errors: Sequence[str]) -> None:
     """Warn about unknown and duplicate fields, or refuse them."""
-    if not faults or validation == "Ignore":
+    if not errors or validation == "Ignore":
         return
     if validation == "Strict":
-        repeated = [fault for fault in faults if fault.startswith("line ")]  # one error of the YAML reader
+        repeated = [error for error in errors if error.startswith("line ")]  # one error of the YAML reader
         told = ["yaml: unmarshal errors:\n  " + "\n  ".join(repeated)] if repeated else []
-        listed = ", ".join(told + [fault for fault in faults if not fault.startswith("line ")])
+        listed = ", ".join(told + [error for error in errors if not error.startswith("line ")])
         raise bad_request(f"{_unfit(gvk)}: strict decoding error: {listed}")
-    context.warnings += faults
+    context.warnings += errors
 
 
 def default(scope: RequestScope, draft: Draft) -> Draft:

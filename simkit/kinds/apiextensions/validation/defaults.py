@@ -83,14 +83,14 @@ class _Defaults:
 
         path, node = f"{level.path}.default", self._node(level.schema)
         if level.in_metadata:
-            faults = self._metadata(value, level, path)
+            errors = self._metadata(value, level, path)
         else:
             if self._pruned and has_unknown(value, node):
                 yield invalid_value(path, shown(value), "must not have unknown fields")
-            faults = _under(path, embedded(value, node, itself=True))
-        faults = faults or Check(level.schema).errors(value, under=path)
-        yield from faults
-        if not faults and has_rules(node):
+            errors = _under(path, embedded(value, node, itself=True))
+        errors = errors or Check(level.schema).errors(value, under=path)
+        yield from errors
+        if not errors and has_rules(node):
             rules = CelValidator(node, root=level.schema is level.outer)
             found, left = rules.refusals(value, value, self._budget)
             if not found:

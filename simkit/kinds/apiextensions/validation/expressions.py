@@ -38,7 +38,7 @@ class Costs:
             self.most.sort(key=lambda each: -each[0])
             del self.most[_TOLD:]
 
-    def faults(self, path: str) -> Iterator[FieldError]:
+    def errors(self, path: str) -> Iterator[FieldError]:
         """The errors of a total cost above the limit."""
         if self.total <= SCHEMA_ESTIMATE:
             return

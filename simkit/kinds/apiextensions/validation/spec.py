@@ -183,7 +183,7 @@ def _validate_schema(
     yield from found.schema
     yield from found.rules
     if costs is not None:
-        yield from costs.faults(path)
+        yield from costs.errors(path)
 
 
 def _root_with_status(schema: Properties, path: str) -> Iterator[FieldError]:

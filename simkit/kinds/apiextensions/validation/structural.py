@@ -170,10 +170,10 @@ def _validate_junctor(schema: Properties, path: str, *, skips: bool) -> Iterator
         yield from _nested(schema["not"], f"{path}.not")
     pattern = schema.get("pattern")
     if pattern:
-        yield from _pattern_fault(pattern, path)
+        yield from _pattern_error(pattern, path)
 
 
-def _pattern_fault(pattern: str, path: str) -> Iterator[FieldError]:
+def _pattern_error(pattern: str, path: str) -> Iterator[FieldError]:
     from simkit.language.cel.lib_regex import PatternError
     from simkit.language.cel.lib_regex import pattern as compiled
 

@@ -176,7 +176,7 @@ def explained(error: CompileError) -> str:
     return f"compilation failed: {error}"
 
 
-def compile_fault(path: str, source: str, error: CompileError) -> FieldError:
+def compile_error(path: str, source: str, error: CompileError) -> FieldError:
     """The field error of an expression that does not compile."""
     if error.stage == "instantiation":
         return internal_error(path, explained(error))
@@ -199,37 +199,37 @@ def validate_match_condition(
     known
         Expressions that are stored already, which are read as stored ones.
     """
-    faults: list[FieldError] = []
+    errors: list[FieldError] = []
     listed = conditions or ()
     if len(listed) > _MOST_CONDITIONS:
-        faults.append(too_many(path, len(listed), _MOST_CONDITIONS))
+        errors.append(too_many(path, len(listed), _MOST_CONDITIONS))
     seen: set[str] = set()
     for index, condition in enumerate(listed):
         here = f"{path}[{index}]"
-        faults += _validate_condition(condition, here, params, known)
+        errors += _validate_condition(condition, here, params, known)
         name = condition.get("name") or ""
         if name and name in seen:
-            faults.append(duplicate(f"{here}.name", name))
+            errors.append(duplicate(f"{here}.name", name))
         seen.add(name)
-    return faults
+    return errors
 
 
 def _validate_condition(condition: Object, here: str, params: bool, known: Collection[str]) -> list[FieldError]:
-    faults: list[FieldError] = []
+    errors: list[FieldError] = []
     source = (condition.get("expression") or "").strip()
     if not source:
-        faults.append(required(f"{here}.expression"))
+        errors.append(required(f"{here}.expression"))
     else:
         try:
             match_condition(source, params=params, stored=source in known)
         except CompileError as error:
-            faults.append(compile_fault(f"{here}.expression", source, error))
+            errors.append(compile_error(f"{here}.expression", source, error))
     name = condition.get("name") or ""
     if not name:
-        faults.append(required(f"{here}.name"))
+        errors.append(required(f"{here}.name"))
     else:
-        faults += [invalid_value(f"{here}.name", name, wrong) for wrong in qualified_name(name)]
-    return faults
+        errors += [invalid_value(f"{here}.name", name, wrong) for wrong in qualified_name(name)]
+    return errors
 
 
 def written(spec: Object | None, part: str, field: str = "expression") -> frozenset[str]:
@@ -277,27 +277,27 @@ class PolicyReader:
 
         One counts as stored where a validation of the old policy had the same expression, as on kube-apiserver.
         """
-        faults: list[FieldError] = []
+        errors: list[FieldError] = []
         for index, variable in enumerate(self._spec.get("variables") or ()):
-            faults += self._variable(variable, f"{path}[{index}]")
-        return faults
+            errors += self._variable(variable, f"{path}[{index}]")
+        return errors
 
     def _variable(self, variable: Object, here: str) -> list[FieldError]:
-        faults: list[FieldError] = []
+        errors: list[FieldError] = []
         name, source = variable.get("name") or "", variable.get("expression") or ""
         if not name.strip():
-            faults.append(required(f"{here}.name", "name is not specified"))
+            errors.append(required(f"{here}.name", "name is not specified"))
         elif not is_identifier(name):
-            faults.append(invalid_value(f"{here}.name", name, _bad_name()))
+            errors.append(invalid_value(f"{here}.name", name, _bad_name()))
         if not source.strip():
-            return [*faults, required(f"{here}.expression", "expression is not specified")]
+            return [*errors, required(f"{here}.expression", "expression is not specified")]
         try:
             found = variable_type(self._environment(stored=source in self._checked).compile(source).type)
         except CompileError as error:
-            faults.append(compile_fault(f"{here}.expression", source, error))
+            errors.append(compile_error(f"{here}.expression", source, error))
             found = DYN
         self._types = {**(self._types or {}), name: found}
-        return faults
+        return errors
 
     def validate_expression(self, source: str, path: str) -> list[FieldError]:
         """The errors of the expression of a validation."""
@@ -314,58 +314,58 @@ class PolicyReader:
         try:
             known.compile(source, expected=expected)
         except CompileError as error:
-            return [compile_fault(path, shown or source, error)]
+            return [compile_error(path, shown or source, error)]
         return []
 
     def validate_annotation(self, policy_name: str, path: str) -> list[FieldError]:
         """The errors of the audit annotations, whose keys follow the policy's name in the log."""
-        faults: list[FieldError] = []
+        errors: list[FieldError] = []
         annotations = self._spec.get("auditAnnotations") or ()
         if len(annotations) > _MOST_ANNOTATIONS:
-            faults.append(
+            errors.append(
                 invalid_value(path, list(annotations), f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations")
             )
         seen: set[str] = set()
         for index, annotation in enumerate(annotations):
             here, key = f"{path}[{index}]", annotation.get("key") or ""
-            faults += self._annotation(annotation, policy_name, here)
+            errors += self._annotation(annotation, policy_name, here)
             if key in seen:
-                faults.append(duplicate(f"{here}.key", key))
+                errors.append(duplicate(f"{here}.key", key))
             seen.add(key)
-        return faults
+        return errors
 
     def _annotation(self, annotation: Object, policy_name: str, here: str) -> list[FieldError]:
         key, source = annotation.get("key") or "", annotation.get("valueExpression") or ""
         full, trimmed = f"{policy_name}/{key}", source.strip()
-        faults = [invalid_value(f"{here}.key", full, wrong) for wrong in qualified_name(full)]
+        errors = [invalid_value(f"{here}.key", full, wrong) for wrong in qualified_name(full)]
         if not policy_name:
-            faults = [invalid_value(f"{here}.key", key, "requires metadata.name be non-empty")]
+            errors = [invalid_value(f"{here}.key", key, "requires metadata.name be non-empty")]
         if not trimmed:
-            return [*faults, required(f"{here}.valueExpression", "valueExpression is not specified")]
+            return [*errors, required(f"{here}.valueExpression", "valueExpression is not specified")]
         if len(trimmed.encode()) > _VALUE_BYTES:
-            return [*faults, required(f"{here}.valueExpression", f"must not exceed {_VALUE_BYTES} bytes in length")]
+            return [*errors, required(f"{here}.valueExpression", f"must not exceed {_VALUE_BYTES} bytes in length")]
         known = self._environment(stored=source in self._values)
-        return faults + self._validate_fields(trimmed, f"{here}.valueExpression", known, AUDIT_TYPES, shown=source)
+        return errors + self._validate_fields(trimmed, f"{here}.valueExpression", known, AUDIT_TYPES, shown=source)
 
 
 def validate_validation(reader: PolicyReader, validation: Mapping[str, Any], path: str) -> list[FieldError]:
     """The errors of the expression, message expression and message of one validation."""
-    faults: list[FieldError] = []
+    errors: list[FieldError] = []
     source, message = validation.get("expression") or "", validation.get("message") or ""
     computed = validation.get("messageExpression") or ""
     if not source.strip():
-        faults.append(required(f"{path}.expression", "expression is not specified"))
+        errors.append(required(f"{path}.expression", "expression is not specified"))
     else:
-        faults += reader.validate_expression(source, f"{path}.expression")
+        errors += reader.validate_expression(source, f"{path}.expression")
     if computed and not computed.strip():
-        faults.append(invalid_value(f"{path}.messageExpression", computed, "must be non-empty if specified"))
+        errors.append(invalid_value(f"{path}.messageExpression", computed, "must be non-empty if specified"))
     elif computed:
-        faults += reader.validate_message(computed, f"{path}.messageExpression")
+        errors += reader.validate_message(computed, f"{path}.messageExpression")
     if message and not message.strip():
-        faults.append(invalid_value(f"{path}.message", message, field_detail("message must be non-empty if specified")))
+        errors.append(invalid_value(f"{path}.message", message, field_detail("message must be non-empty if specified")))
     elif _LINE_BREAK.search(message.strip()):
-        faults.append(invalid_value(f"{path}.message", message, field_detail("message must not contain line breaks")))
-    return faults
+        errors.append(invalid_value(f"{path}.message", message, field_detail("message must not contain line breaks")))
+    return errors
 
 
 def _bad_name() -> str:

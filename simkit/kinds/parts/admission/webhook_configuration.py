@@ -112,19 +112,19 @@ def _validate_webhook(obj: Object, old: Object | None, leniency: _Leniency) -> S
     webhooks = obj.get("webhooks") or ()
     known = {text for webhook in (old or {}).get("webhooks") or () for text in written(webhook, "matchConditions")}
     unchanged = leniency.conditions == [one.get("matchConditions") for one in webhooks]
-    faults: list[FieldError] = []
+    errors: list[FieldError] = []
     seen: set[str] = set()
     for index, webhook in enumerate(webhooks):
         path, name = f"webhooks[{index}]", webhook.get("name") or ""
-        faults += _validate_fields(path, webhook, leniency)
+        errors += _validate_fields(path, webhook, leniency)
         if not unchanged:
-            faults += validate_match_condition(webhook.get("matchConditions"), f"{path}.matchConditions", known=known)
+            errors += validate_match_condition(webhook.get("matchConditions"), f"{path}.matchConditions", known=known)
         versions = webhook.get("admissionReviewVersions") or ()
-        faults += _validate_version(f"{path}.admissionReviewVersions", versions, leniency)
+        errors += _validate_version(f"{path}.admissionReviewVersions", versions, leniency)
         if not leniency.same_names and name and name in seen:
-            faults.append(duplicate(f"{path}.name", name))
+            errors.append(duplicate(f"{path}.name", name))
         seen.add(name)
-    return faults
+    return errors
 
 
 def _validate_fields(path: str, webhook: Object, leniency: _Leniency) -> Iterator[FieldError]:

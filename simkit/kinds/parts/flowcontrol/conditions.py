@@ -13,14 +13,14 @@ from simkit.meta.objects import Object, at
 
 def validate_flow_condition(obj: Object) -> Sequence[FieldError]:
     """The errors of the conditions in an object's status."""
-    faults: list[FieldError] = []
+    errors: list[FieldError] = []
     seen: set[str] = set()
     conditions: Sequence[Object] = at(obj, "status", "conditions") or ()
     for index, condition in enumerate(conditions):
         kind, path = condition.get("type") or "", f"status.conditions[{index}].type"
         if kind in seen:
-            faults.append(duplicate(path, kind))
+            errors.append(duplicate(path, kind))
         seen.add(kind)
         if not kind:
-            faults.append(required(path, "must not be empty"))
-    return faults
+            errors.append(required(path, "must not be empty"))
+    return errors

@@ -149,8 +149,8 @@ def _value(text: str, bounds: Bounds) -> int:
 def _number(text: str) -> int:
     number = parse_int(text)
     if number is None:
-        fault = "invalid syntax" if saturating_int(text) is None else "value out of range"
-        raise BadSchedule(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": {fault}')
+        error = "invalid syntax" if saturating_int(text) is None else "value out of range"
+        raise BadSchedule(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": {error}')
     if number < 0:
         raise BadSchedule(f"negative number ({number}) not allowed: {text}")
     return number

@@ -39,13 +39,13 @@ def validate_binding(
 
     On an update kube-apiserver looks twice before it compares the role, so that causes stand twice.
     """
-    faults = [*_validate_reference(binding["roleRef"], kinds), *_validate_subjects(binding, namespaced)]
+    errors = [*_validate_reference(binding["roleRef"], kinds), *_validate_subjects(binding, namespaced)]
     if old is None:
-        return faults
+        return errors
     reference = binding["roleRef"]
     changed = invalid_value("roleRef", _shown(reference), "cannot change roleRef")
-    twice = () if applies("bindings-checked-once") else faults
-    return [*faults, *twice, *((changed,) if reference != old["roleRef"] else ())]
+    twice = () if applies("bindings-checked-once") else errors
+    return [*errors, *twice, *((changed,) if reference != old["roleRef"] else ())]
 
 
 def binding_row(obj: Object, now: float) -> Sequence[Any]:

@@ -32,12 +32,12 @@ def validate_address_field(service: Object) -> Sequence[FieldError]:
         return ()
     spec = service["spec"]
     single, several = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
-    faults = [*_validate_pair(single, several), *_validate_family(spec)]
+    errors = [*_validate_pair(single, several), *_validate_family(spec)]
     wrong = list(_validate_each(several))
-    faults += wrong
+    errors += wrong
     if len(several) > 2:
-        faults.append(invalid_value(_PATH, strings(several), "may only hold up to 2 values"))
-    return faults if wrong else [*faults, *_validate_together(service, several)]
+        errors.append(invalid_value(_PATH, strings(several), "may only hold up to 2 values"))
+    return errors if wrong else [*errors, *_validate_together(service, several)]
 
 
 def _validate_pair(single: str, several: Sequence[str]) -> Iterator[FieldError]:

@@ -17,7 +17,7 @@ _CERTIFICATE: Final = "CERTIFICATE"
 _KEY: Final = "PRIVATE KEY"
 
 
-def key_pair_fault(certificates: bytes, key: bytes) -> str:
+def key_pair_error(certificates: bytes, key: bytes) -> str:
     """The reason why a certificate chain and a key, both PEM, are no pair; empty if they are one.
 
     Examples

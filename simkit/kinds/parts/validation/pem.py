@@ -56,7 +56,7 @@ def _labelled(content: bytes) -> Iterator[tuple[bytes, bytes]]:
             yield begin[1], content[begin.end() : reached].removesuffix(b"\n")
 
 
-def request_fault(encoded: str | None) -> str:
+def request_error(encoded: str | None) -> str:
     """The reason why a text is no certificate request with a valid signature; empty if it is one."""
     from cryptography import x509
 
@@ -105,7 +105,7 @@ def _not_asn1(der: bytes) -> str:
     return "asn1: syntax error: data truncated"
 
 
-def certificates_fault(encoded: str | None) -> str:
+def certificates_error(encoded: str | None) -> str:
     """The reason why a text is no list of certificates; empty if it is one, or empty."""
     if not encoded:
         return ""

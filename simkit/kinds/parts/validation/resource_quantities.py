@@ -100,11 +100,11 @@ def validate_resource_name(path: str, resource: str) -> Iterator[FieldError]:
 
 def validate_container_resource_name(path: str, resource: str) -> Iterator[FieldError]:
     """The errors of the name of a resource that containers ask for."""
-    faults = list(validate_resource_name(path, resource))
-    yield from faults
+    errors = list(validate_resource_name(path, resource))
+    yield from errors
     if "/" not in resource and resource not in _CONTAINER and not resource.startswith(_HUGE):
         yield invalid_value(path, bare(resource), "must be a standard resource for containers")
-    elif not is_native(resource) and not faults and not is_extended(resource):
+    elif not is_native(resource) and not errors and not is_extended(resource):
         yield invalid_value(path, bare(resource), "doesn't follow extended resource name standard")
 
 

@@ -88,7 +88,7 @@ def test_log_of_a_pod_that_waits_is_empty(cluster: simkit.Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "faults"),
+    ("query", "errors"),
     [
         ("tailLines=-1", "tailLines: Invalid value: -1: must be greater than or equal to 0"),
         ("limitBytes=0", "limitBytes: Invalid value: 0: must be greater than 0"),
@@ -99,9 +99,9 @@ def test_log_of_a_pod_that_waits_is_empty(cluster: simkit.Cluster) -> None:
         ),
     ],
 )
-def test_log_options_that_mean_nothing(cluster: simkit.Cluster, query: str, faults: str) -> None:
+def test_log_options_that_mean_nothing(cluster: simkit.Cluster, query: str, errors: str) -> None:
     """They are told before the pod is looked for."""
-    expected = (422, f'PodLogOptions "none" is invalid: {faults}')
+    expected = (422, f'PodLogOptions "none" is invalid: {errors}')
     assert told(cluster, "GET", f"{PODS}/none/log?{query}") == expected
 
 

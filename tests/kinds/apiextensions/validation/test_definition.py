@@ -135,7 +135,7 @@ def test_versions_with_different_schemas_are_named_one_by_one() -> None:
         ),
     ],
 )  # fmt: skip
-def test_schema_faults(schema: Mapping[str, Any], told: str) -> None:
+def test_schema_errors(schema: Mapping[str, Any], told: str) -> None:
     """The first error of a schema that is wrong."""
     assert any(text.startswith(told) for text in _errors(_definition(schema))), _errors(_definition(schema))
 
@@ -425,22 +425,22 @@ def test_what_needs_unknown_fields_to_be_dropped() -> None:
 def test_the_way_to_a_conversion_webhook() -> None:
     """It is checked as those of admission are; name and namespace are taken for each other, as on kube-apiserver."""
 
-    def faults(**client: Any) -> list[str]:
+    def errors(**client: Any) -> list[str]:
         webhook = {"conversionReviewVersions": ["v1"], "clientConfig": client}
         return _errors(_definition(conversion={"strategy": "Webhook", "webhook": webhook}))
 
     path = "spec.conversion.webhookClientConfig"
-    assert faults(service={"name": "hook", "namespace": "ops", "path": "/a/b"}) == []
-    assert faults(service={"namespace": "ops"}) == [
+    assert errors(service={"name": "hook", "namespace": "ops", "path": "/a/b"}) == []
+    assert errors(service={"namespace": "ops"}) == [
         f"{path}.service.namespace: Required value: service namespace is required"
     ]
-    assert faults(service={"name": "hook", "namespace": "ops", "path": "/A", "port": 0}) == [
+    assert errors(service={"name": "hook", "namespace": "ops", "path": "/A", "port": 0}) == [
         f"{path}.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive",
         f'{path}.service.path: Invalid value: "/A": segment[0]: a lowercase RFC 1123 subdomain must consist of lower '
         "case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
         "'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
     ]
-    assert faults(url="http://me@/x?a#b") == [
+    assert errors(url="http://me@/x?a#b") == [
         f"{path}.url: Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]",
         f'{path}.url: Invalid value: "": host must be specified; desired format: https://host[/path]',
         f'{path}.url: Invalid value: "me": user information is not permitted in the URL',

@@ -14,8 +14,8 @@ from simkit.kinds.parts.admission.expressions import (
 )
 
 
-def texts(faults: Any) -> list[str]:
-    return [str(fault) for fault in faults]
+def texts(errors: Any) -> list[str]:
+    return [str(error) for error in errors]
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_unchanged_match_conditions_are_not_read() -> None:
 )
 def test_validations(row: Any, wanted: str) -> None:
     """Expression, message expression and message of one validation."""
-    (fault,) = texts(validate_validation(PolicyReader({}), row, "v"))
-    assert wanted in fault
+    (error,) = texts(validate_validation(PolicyReader({}), row, "v"))
+    assert wanted in error
 
 
 def test_an_expression_of_several_lines_needs_no_message() -> None:
@@ -111,9 +111,9 @@ def test_audit_annotations() -> None:
         {"key": "_", "valueExpression": " "},
     ]
     reader = PolicyReader({"auditAnnotations": rows})
-    faults = texts(reader.validate_annotation("p", "n"))
-    assert 'n[3].key: Invalid value: "p/_": name part must' in faults[2]
+    errors = texts(reader.validate_annotation("p", "n"))
+    assert 'n[3].key: Invalid value: "p/_": name part must' in errors[2]
     assert texts(reader.validate_annotation("", "n"))[0].endswith('"a": requires metadata.name be non-empty')
-    assert faults[0] == 'n[1].key: Duplicate value: "a"'
-    assert faults[1].endswith("must evaluate to one of [string null_type]")
-    assert faults[-1] == "n[3].valueExpression: Required value: valueExpression is not specified"
+    assert errors[0] == 'n[1].key: Duplicate value: "a"'
+    assert errors[1].endswith("must evaluate to one of [string null_type]")
+    assert errors[-1] == "n[3].valueExpression: Required value: valueExpression is not specified"

@@ -49,5 +49,5 @@ def test_changed_conditions_are_read() -> None:
     assert RULES.validate is not None
     old = configuration(matchConditions=[{"name": "a", "expression": "nonsense"}])
     changed = configuration(matchConditions=[{"name": "b", "expression": "nonsense"}])
-    (fault,) = RULES.validate(changed, old)
-    assert fault.field == "webhooks[0].matchConditions[0].expression"
+    (error,) = RULES.validate(changed, old)
+    assert error.field == "webhooks[0].matchConditions[0].expression"

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from simkit.kinds.parts.validation.pem import certificates_fault, request_fault
+from simkit.kinds.parts.validation.pem import certificates_error, request_error
 
 
 def encoded(text: str) -> str:
@@ -36,7 +36,7 @@ def block(kind: str, body: str) -> str:
 )
 def test_certificates(content: str, why: str) -> None:
     """Blocks that cannot be read are passed over; the first wrong one is told."""
-    assert certificates_fault(encoded(content)) == why
+    assert certificates_error(encoded(content)) == why
 
 
 @pytest.mark.parametrize(
@@ -59,5 +59,5 @@ def test_requests(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.
     def written(octets: bytes) -> str:
         return encoded(block("CERTIFICATE REQUEST", base64.b64encode(octets).decode() + "\n"))
 
-    assert request_fault(written(der)) == ""
-    assert request_fault(written(changed)) == why
+    assert request_error(written(der)) == ""
+    assert request_error(written(changed)) == why

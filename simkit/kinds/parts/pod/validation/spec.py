@@ -49,8 +49,8 @@ _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "N
 
 def validate_pod_spec(path: str, spec: Object, pod: Object | None) -> list[FieldError]:
     """All errors of a pod spec; ``pod`` is its object, None for a template."""
-    faults, volumes = validate_volumes(f"{path}.volumes", spec, pod)
-    errors = [*_validate_grace_period(path, spec), *faults]
+    volume_errors, volumes = validate_volumes(f"{path}.volumes", spec, pod)
+    errors = [*_validate_grace_period(path, spec), *volume_errors]
     if "resourceClaims" in spec:
         errors += validate_resource_claims(f"{path}.resourceClaims", spec, pod)
     errors += validate_containers(f"{path}.containers", spec, volumes)

@@ -32,10 +32,13 @@ def validate_volumes(path: str, spec: Object, pod: Object | None) -> tuple[list[
     claims = _created_claims(spec, pod)
     for index, volume in enumerate(volumes):
         at = f"{path}[{index}]"
-        faults = [*_validate_source(at, volume, pod), *_validate_name(f"{at}.name", volume.get("name") or "", well)]
-        if not faults:
+        volume_errors = [
+            *_validate_source(at, volume, pod),
+            *_validate_name(f"{at}.name", volume.get("name") or "", well),
+        ]
+        if not volume_errors:
             well[volume["name"]] = volume
-        errors += faults
+        errors += volume_errors
         claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
         if claim in claims:
             text = "must not reference a PVC that gets created for an ephemeral volume"

@@ -20,7 +20,7 @@ def held(*finalizers: str) -> Object:
 
 def test_finalizers_that_exclude_each_other() -> None:
     """The two are told as kube-apiserver prints a list."""
-    found = [str(fault) for fault in validate_update(held("orphan", "foregroundDeletion"), held(), whole=0)]
+    found = [str(error) for error in validate_update(held("orphan", "foregroundDeletion"), held(), whole=0)]
     assert found == [
         'metadata.finalizers: Invalid value: []string{"orphan", "foregroundDeletion"}: '
         "finalizer orphan and foregroundDeletion cannot be both set"
@@ -61,7 +61,7 @@ def test_causes_are_told_as_often_as_the_server_looks(
     """For all kinds alike, and then as the kind's own checks go; measured on kube-apiserver."""
     cluster = simkit.Cluster(seed=1)
     cluster.create({"apiVersion": version, "kind": kind, "metadata": {"name": "t"}, **body})
-    answers = [cluster.perform(Request.of("PATCH", path, {"metadata": fault}, content_type=MERGE)) for fault in FAULTS]
+    answers = [cluster.perform(Request.of("PATCH", path, {"metadata": error}, content_type=MERGE)) for error in FAULTS]
     assert tuple(len(answer.object.get("details", {}).get("causes", ())) for answer in answers) == told
 
 
