@@ -111,6 +111,11 @@ def served_minor() -> int:
     return _SERVED.get().minor
 
 
+begin_serving: Final = _SERVED.set
+"""Makes ``applies`` answer for a server with a behaviour; gives the token for ``end_serving``."""
+end_serving: Final = _SERVED.reset
+
+
 @contextmanager
 def serving(behaviour: ServedBehaviour) -> Iterator[None]:
     """A context in which ``applies`` answers for a server with this behaviour."""

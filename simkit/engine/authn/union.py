@@ -8,7 +8,6 @@ k8s.io/apiserver/pkg/authentication/request/union/union.go, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from simkit.engine.authn.anonymous import ANONYMOUS_IDENTITY
 from simkit.engine.authn.bearer import offers
@@ -75,4 +74,4 @@ def authenticated(identity: Identity) -> Identity:
     """
     if identity.user == ANONYMOUS or AUTHENTICATED in identity.groups or UNAUTHENTICATED in identity.groups:
         return identity
-    return replace(identity, groups=(*identity.groups, AUTHENTICATED))
+    return Identity(identity.user, (*identity.groups, AUTHENTICATED), identity.uid, identity.extra)

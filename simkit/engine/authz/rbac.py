@@ -14,20 +14,34 @@ from simkit.logic.rbac.index import AccessIndex, aggregate_errors, is_access_res
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.identity import Identity
 
+_REMEMBERED: Final = 4096
+_LONGEST: Final = 1024
+"""The limits of cached decisions and of the texts in their questions, since clients choose them."""
+
 
 class RBACAuthorizer:
     """Allows what a bound role allows; has no opinion otherwise.
 
-    ``follow`` is the listener that keeps its index in step with a store.
+    ``follow`` is the listener that keeps its index in step with a store. Decisions are cached until an RBAC object
+    changes.
     """
 
     leaves_process: Final = False
 
     def __init__(self, index: AccessIndex) -> None:
         self.index = index
+        self._decided: dict[Attributes, Decision] = {}
 
     def authorize(self, ask: Attributes) -> Decision:
-        return self.index.authorize(ask)
+        decided = self._decided  # the present one: what is decided while a role changes goes into the old one
+        known = decided.get(ask)
+        if known is None:
+            known = self.index.authorize(ask)
+            if _length(ask) <= _LONGEST:
+                if len(decided) >= _REMEMBERED:
+                    decided.clear()
+                decided[ask] = known
+        return known
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
         held = self.index.rules_for(identity, namespace)
@@ -50,7 +64,13 @@ class RBACAuthorizer:
                 self.index.remove(key)
             else:
                 self.index.put(key, change.entry.object)
+            self._decided = {}
 
     def fork(self) -> RBACAuthorizer:
         """An authorizer for a fork of the store; it has to listen to that one."""
         return RBACAuthorizer(self.index.fork())
+
+
+def _length(ask: Attributes) -> int:
+    named = (ask.identity.user, *ask.identity.groups, ask.verb, ask.group, ask.version, ask.namespace, ask.name)
+    return sum(map(len, named)) + len(ask.resource) + len(ask.subresource) + len(ask.path)

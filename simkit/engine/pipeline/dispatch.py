@@ -94,15 +94,14 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
     if info.verb not in resource.verbs:
         raise method_not_allowed()
     handler = VIRTUAL_RESOURCES.get(resource.group_resource)
-    if handler is not None:
-        return handler(engine, context, scope)
-    if scope.custom is not None:
+    if handler is None and scope.custom is not None:
         refuse_new(scope.custom, info)
     try:
-        response = VERBS[info.verb](engine, context, scope)
+        response = (handler or VERBS[info.verb])(engine, context, scope)
     finally:
         engine.met.add((resource.gvr, info.verb))
-    engine.after_write()
+    if handler is None:
+        engine.settle()
     return response
 
 
@@ -134,7 +133,7 @@ def _part(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
         return custom_scale(engine, context, scope)
     if scope.resource.subresource_gvk(info.subresource) == scope.resource.gvk and info.verb in SUBRESOURCE_VERBS:
         response = SUBRESOURCE_VERBS[info.verb](engine, context, scope)
-        engine.after_write()
+        engine.settle()
         return response
     raise unserved(info)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.auditor import Auditor
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
-_CONNECTING = ("/exec", "/attach", "/portforward", "/proxy")
+_CONNECTING = re.compile("/exec|/attach|/portforward|/proxy")
 """Segments in paths of connections, which admission handles with every method."""
 FUTURE_WAIT = 3.0
 """Seconds that a read waits for a future revision."""
@@ -93,6 +94,7 @@ class Engine:
         )
         self.shared_store = parts.store.leaves_process
         """True if other servers may write into the store: latest values are read there."""
+        self._inner_parts_leave = self.shared_store or parts.admission.leaves_process
         self.watch_cache = WatchCache(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
         self.api_services = parts.api_services or APIServices(parts.store)
@@ -108,6 +110,8 @@ class Engine:
         """By caller: the mode of impersonation that it was last allowed."""
         self.after_write: Callable[[], None] = _nothing
         """Called after a write, before it is answered."""
+        self._settled = -1
+        """The revision up to which that was done."""
         self.converting: Collection[str] = ()
         """Groups whose objects may need a conversion webhook."""
         self.met: set[tuple[GroupVersionResource, str]] = set()
@@ -118,8 +122,13 @@ class Engine:
     @property
     def leaves_process(self) -> bool:
         """True if answering may wait for a service outside; parts that call one say so."""
-        parts = (self.authorizer, self.authenticator, self.admission, self.guard, self.store)
-        return any(part.leaves_process for part in parts) or (self.audit is not None and self.audit.leaves_process)
+        return (
+            self._inner_parts_leave
+            or self.authorizer.leaves_process
+            or self.authenticator.leaves_process
+            or self.guard.leaves_process
+            or (self.audit is not None and self.audit.leaves_process)
+        )
 
     @property
     def catalogue(self) -> Catalogue:
@@ -159,13 +168,20 @@ class Engine:
             return True
         if parts.remote is not None and self.api_services.remote and request.path.startswith(("/apis", "/openapi")):
             return True
-        if request.method in _READING and not any(part in request.path for part in _CONNECTING):
+        if parts.calls_webhooks is None or (request.method in _READING and not _CONNECTING.search(request.path)):
             return False
-        return parts.calls_webhooks is not None and parts.calls_webhooks(request)
+        return parts.calls_webhooks(request)
 
     def in_grace(self) -> bool:
         """True if the grace period of livez lasts."""
         return self.clock.now() - self._since < self.parts.grace
+
+    def settle(self) -> None:
+        """Do what follows from writes, if there were any since the last time."""
+        revision = self.store.revision
+        if revision != self._settled:
+            self.after_write()
+            self._settled = revision  # that of before: what was written just now has its turn next time
 
     def gate(self, name: str) -> bool:
         """True if a feature gate is on."""

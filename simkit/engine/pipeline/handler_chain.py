@@ -33,7 +33,7 @@ from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.meta import go_json
 from simkit.meta.attributes import Verdict
-from simkit.meta.behaviour import serving
+from simkit.meta.behaviour import begin_serving, end_serving
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, too_large, unauthorized
 from simkit.meta.fielderror import quoted
@@ -46,6 +46,9 @@ DECISION, REASON = f"{AUTHORIZATION_GROUP}/decision", f"{AUTHORIZATION_GROUP}/re
 _PANIC: Final = b"This request caused apiserver to panic. Look in the logs for details.\n"
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _LONG_BODY: Final = 64 * 1024
+_REFUSED: Final = ("authentication_attempts", ("failure",))
+_RECOGNIZED: Final = ("authentication_attempts", ("success",))
+_ALLOWED: Final = ("authorization_attempts_total", ("allowed",))
 Filter = Callable[[Engine, RequestContext], Response | None]
 
 
@@ -72,14 +75,13 @@ def _identified(engine: Engine, context: RequestContext) -> Identity:
         if identity is None:
             raise unauthorized()
     except StatusError:
-        engine.metrics.count("authentication_attempts", "failure")
+        context.counted.append(_REFUSED)
         if engine.audit is not None:
             engine.audit.refuse(context)
         raise
     if has_extra_space(context.request.headers):
         context.warnings.append(SPACED)
-    engine.metrics.count("authentication_attempts", "success")
-    engine.metrics.count("authenticated_user_requests", counted_name(identity.user))
+    context.counted += (_RECOGNIZED, ("authenticated_user_requests", (counted_name(identity.user),)))
     return identity
 
 
@@ -102,16 +104,16 @@ def authorize(engine: Engine, context: RequestContext) -> None:
     decision = engine.authorizer.authorize(ask)
     notes = context.annotations
     if decision.allowed:
-        engine.metrics.count("authorization_attempts_total", "allowed")
+        context.counted.append(_ALLOWED)
         notes[DECISION], notes[REASON] = "allow", decision.reason
         context.reason = decision.reason
         return
     if decision.error:
-        engine.metrics.count("authorization_attempts_total", "error")
+        context.counted.append(("authorization_attempts_total", ("error",)))
         notes[REASON] = "internal error"
         raise PlainError(500, f"Internal Server Error: {quoted(sanitized(context.request.uri))}: {decision.error}\n")
     denied = decision.verdict is Verdict.DENY
-    engine.metrics.count("authorization_attempts_total", "denied" if denied else "no-opinion")
+    context.counted.append(("authorization_attempts_total", ("denied" if denied else "no-opinion",)))
     notes[DECISION], notes[REASON] = "forbid", decision.reason
     raise forbid(ask, decision.reason)
 
@@ -200,8 +202,11 @@ class HandledRequest:
 
     def serve(self) -> Response | None:
         """The answer; None if the request waits until its ticket is settled. Never raises."""
-        with serving(self._engine.behaviour):
+        token = begin_serving(self._engine.behaviour)
+        try:
             return self._served()
+        finally:
+            end_serving(token)
 
     def _served(self) -> Response | None:
         context = self.context

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -26,6 +27,8 @@ _NAMESPACE_PARTS: Final = frozenset({"status", "finalize"})
 _NAME: Final = "metadata.name"
 _LONGEST: Final = 16 * 1024
 """The longest selectors that are searched for a name, since the client is not authenticated yet."""
+_REMEMBERED: Final = 256
+"""Characters of the longest path whose request info is cached."""
 _LONG_RUNNING_VERBS: Final = frozenset({"watch", "proxy"})
 _LONG_RUNNING_SUBRESOURCES: Final = frozenset({"attach", "exec", "proxy", "log", "portforward"})
 _NUMBERS: Final = ("limit", "timeoutSeconds")
@@ -81,6 +84,10 @@ def parse_request_info(method: str, path: str, query: Mapping[str, Sequence[str]
     >>> parse_request_info("DELETE", "/apis/apps/v1/namespaces/dev/deployments", {}).verb
     'deletecollection'
     """
+    return _parsed(method, path, query) if query or len(path) > _REMEMBERED else _known(method, path)
+
+
+def _parsed(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
     decoded = unquote(path) if "%" in path else path
     parts = decoded.strip("/").split("/")
     plain = RequestInfo(decoded, method.lower())
@@ -107,6 +114,12 @@ def parse_request_info(method: str, path: str, query: Mapping[str, Sequence[str]
     if not name and verb in ("get", "delete"):
         verb, name = _collection(verb, query)
     return RequestInfo(decoded, verb, True, group, version, resource, subresource, namespace, name, rest, old_watch)
+
+
+@lru_cache(maxsize=2048)
+def _known(method: str, path: str) -> RequestInfo:
+    """The request info of a request line without a query, cached since clients send the same ones again and again."""
+    return _parsed(method, path, {})
 
 
 def _place(parts: Sequence[str]) -> tuple[str, str, str, str]:

@@ -145,3 +145,20 @@ def test_details_of_a_refusal() -> None:
     """Paths leave the details empty, requests without a name have none in them."""
     assert forbidden_error(Attributes(Identity("ann"), "get", path="/x", is_resource=False)).details == {}
     assert forbidden_error(Attributes(Identity("ann"), "list", resource="pods")).details == {"kind": "pods"}
+
+
+def test_cached_decisions_end_with_a_change_of_roles() -> None:
+    """A decision is made anew after a role was changed, also one that was under way meanwhile."""
+    roles = RBACAuthorizer(AccessIndex())
+    reader, other = role("r", rule("get", "-", "pods")), role("r", rule("get", "-", "nodes"))
+    bound = change("ADDED", binding("b", "clusterrole r", "user ann"), CLUSTER_ROLE_BINDINGS)
+    roles.follow([change("ADDED", reader, CLUSTER_ROLES), bound])
+    assert roles.authorize(ASK).allowed
+    before = roles._decided
+    roles.follow([change("MODIFIED", other, CLUSTER_ROLES)])
+    before[ASK] = Decision(DENY)  # what another thread found out before the change, and keeps now
+    assert roles.authorize(ASK).verdict is NO_OPINION
+    roles.follow([change("MODIFIED", reader, CLUSTER_ROLES)])
+    assert roles.authorize(ASK).allowed
+    roles.follow([change("DELETED", bound.entry.object, CLUSTER_ROLE_BINDINGS)])
+    assert not roles.authorize(ASK).allowed

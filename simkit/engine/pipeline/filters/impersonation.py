@@ -52,7 +52,7 @@ class _Ask:
 def impersonate(engine: Engine, context: RequestContext) -> None:
     """Replace the identity of the request by the headers. Raises 403 unless the caller may impersonate all of it."""
     headers = context.request.headers
-    if not any(name.startswith("impersonate-") for name in headers):
+    if "impersonate-" not in "\n".join(headers):  # in one go for nearly all requests, which have none
         return
     asks = _asks(headers)
     if not asks:

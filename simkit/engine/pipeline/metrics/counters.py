@@ -76,13 +76,17 @@ class Metrics:
         self._lock = Lock()
 
     def observe(self, context: RequestContext, response: Response, seconds: float) -> None:
-        """Count a response. Requests without a handler (401, 403, unknown paths) are not counted, as in
-        kube-apiserver."""
-        if context.matched_path is None:
-            return
-        key = (route(context), response.status)
+        """Count a response, and what its request is to be counted for.
+
+        Requests without a handler (401, 403, unknown paths) are no requests in the metrics, as in kube-apiserver.
+        """
+        key = (route(context), response.status) if context.matched_path is not None else None
         size = len(response.body)
         with self._lock:
+            for family, labels in context.counted:
+                self.counts[family][labels] += 1
+            if key is None:
+                return
             sums = self.requests.get(key)
             if sums is None:
                 sums = self.requests[key] = Sums()
