@@ -215,7 +215,7 @@ def page_of(name: str) -> str:
             f'"""{heading} Written by tools/write_analysis_methods.py out of simkit.analysis."""',
             "\nfrom __future__ import annotations\n",
             "from typing import TYPE_CHECKING\n",
-            "from simkit.cluster.analysis_methods.asked import Asked\n",
+            "from simkit.cluster.analysis_methods.analysed_cluster import Asked\n",
             "if TYPE_CHECKING:",
             *(f"    {line}" for line in sorted(imports)),
             f"\n\nclass {name.capitalize()}Methods(Asked):",

@@ -17,7 +17,7 @@ from simkit.meta.escaping import markdown_cell
 
 if TYPE_CHECKING:
     from simkit.analysis.findings import Audit, Finding
-    from simkit.analysis.findings.suppress import Accepted, Sifted
+    from simkit.analysis.findings.suppress import Accepted, SuppressedAudit
     from simkit.snapshot.dump import Dump
 
 EXAMPLES = """\
@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _cases(
-    sifted: Sifted, dump: Dump, paths: list[str], least: str | None, args: argparse.Namespace
+    sifted: SuppressedAudit, dump: Dump, paths: list[str], least: str | None, args: argparse.Namespace
 ) -> list[reports.Case]:
     """The audit as cases for build servers."""
     return audit_cases(sifted, dump, paths[0] if paths else "cluster", least, args.check)
@@ -152,14 +152,14 @@ def _name(paths: list[str], args: argparse.Namespace) -> str:
     return ", ".join(Path(path).name for path in paths) or f"context {args.context or '(the current one)'}"
 
 
-def _sifted(found: Audit, args: argparse.Namespace) -> Sifted:
+def _sifted(found: Audit, args: argparse.Namespace) -> SuppressedAudit:
     """The audit without what the files of the options accept."""
-    from simkit.analysis.findings.suppress import read_baseline, read_suppressions, sift
+    from simkit.analysis.findings.suppress import apply_suppressions, read_baseline, read_suppressions
 
     own = found.checks
     accepted = read_suppressions(args.suppress, own).suppressions if args.suppress is not None else ()
     known = read_baseline(args.baseline) if args.baseline is not None else frozenset[str]()
-    return sift(found, accepted, known, today=datetime.now(tz=UTC).date())
+    return apply_suppressions(found, accepted, known, today=datetime.now(tz=UTC).date())
 
 
 def _write_baseline(found: Audit, target: Path) -> int:
@@ -170,7 +170,7 @@ def _write_baseline(found: Audit, target: Path) -> int:
     return 0
 
 
-def _remark(sifted: Sifted) -> None:
+def _remark(sifted: SuppressedAudit) -> None:
     """Write to standard error which findings were accepted, and which suppressions need attention."""
     if sifted.accepted:
         note(f"{len(sifted.accepted)} findings are accepted")
@@ -181,7 +181,7 @@ def _remark(sifted: Sifted) -> None:
 
 
 def audit_cases(
-    sifted: Sifted, dump: Dump, file: str, least: str | None = None, checks: Sequence[str] | None = None
+    sifted: SuppressedAudit, dump: Dump, file: str, least: str | None = None, checks: Sequence[str] | None = None
 ) -> list[reports.Case]:
     """One case for each check, with its findings placed at the binding or role in the dump.
 

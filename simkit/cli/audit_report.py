@@ -13,11 +13,11 @@ from simkit.cli.output import json_text
 from simkit.cli.source import read_members
 
 if TYPE_CHECKING:
-    from simkit.analysis.findings.suppress import Sifted
+    from simkit.analysis.findings.suppress import SuppressedAudit
     from simkit.snapshot.dump import Dump
 
 
-def write_audit_report(dump: Dump, sifted: Sifted, name: str, args: argparse.Namespace) -> None:
+def write_audit_report(dump: Dump, sifted: SuppressedAudit, name: str, args: argparse.Namespace) -> None:
     """Write the reports that were asked for, and tell what changed since an earlier one."""
     from simkit.cluster.report.comparison import compared, read_report
     from simkit.cluster.report.document import Request, document

@@ -183,7 +183,7 @@ def _decided(stage: str, asked: Authorization, snapshot: Snapshot) -> TraceStep:
 
 
 def _unsaid(identity: Identity, *, allowed: bool) -> str:
-    """What stands for a reason where the authorizer gives none."""
+    """Text in place of a reason if the authorizer gives none."""
     if not allowed:
         return "nothing allows it"
     return f"group {MASTERS} may do everything" if MASTERS in identity.groups else "the authorizer gave no reason"

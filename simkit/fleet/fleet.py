@@ -15,7 +15,7 @@ from simkit.analysis.access.expectations import Suite
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.fleet.answer import Failure, FleetAnswer
 from simkit.fleet.members import Member, members_of
-from simkit.fleet.questions import Asked, Audited, Checked, Compared, Question
+from simkit.fleet.questions import AuditQuestion, CheckQuestion, ClusterQuestion, CompareQuestion, Question
 from simkit.fleet.workers import run
 from simkit.meta.errors import SimkitError
 from simkit.meta.progress import tracked
@@ -88,7 +88,7 @@ class Fleet:
         FleetAnswer
             One row per finding: cluster, and the columns of ``audit``.
         """
-        return self.ask(Audited(tuple(sorted(options.items()))), to=to)
+        return self.ask(AuditQuestion(tuple(sorted(options.items()))), to=to)
 
     def check(self, suite: Suite | str | Path, *, to: str | Path | None = None) -> FleetAnswer:
         """The outcomes of the same expectations on every cluster.
@@ -103,7 +103,7 @@ class Fleet:
         SimkitError
             For a suite that cannot be read.
         """
-        return self.ask(Checked(suite if isinstance(suite, Suite) else read_suite(suite)), to=to)
+        return self.ask(CheckQuestion(suite if isinstance(suite, Suite) else read_suite(suite)), to=to)
 
     def diff(self, *, golden: str, to: str | Path | None = None) -> FleetAnswer:
         """The access by which clusters differ from one of them.
@@ -124,7 +124,7 @@ class Fleet:
         if wanted is None:
             raise SimkitError(f"no cluster of the fleet is called {golden!r}, and there is no such file")
         others = tuple(member for member in self.members if member != wanted)
-        return self._asked(others, Compared(wanted, self._release), to)
+        return self._asked(others, CompareQuestion(wanted, self._release), to)
 
     def ask(self, question: Question, *, to: str | Path | None = None) -> FleetAnswer:
         """The answers of every cluster to a question of one's own.
@@ -146,7 +146,7 @@ class Fleet:
         tables: dict[str, pd.DataFrame] = {}
         failures: dict[str, Failure] = {}
         folder = _folder(to)
-        tasks = [(member.name, Asked(member, self._release, question)) for member in members]
+        tasks = [(member.name, ClusterQuestion(member, self._release, question)) for member in members]
         answers = run(tasks, self._scheduler, self._workers)
         for name, found in tracked(answers, "asking clusters", total=len(tasks)):
             if isinstance(found, BaseException):

@@ -18,7 +18,7 @@ Question = Callable[[Snapshot], pd.DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ClusterQuestion:
     """A question to one cluster: call it to read the cluster and to get the table."""
 
     member: Member
@@ -30,7 +30,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditQuestion:
     """All findings of an audit."""
 
     options: tuple[tuple[str, Any], ...] = ()
@@ -40,7 +40,7 @@ class Audited:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckQuestion:
     """The outcomes of expectations."""
 
     suite: Suite
@@ -50,7 +50,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class CompareQuestion:
     """The access of subjects beyond or below that in the golden cluster."""
 
     golden: Member

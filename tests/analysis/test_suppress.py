@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from simkit.analysis.findings import Severity, audit
-from simkit.analysis.findings.suppress import Suppression, baseline, fingerprint, read_suppressions, sift
+from simkit.analysis.findings.suppress import Suppression, apply_suppressions, baseline, fingerprint, read_suppressions
 from simkit.cli import main
 from simkit.cli.reports import Case, Fault, junit, sarif
 from simkit.meta.errors import SimkitError
@@ -51,7 +51,7 @@ def dump(tmp_path: Path) -> str:
 def test_what_a_suppression_means(fields: dict[str, Any], names: set[str]) -> None:
     """It takes out what all of its fields match, and nothing else."""
     found = audit(world(*OBJECTS))
-    sifted = sift(found, [Suppression(reason="known", **fields)], today=TODAY)
+    sifted = apply_suppressions(found, [Suppression(reason="known", **fields)], today=TODAY)
     assert {each.finding.binding.name for each in sifted.accepted if each.finding.binding} == names
     assert len(sifted.audit.findings) + len(sifted.accepted) == len(found.findings)
     assert bool(sifted.unused) is not bool(names)
@@ -61,8 +61,8 @@ def test_suppressions_end() -> None:
     """On its last day a suppression holds; on the next what it meant is back, and that is told."""
     ending = Suppression(reason="until the move", binding="admins", expires=TODAY)
     found = audit(world(*OBJECTS))
-    assert sift(found, [ending], today=TODAY).accepted
-    after = sift(found, [ending], today=TODAY + timedelta(days=1))
+    assert apply_suppressions(found, [ending], today=TODAY).accepted
+    after = apply_suppressions(found, [ending], today=TODAY + timedelta(days=1))
     assert (after.accepted, after.expired, after.unused) == ((), (ending,), ())
     assert after.audit.findings == found.findings
 
@@ -71,9 +71,9 @@ def test_a_baseline_knows_what_was_there() -> None:
     """Nothing is left of an audit over its own baseline; a new binding is; wording and severity make no difference."""
     found = audit(world(*OBJECTS))
     known = frozenset(entry["fingerprint"] for entry in baseline(found.findings)["findings"])
-    assert sift(found, known=known, today=TODAY).audit.findings == ()
+    assert apply_suppressions(found, known=known, today=TODAY).audit.findings == ()
     more = audit(world(*OBJECTS, binding("late", "all", "user:eve")))
-    left = sift(more, known=known, today=TODAY).audit.findings
+    left = apply_suppressions(more, known=known, today=TODAY).audit.findings
     assert left
     assert all(each.binding and each.binding.name == "late" for each in left if each.binding)
     first = found.findings[0]

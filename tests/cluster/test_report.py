@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from simkit.analysis import audit
-from simkit.analysis.findings.suppress import Sifted, Suppression, sift
+from simkit.analysis.findings.suppress import SuppressedAudit, Suppression, apply_suppressions
 from simkit.cli import main
 from simkit.cluster.report.comparison import compared, read_report
 from simkit.cluster.report.document import Request, document
@@ -41,11 +41,11 @@ def dump_of(*objects: dict[str, Any]) -> Dump:
     return load(text, captured=["*"])
 
 
-def everything(dump: Dump) -> Sifted:
-    return Sifted(audit(dump.snapshot()), (), (), ())
+def everything(dump: Dump) -> SuppressedAudit:
+    return SuppressedAudit(audit(dump.snapshot()), (), (), ())
 
 
-def content(dump: Dump, sifted: Sifted | None = None, **more: Any) -> dict[str, Any]:
+def content(dump: Dump, sifted: SuppressedAudit | None = None, **more: Any) -> dict[str, Any]:
     return document(dump, sifted or everything(dump), Request("a test", **more))
 
 
@@ -133,7 +133,7 @@ def test_what_is_accepted_is_told_with_its_reason() -> None:
     dump = dump_of(*OBJECTS)
     rule_of_thumb = Suppression(check="missing-role", reason="ticket 7", expires=date(2030, 1, 2))
     ended = Suppression(check="everybody", reason="long ago", expires=date(2020, 1, 1))
-    sifted = sift(audit(dump.snapshot()), [rule_of_thumb, ended], today=date(2026, 1, 1))
+    sifted = apply_suppressions(audit(dump.snapshot()), [rule_of_thumb, ended], today=date(2026, 1, 1))
     made = content(dump, sifted)
     [accepted] = made["accepted"]
     assert (accepted["check"], accepted["reason"], accepted["expires"]) == ("missing-role", "ticket 7", "2030-01-02")

@@ -20,7 +20,7 @@ from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.options import AuthenticationOptions, build
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.asgi import Application
-from simkit.engine.http.exchange import Work
+from simkit.engine.http.request_state import Work
 from simkit.engine.http.server import ServingOptions
 from simkit.engine.http.worker_threads import WorkerThreads
 from simkit.meta.clock import SimulatedClock

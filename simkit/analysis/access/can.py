@@ -10,10 +10,10 @@ from html import escape
 import pandas as pd
 
 from simkit.analysis.access.near_misses import NearMiss, near_misses
-from simkit.analysis.access.place import place_of
 from simkit.analysis.access.question import SINGLE_OBJECT_VERBS
 from simkit.analysis.access.remedies import Remedy, remedies
 from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
+from simkit.analysis.access.scope import scope_of
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import NO_MEMBERS, identity_with_members, index_of
@@ -181,7 +181,7 @@ def can(
     index = index_of(snapshot)
     who = _named(subject) if isinstance(subject, Identity) else parse_subject(subject)
     asked = _permission(snapshot, index, (verb, resource, subresource, name, url, api_group))
-    where = namespace_of_request(asked, place_of(namespace) or "")
+    where = namespace_of_request(asked, scope_of(namespace) or "")
     groups = several_groups(groups)
     ask = asked.ask(where, subject if isinstance(subject, Identity) else identity_with_members(who, members, groups))
     decision = MASTERS_DECISION if MASTERS in ask.identity.groups else index.authorize(ask)

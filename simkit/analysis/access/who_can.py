@@ -8,9 +8,9 @@ from typing import Any, Final
 import pandas as pd
 
 from simkit.analysis.access.grant_table import GRANT_COLUMNS, GrantTable, RuleMatch, grant_table
-from simkit.analysis.access.place import place_of
 from simkit.analysis.access.question import limits, question_of, verbs_of
 from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
+from simkit.analysis.access.scope import scope_of
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of, members_of
 from simkit.analysis.rbac.subject import Members, parse_subject, text_of
 from simkit.analysis.rbac.tables import table
@@ -98,7 +98,7 @@ def who_can(
     """
     members = members or NO_MEMBERS
     index = index_of(snapshot)
-    where = place_of(namespace)
+    where = scope_of(namespace)
     asked = resolve_permission(
         snapshot, verb, resource, subresource=subresource, name=name or "", url=url, api_group=api_group
     )

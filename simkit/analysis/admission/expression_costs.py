@@ -20,7 +20,7 @@ from simkit.analysis.catalogue import DEFINITIONS, catalogue_of
 from simkit.analysis.rbac.tables import table
 from simkit.kinds.apiextensions.definition import Definition
 from simkit.kinds.apiextensions.validation.expressions import Costs
-from simkit.kinds.apiextensions.validation.schema import Strictness, Visit, validate_level
+from simkit.kinds.apiextensions.validation.schema import ValidationOptions, Visit, validate_level
 from simkit.kinds.parts.admission.expressions import match_condition
 from simkit.language.cel.environment import Program
 from simkit.language.cel.errors import CompileError
@@ -184,7 +184,7 @@ def _definitions(snapshot: Snapshot) -> Iterator[Row]:
         for index, (name, version) in enumerate(Definition(obj, resolve, trusted=True).versions.items()):
             record = _Record(each=False)
             path = f"spec.versions[{index}].schema.openAPIV3Schema"
-            visit = Visit(Strictness(), record, root=True, node=version.schema)
+            visit = Visit(ValidationOptions(), record, root=True, node=version.schema)
             validate_level(version.properties, path, visit)
             for place, cost in record.found.items():
                 most = cost if cost < _BOUNDLESS else None

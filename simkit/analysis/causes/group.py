@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from simkit.analysis.causes.advice import DANGLING, Advisor
 from simkit.analysis.causes.cause import ACCOUNT, BINDING, LABEL, MISSING, ROLE_RULE, Cause, Causes
 from simkit.analysis.escalation.cut.aggregation import RoleAggregation
+from simkit.analysis.escalation.cut.change_text import stored
 from simkit.analysis.escalation.cut.pod_security import OPEN_NAMESPACE, EnforceLevel
-from simkit.analysis.escalation.cut.written import stored
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.held_permissions import GrantSource

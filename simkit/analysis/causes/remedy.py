@@ -9,8 +9,8 @@ from functools import cached_property
 import pandas as pd
 
 from simkit.analysis.access.compare import COLUMNS, compare_subjects
+from simkit.analysis.escalation.cut.change_text import FilePosition, as_diff, as_yaml, commands_back, kubectl_commands
 from simkit.analysis.escalation.cut.result import after
-from simkit.analysis.escalation.cut.written import Place, as_diff, as_yaml, commands_back, kubectl_commands
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines
@@ -50,7 +50,7 @@ class Remedy(Result):
         """The changed objects as YAML, deletions as comments."""
         return as_yaml(self.changes, self.snapshot)
 
-    def diff(self, places: Mapping[Key, Place] | None = None) -> str:
+    def diff(self, places: Mapping[Key, FilePosition] | None = None) -> str:
         """The change as a unified diff of YAML; ``places`` are the files where the objects are written."""
         return as_diff(self.changes, self.snapshot, places)
 

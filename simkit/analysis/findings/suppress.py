@@ -97,7 +97,7 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Sifted:
+class SuppressedAudit:
     """An audit without the accepted findings, and the accepted findings beside it.
 
     ``expired`` are suppressions whose last day is over though what they meant is still there; ``unused`` are those
@@ -179,13 +179,13 @@ def fingerprint(finding: Finding) -> str:
     return sha256(orjson.dumps(parts)).hexdigest()[:16]
 
 
-def sift(
+def apply_suppressions(
     found: Audit,
     suppressions: Sequence[Suppression] = (),
     known: frozenset[str] = frozenset(),
     *,
     today: date,
-) -> Sifted:
+) -> SuppressedAudit:
     """The audit without suppressed findings and those of the baseline, and the findings that were left out.
 
     Notes
@@ -207,7 +207,7 @@ def sift(
             left.append(finding)
     over = [each for place, each in enumerate(suppressions) if place in used and each.expired(today)]
     unused = [each for place, each in enumerate(suppressions) if place not in used]
-    return Sifted(replace(found, findings=tuple(left)), tuple(accepted), tuple(over), tuple(unused))
+    return SuppressedAudit(replace(found, findings=tuple(left)), tuple(accepted), tuple(over), tuple(unused))
 
 
 def _named(key: Any, pattern: str) -> bool:

@@ -27,7 +27,7 @@ PAIRED: Final = 16
 """Of how many changes pairs are looked at where none alone closes a path."""
 
 
-class Rated(NamedTuple):
+class RatedChange(NamedTuple):
     """A change with what it closes; of two alike the one that harms and costs less is better."""
 
     closes: int
@@ -53,7 +53,8 @@ def next_change(now: Round, *, free: bool) -> tuple[Candidate, Round] | None:
     """
     bounds = now.open_paths.candidates_of(now.paths)
     rated = [
-        Rated(bound, now.candidates.harm(one), now.candidates.cost(one), str(one), one) for one, bound in bounds.items()
+        RatedChange(bound, now.candidates.harm(one), now.candidates.cost(one), str(one), one)
+        for one, bound in bounds.items()
     ]
     for allowed in ((NONE,),) if free else (range(SURELY), (SURELY,)):
         usable = [one for one in rated if one.harm in allowed]
@@ -63,7 +64,7 @@ def next_change(now: Round, *, free: bool) -> tuple[Candidate, Round] | None:
     return None
 
 
-def _best(now: Round, usable: Iterable[Rated]) -> tuple[Candidate, Round] | None:
+def _best(now: Round, usable: Iterable[RatedChange]) -> tuple[Candidate, Round] | None:
     ordered = sorted(usable, key=lambda one: one.order)
     found = _lazily(now, ordered)
     if found is not None:
@@ -72,7 +73,7 @@ def _best(now: Round, usable: Iterable[Rated]) -> tuple[Candidate, Round] | None
     return None if pair is None else (pair, now.after(pair))
 
 
-def _lazily(now: Round, ordered: Iterable[Rated]) -> tuple[Candidate, Round] | None:
+def _lazily(now: Round, ordered: Iterable[RatedChange]) -> tuple[Candidate, Round] | None:
     """The change that closes the most, asked only for what may still be more than the best; None where none closes any.
 
     After ``TRIED`` changes were tried in full the best of them is taken, so that it may miss a slightly better one.
@@ -98,7 +99,7 @@ def _lazily(now: Round, ordered: Iterable[Rated]) -> tuple[Candidate, Round] | N
     return None if best is None else best[1:]
 
 
-def _best_pair(now: Round, ordered: Sequence[Rated]) -> Candidate | None:
+def _best_pair(now: Round, ordered: Sequence[RatedChange]) -> Candidate | None:
     """The first of the two changes that together close most paths, if no change alone closes one."""
     pairs = ((now.modelled([one.change, other.change]), one.change) for one, other in combinations(ordered, 2))
     closes, first = max(pairs, key=lambda pair: pair[0], default=(0, None))

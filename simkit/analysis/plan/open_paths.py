@@ -21,7 +21,7 @@ Candidate = Removal | EnforceLevel
 """One change: what is taken out of a binding or a role, or a level of pod security."""
 
 
-class Way(NamedTuple):
+class OpenStep(NamedTuple):
     """A step as the search sees it: from which place, and its number."""
 
     source: int
@@ -35,21 +35,21 @@ class OpenPaths:
     because others were as good.
     """
 
-    def __init__(self, graph: EscalationGraph, ways: PossibleRemovals, goals: Sequence[Goal]) -> None:
-        self._ways = ways
+    def __init__(self, graph: EscalationGraph, removals: PossibleRemovals, goals: Sequence[Goal]) -> None:
+        self._removals = removals
         self._known: dict[tuple[str, int, Granted], tuple[Removal, ...]] = {}
         found = graph.everything
         self._places = {state: number for number, state in enumerate(found)}
-        self._backward: list[list[Way]] = [[] for _ in found]
+        self._backward: list[list[OpenStep]] = [[] for _ in found]
         self.stopped_by: dict[Candidate, set[int]] = defaultdict(set)
         numbers = count()
         for state, edges in found.items():
             for edge in edges:
                 number = next(numbers)
-                self._backward[self._places[edge.target]].append(Way(self._places[state], number))
+                self._backward[self._places[edge.target]].append(OpenStep(self._places[state], number))
                 for one in self._stopping(edge):
                     self.stopped_by[one].add(number)
-        self._ends = [_Ends(graph, ways, goal, self._places) for goal in goals]
+        self._ends = [_Ends(graph, removals, goal, self._places) for goal in goals]
         for ends in self._ends:
             for one in ends.stopped_by:
                 self.stopped_by.setdefault(one, set())
@@ -61,7 +61,7 @@ class OpenPaths:
             need = (edge.primitive, edge.number, edge.granted_by)
             known = self._known.get(need)
             if known is None:
-                known = self._known[need] = tuple(self._ways.of_edge(edge))
+                known = self._known[need] = tuple(self._removals.of_edge(edge))
             yield from known
         if edge.variant.condition == OPEN_NAMESPACE:
             level = EnforceLevel(edge.value("namespace"))
@@ -103,9 +103,9 @@ class _Ends:
     """The places that have a goal, and for goals that are a permission the changes by which they lose it."""
 
     def __init__(
-        self, graph: EscalationGraph, ways: PossibleRemovals, goal: Goal, places: dict[AttackState, int]
+        self, graph: EscalationGraph, removals: PossibleRemovals, goal: Goal, places: dict[AttackState, int]
     ) -> None:
-        self.goal, self._ways, self._holders = goal, ways, GoalHolders(goal, graph)
+        self.goal, self._removals, self._holders = goal, removals, GoalHolders(goal, graph)
         self._states = [state for state in places if self._holders.test(state)]
         self._places = places
         self.stopped_by: dict[Candidate, set[AttackState]] = defaultdict(set)
@@ -115,7 +115,7 @@ class _Ends:
 
     def stopping(self, state: AttackState) -> Iterator[Candidate]:
         """The changes that take the goal from a state that has it."""
-        return self._ways.every(self._holders.requirements(state))
+        return self._removals.every(self._holders.requirements(state))
 
     def left(self, chosen: Iterable[Candidate]) -> list[int]:
         """The places that still have it after changes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simkit.cluster.analysis_methods.asked import Asked
+from simkit.cluster.analysis_methods.analysed_cluster import AnalysedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simkit.logic.rbac.binding import Subject
 
 
-class ChangesMethods(Asked):
+class ChangesMethods(AnalysedCluster):
     """Changes that close escalation paths."""
 
     def cut(

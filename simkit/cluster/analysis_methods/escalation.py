@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simkit.cluster.analysis_methods.asked import Asked
+from simkit.cluster.analysis_methods.analysed_cluster import AnalysedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simkit.snapshot.protocol import Snapshot
 
 
-class EscalationMethods(Asked):
+class EscalationMethods(AnalysedCluster):
     """AnalysisMethods about privilege escalation."""
 
     def escalations(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simkit.cluster.analysis_methods.asked import Asked
+from simkit.cluster.analysis_methods.analysed_cluster import AnalysedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simkit.analysis.rbac.subject import Members
 
 
-class FindingsMethods(Asked):
+class FindingsMethods(AnalysedCluster):
     """Questions of an audit: findings, exposure and reach."""
 
     def audit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simkit.cluster.analysis_methods.asked import Asked
+from simkit.cluster.analysis_methods.analysed_cluster import AnalysedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simkit.logic.rbac.binding import Subject
 
 
-class MatricesMethods(Asked):
+class MatricesMethods(AnalysedCluster):
     """Access as tables of yes and no."""
 
     def access_matrix(

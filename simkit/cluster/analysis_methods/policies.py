@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simkit.cluster.analysis_methods.asked import Asked
+from simkit.cluster.analysis_methods.analysed_cluster import AnalysedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simkit.snapshot.sources import Source
 
 
-class PoliciesMethods(Asked):
+class PoliciesMethods(AnalysedCluster):
     """AnalysisMethods about admission policies and webhooks."""
 
     def policy_effect(

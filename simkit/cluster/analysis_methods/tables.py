@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simkit.cluster.analysis_methods.asked import Asked
+from simkit.cluster.analysis_methods.analysed_cluster import AnalysedCluster
 
 if TYPE_CHECKING:
     from typing import Any
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simkit.analysis.membership.pairs import MembershipTable
 
 
-class TablesMethods(Asked):
+class TablesMethods(AnalysedCluster):
     """The objects of access control as tables and as a graph."""
 
     def subjects(self) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simkit.cluster.analysis_methods.asked import Asked
+from simkit.cluster.analysis_methods.analysed_cluster import AnalysedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simkit.snapshot.sources import Source
 
 
-class UsageMethods(Asked):
+class UsageMethods(AnalysedCluster):
     """Questions about access in use, and unused access."""
 
     def usage(self, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage:

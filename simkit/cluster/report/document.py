@@ -14,7 +14,7 @@ from simkit.cluster.report.path_groups import PathGroup, grouped
 if TYPE_CHECKING:
     from simkit.analysis import Cause, Finding, Plan, PlanStep
     from simkit.analysis.causes import Remedy
-    from simkit.analysis.findings.suppress import Sifted
+    from simkit.analysis.findings.suppress import SuppressedAudit
     from simkit.analysis.rbac.subject import Members
     from simkit.snapshot.dump import Dump
 
@@ -47,7 +47,7 @@ class Request:
     today: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
-def document(dump: Dump, sifted: Sifted, request: Request, *, tell: Any = None) -> dict[str, Any]:
+def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any = None) -> dict[str, Any]:
     """The report of an audit: what was looked at, causes, plan, paths, findings, and what was accepted.
 
     Parameters
@@ -104,7 +104,7 @@ def _nothing(words: str) -> None:
     """Say nothing."""
 
 
-def _looked_at(dump: Dump, sifted: Sifted, unknown: Sequence[str]) -> dict[str, Any]:
+def _looked_at(dump: Dump, sifted: SuppressedAudit, unknown: Sequence[str]) -> dict[str, Any]:
     counts = {str(resource): number for resource, number in dump.counts.items() if number}
     namespaces = {key.namespace for key in dump.keyed if key.namespace}
     return {

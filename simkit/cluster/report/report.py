@@ -11,11 +11,11 @@ from simkit.cluster.report.page import page
 from simkit.cluster.report.pictures import curve
 
 if TYPE_CHECKING:
-    from simkit.analysis.findings.suppress import Sifted
+    from simkit.analysis.findings.suppress import SuppressedAudit
     from simkit.snapshot.dump import Dump
 
 
-def write_report(dump: Dump, target: str | Path, *, name: str = "", sifted: Sifted | None = None) -> Path:
+def write_report(dump: Dump, target: str | Path, *, name: str = "", sifted: SuppressedAudit | None = None) -> Path:
     """Write the audit of a dump as an HTML page and return its path; folders on the way are made.
 
     Parameters
@@ -34,11 +34,11 @@ def write_page(content: Mapping[str, Any], target: str | Path) -> Path:
     return _written(Path(target), page(content, {"plan": curve(content["plan"])}))
 
 
-def _everything(dump: Dump) -> Sifted:
+def _everything(dump: Dump) -> SuppressedAudit:
     from simkit.analysis.findings.audit import audit
-    from simkit.analysis.findings.suppress import Sifted
+    from simkit.analysis.findings.suppress import SuppressedAudit
 
-    return Sifted(audit(dump.snapshot()), (), (), ())
+    return SuppressedAudit(audit(dump.snapshot()), (), (), ())
 
 
 def _written(target: Path, text: str) -> Path:

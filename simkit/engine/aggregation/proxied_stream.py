@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from simkit.engine.egress.address import Unreachable
 
 if TYPE_CHECKING:
-    from simkit.engine.egress.peer import Exchange
+    from simkit.engine.egress.peer import PeerResponse
 
 CHUNK: Final = 64 * 1024
 MOST_WAITING: Final = 64
@@ -23,12 +23,12 @@ class ProxiedStream:
 
     Parameters
     ----------
-    exchange
+    peer_response
         What is read until its end, or until the stream is closed.
     """
 
-    def __init__(self, exchange: Exchange) -> None:
-        self._exchange = exchange
+    def __init__(self, peer_response: PeerResponse) -> None:
+        self._peer_response = peer_response
         self._ready: deque[bytes] = deque()
         self._room = threading.Condition()
         self._callbacks: list[Callable[[], None]] = []
@@ -40,7 +40,7 @@ class ProxiedStream:
 
     def _read(self) -> None:
         try:
-            while not self.closed and (part := self._exchange.read(CHUNK)):
+            while not self.closed and (part := self._peer_response.read(CHUNK)):
                 with self._room:
                     self._room.wait_for(lambda: len(self._ready) < MOST_WAITING or self.closed)
                     self._ready.append(part)
@@ -50,7 +50,7 @@ class ProxiedStream:
             pass  # A connection that breaks ends the answer; the client starts again from what it has seen.
         finally:
             self.close()
-            self._exchange.close()
+            self._peer_response.close()
 
     def _tell(self) -> None:
         for callback in tuple(self._callbacks):
@@ -87,5 +87,5 @@ class ProxiedStream:
         with self._room:
             self.closed = True
             self._room.notify_all()
-        self._exchange.cut()
+        self._peer_response.cut()
         self._tell()

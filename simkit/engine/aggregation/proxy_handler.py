@@ -26,7 +26,7 @@ from simkit.meta.message import Request, Response
 from simkit.meta.objects import at
 
 if TYPE_CHECKING:
-    from simkit.engine.egress.peer import Exchange
+    from simkit.engine.egress.peer import PeerResponse
 
 AGGREGATOR: Final = Identity("system:kube-aggregator", (MASTERS,))
 """The user of requests for discovery and OpenAPI of a backing server."""
@@ -125,7 +125,7 @@ class ProxyHandler:
             raise PlainError(503, f"error trying to reach service: {error}\n", _PLAIN) from None
         return _response(answer)
 
-    def _send(self, peer: Peer, context: RequestContext) -> Exchange:
+    def _send(self, peer: Peer, context: RequestContext) -> PeerResponse:
         from simkit.engine.egress.peer import send
 
         request = context.request
@@ -252,20 +252,20 @@ def _as_sent(value: str) -> str:
     return value.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
-def _response(exchange: Exchange) -> Response:
-    answer = exchange.response
+def _response(peer_response: PeerResponse) -> Response:
+    answer = peer_response.response
     given: Sequence[tuple[str, str]] = answer.getheaders()
     headers = [(name, value) for name, value in given if name.lower() not in _DROPPED]
     media = answer.getheader("content-type") or ""
     if 300 <= answer.status < 400 and answer.getheader("location"):
-        exchange.close()
+        peer_response.close()
         raise PlainError(502, _REDIRECTED, _PLAIN)
     if answer.length is None or answer.length > _WHOLE:
-        return Response(answer.status, b"", media, headers, ProxiedStream(exchange))
+        return Response(answer.status, b"", media, headers, ProxiedStream(peer_response))
     from simkit.engine.egress.peer import whole
 
     try:
-        content = whole(exchange, timeout=_PATIENCE, most=_WHOLE)
+        content = whole(peer_response, timeout=_PATIENCE, most=_WHOLE)
     except Unreachable as error:
         raise PlainError(503, f"error trying to reach service: {error}\n", _PLAIN) from None
     return Response(answer.status, content, media, headers)

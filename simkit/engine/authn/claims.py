@@ -23,7 +23,7 @@ WARN_ONLY_LIFETIME: Final = 3607
 EXTENDED_LIFETIME: Final = 365 * 24 * 3600
 
 
-class Bound(NamedTuple):
+class BoundObject(NamedTuple):
     """An object that a token names: kind in lower case, name and uid."""
 
     kind: str
@@ -38,7 +38,7 @@ def bound_claims(
     seconds: int,
     now: float,
     identifier: str,
-    bound: Sequence[Bound] = (),
+    bound: Sequence[BoundObject] = (),
     extend: bool = False,
 ) -> dict[str, Any]:
     """The claims of a token made on request.
@@ -94,7 +94,7 @@ class Subject(NamedTuple):
     namespace: str
     name: str
     uid: str
-    bound: tuple[Bound, ...] = ()
+    bound: tuple[BoundObject, ...] = ()
     legacy_secret: str = ""
 
 
@@ -123,8 +123,8 @@ def _bound_subject(claims: Mapping[str, Any]) -> Subject | None:
     return Subject(private.get("namespace") or "", account.name, account.uid, bound)
 
 
-def _reference(private: Mapping[str, Any], kind: str) -> Bound | None:
+def _reference(private: Mapping[str, Any], kind: str) -> BoundObject | None:
     item = private.get(kind)
     if not isinstance(item, Mapping):
         return None
-    return Bound(kind, str(item.get("name", "")), str(item.get("uid", "")))
+    return BoundObject(kind, str(item.get("name", "")), str(item.get("uid", "")))

@@ -13,7 +13,7 @@ from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.engine.authn.claims import DEFAULT_ISSUER, LEGACY_ISSUER, Bound, Subject, subject_of
+from simkit.engine.authn.claims import DEFAULT_ISSUER, LEGACY_ISSUER, BoundObject, Subject, subject_of
 from simkit.engine.authn.getter import ObjectGetter, secret_value
 from simkit.engine.authn.token_authenticator import InvalidToken, TokenResponse
 from simkit.engine.seams import Token
@@ -187,7 +187,7 @@ class ServiceAccountTokens:
 def identity_of(subject: Subject, claims: Mapping[str, Any]) -> Identity:
     """The identity of a verified token, with its pod, node and own identifier as extra."""
     extra: dict[str, Sequence[str]] = {}
-    bound: dict[str, Bound] = {item.kind: item for item in subject.bound}
+    bound: dict[str, BoundObject] = {item.kind: item for item in subject.bound}
     for kind in ("pod", "node"):
         if item := bound.get(kind):
             extra[f"{_EXTRA}{kind}-name"] = (item.name,)

@@ -25,7 +25,7 @@ _OUT_OF_TIME: Final = frozenset({9, 10})
 _OTHER_HOST: Final = frozenset({62, 63, 64})
 
 
-class Exchange:
+class PeerResponse:
     """A request that was sent, and whose response is being read.
 
     Attributes
@@ -64,7 +64,7 @@ def _shut(sock: socket.socket) -> None:
 
 def send(
     peer: Peer, method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes, *, timeout: float
-) -> Exchange:
+) -> PeerResponse:
     """The beginning of a response: status and headers, with the body to be read.
 
     Parameters
@@ -84,9 +84,9 @@ def send(
             connection.putheader(name, value)
         connection.endheaders(body or None)
         response = connection.getresponse()
-        exchange = Exchange(connection, response)
-        exchange.sock.settimeout(None)
-        return exchange
+        peer_response = PeerResponse(connection, response)
+        peer_response.sock.settimeout(None)
+        return peer_response
     except (OSError, http.client.HTTPException) as error:
         connection.close()
         text = "context deadline exceeded" if watch.expired else _worded(error, peer.host, peer.port)
@@ -109,22 +109,22 @@ def fetch(
 
     The time is that of the whole exchange.
     """
-    exchange = send(peer, method, target, headers.items(), body, timeout=timeout)
-    content = whole(exchange, timeout=timeout, most=most)
-    return exchange.response.status, content, exchange.response.getheader("content-type") or ""
+    peer_response = send(peer, method, target, headers.items(), body, timeout=timeout)
+    content = whole(peer_response, timeout=timeout, most=most)
+    return peer_response.response.status, content, peer_response.response.getheader("content-type") or ""
 
 
-def whole(exchange: Exchange, *, timeout: float, most: int) -> bytes:
+def whole(peer_response: PeerResponse, *, timeout: float, most: int) -> bytes:
     """The body of a response; closes its connection.
 
     Raises Unreachable for one that takes longer than the timeout (seconds), however its bytes come, or is larger than
     ``most`` bytes.
     """
-    watch = _Watch(exchange.connection, timeout)
+    watch = _Watch(peer_response.connection, timeout)
     parts: list[bytes] = []
     size = 0
     try:
-        while part := exchange.read(64 * 1024):
+        while part := peer_response.read(64 * 1024):
             parts.append(part)
             size += len(part)
             if size > most:
@@ -135,7 +135,7 @@ def whole(exchange: Exchange, *, timeout: float, most: int) -> bytes:
         raise
     finally:
         watch.stop()
-        exchange.close()
+        peer_response.close()
     if watch.expired:
         raise Unreachable("context deadline exceeded")
     return b"".join(parts)

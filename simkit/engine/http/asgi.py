@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 
 from simkit.engine.http import compression
 from simkit.engine.http.broadcaster import LoopBroadcaster, resolve
-from simkit.engine.http.exchange import REQUEST_SECONDS, Exchange, Next, Work, release
 from simkit.engine.http.handler import Handler, Lane, QueuedRequest
 from simkit.engine.http.message import audit_id, parse_headers, parse_query, response_headers
+from simkit.engine.http.request_state import REQUEST_SECONDS, Next, RequestState, Work, release
 from simkit.engine.http.watch_server import SHORTEST_WATCH, Receive, Send, WatchServer, disconnected
 from simkit.engine.http.worker_threads import COMPUTING, WorkerThreads
 from simkit.meta.deadline import Deadline
@@ -72,13 +72,13 @@ class Application:
         """Answer one request of an ASGI server."""
         if scope["type"] != "http":
             raise NotImplementedError(f"no {scope['type']} connections here")
-        exchange = self.exchange()
+        state = self.new_state()
         request = await self._request(scope)
         if not _may_have_body(request):
             await receive()
-            await self.drive(exchange, exchange.end(request), receive, send)
+            await self.drive(state, state.end(request), receive, send)
             return
-        await self.begin(exchange, exchange.begin(request), receive, send)
+        await self.begin(state, state.begin(request), receive, send)
 
     async def _request(self, scope: Scope) -> Request:
         """The request without its body; taking a large head apart is a work by itself."""
@@ -88,26 +88,26 @@ class Application:
         pool = self._threads.pool(Lane.COMPUTING)
         return await asyncio.get_running_loop().run_in_executor(pool, _request, scope, size)
 
-    def exchange(self) -> Exchange:
+    def new_state(self) -> RequestState:
         """The state machine of a new request."""
-        return Exchange(self.engine, self._patience)
+        return RequestState(self.engine, self._patience)
 
-    async def begin(self, exchange: Exchange, then: Next, receive: Receive, send: Send, *, cut: Cut = None) -> None:
+    async def begin(self, state: RequestState, then: Next, receive: Receive, send: Send, *, cut: Cut = None) -> None:
         """Find out whether a request may be made whose body is still to come, read it, and have it answered."""
-        request = exchange.request
+        request = state.request
         assert request is not None
         if isinstance(then, Work):
-            then = await self._run(exchange, then)
+            then = await self._run(state, then)
         if isinstance(then, Response):
             if "expect" in request.headers:
                 then.headers.append(("Connection", "close"))  # whether its body comes, nobody can tell
             await self._finish(request, then, receive, send, cut)
-        elif not await _read(exchange, receive):
-            exchange.gone()
+        elif not await _read(state, receive):
+            state.gone()
         else:
-            await self.drive(exchange, exchange.end(request), receive, send, cut=cut)
+            await self.drive(state, state.end(request), receive, send, cut=cut)
 
-    async def drive(self, exchange: Exchange, then: Next, receive: Receive, send: Send, *, cut: Cut = None) -> None:
+    async def drive(self, state: RequestState, then: Next, receive: Receive, send: Send, *, cut: Cut = None) -> None:
         """Do what a request whose body was read asks for, until it is answered.
 
         Parameters
@@ -115,41 +115,41 @@ class Application:
         cut
             Ends the connection of a client that does not read its watch.
         """
-        response = await self.settle(exchange, then, receive)
-        assert exchange.request is not None
-        await self._finish(exchange.request, response, receive, send, cut)
+        response = await self.settle(state, then, receive)
+        assert state.request is not None
+        await self._finish(state.request, response, receive, send, cut)
 
-    async def settle(self, exchange: Exchange, then: Next, receive: Receive) -> Response:
+    async def settle(self, state: RequestState, then: Next, receive: Receive) -> Response:
         """The answer to a request whose body was read, once all that it asks for is done."""
         while not isinstance(then, Response):
             gone = asyncio.ensure_future(disconnected(receive))
             try:
                 if isinstance(then, Work):
                     gone.add_done_callback(partial(_end, then.deadline))
-                    then = await self._run(exchange, then)
+                    then = await self._run(state, then)
                 else:
                     assert then is not None
                     await _turn_of(then, gone)
-                    then = exchange.turn(then)
+                    then = state.turn(then)
             finally:
                 gone.cancel()
         return then
 
-    async def _run(self, exchange: Exchange, work: Work) -> Next:
+    async def _run(self, state: RequestState, work: Work) -> Next:
         """Have a piece of work done on a worker thread; gives what is next, a refusal where it takes too long."""
         future = self._threads.start(work)
         if future is None:
-            return exchange.crowded()
+            return state.crowded()
         try:
             outcome = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), work.seconds)
         except TimeoutError:
             work.deadline.end()
             if not future.cancel():
                 future.add_done_callback(_let_go)
-            return exchange.expired()
+            return state.expired()
         except StatusError as error:  # nobody waited any more when its turn came
-            return exchange.fail(error)
-        return exchange.done(outcome)
+            return state.fail(error)
+        return state.done(outcome)
 
     async def _finish(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
         """Send an answer that the engine has given."""
@@ -277,12 +277,12 @@ def _chain(extensions: Mapping[str, Any]) -> tuple[bytes, ...]:
     return tuple(ssl.PEM_cert_to_DER_cert(pem) for pem in chain)
 
 
-async def _read(exchange: Exchange, receive: Receive) -> bool:
-    """Read the body into an exchange, of a too long one only the beginning; True if the client is still connected."""
+async def _read(state: RequestState, receive: Receive) -> bool:
+    """Read the body of a request; only the beginning of one that is too long; True if the client is still connected."""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             return False
-        more = exchange.take(message.get("body", b""))
+        more = state.take(message.get("body", b""))
         if not more or not message.get("more_body", False):
             return True

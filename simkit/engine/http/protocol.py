@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from simkit.engine.http import exchange as limits
+from simkit.engine.http import request_state as limits
 from simkit.engine.http.asgi import LARGE_HEAD, Application
-from simkit.engine.http.exchange import Exchange, Next
 from simkit.engine.http.message import (
     RawHeaders,
     audit_id,
@@ -29,6 +28,7 @@ from simkit.engine.http.message import (
     parse_query,
     response_headers,
 )
+from simkit.engine.http.request_state import Next, RequestState
 from simkit.engine.http.upgrade.switch import switch
 from simkit.meta.errors import StatusError
 from simkit.meta.message import DROPPED, Request, Response
@@ -60,7 +60,7 @@ JOIN_BELOW: Final = 64 * 1024
 """Bytes of a body up to which copying it behind its head is cheaper than a second write."""
 
 
-class Conversation(HttpToolsProtocol):
+class HTTPConnection(HttpToolsProtocol):
     """One connection of a client."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Conversation(HttpToolsProtocol):
         self._headers_size = 0
         self._head_size: int | None = 0  # None while a body is being read
         self._dropping = False
-        self._exchange: Exchange | None = None
+        self._state: RequestState | None = None
         """The request whose body is collected here; None if uvicorn handles it."""
         self._hurry: asyncio.TimerHandle | None = None
         self._later: list[bytes] = []
@@ -102,9 +102,9 @@ class Conversation(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._arrived()
-        exchange, self._exchange = self._exchange, None
-        if exchange is not None:
-            exchange.gone()
+        state, self._state = self._state, None
+        if state is not None:
+            state.gone()
         super().connection_lost(exc)
 
     def _expect(self, seconds: float) -> None:
@@ -118,8 +118,8 @@ class Conversation(HttpToolsProtocol):
 
     def _too_slow(self) -> None:
         self._hurry = None
-        if self._exchange is not None and not self.transport.is_closing():
-            self._end_early(self._exchange.expired())
+        if self._state is not None and not self.transport.is_closing():
+            self._end_early(self._state.expired())
         else:
             self.transport.abort()
 
@@ -139,9 +139,9 @@ class Conversation(HttpToolsProtocol):
             self._read(data)
         else:
             self._read_in_pieces(data)
-        exchange = self._exchange
-        if exchange is not None and not exchange.begun and not self.transport.is_closing():
-            self._begin(exchange)
+        state = self._state
+        if state is not None and not state.begun and not self.transport.is_closing():
+            self._begin(state)
 
     def _read_in_pieces(self, data: bytes) -> None:
         start, enough = 0, perf_counter() + _SLICE
@@ -268,7 +268,7 @@ class Conversation(HttpToolsProtocol):
         idle = self.cycle is None or self.cycle.response_complete
         waits = self.expect_100_continue or self.flow.write_paused
         if idle and not self.pipeline and not waits and size <= LARGE_HEAD:
-            self._exchange = self._application.exchange()
+            self._state = self._application.new_state()
         else:
             self._go_the_long_way()
 
@@ -290,28 +290,28 @@ class Conversation(HttpToolsProtocol):
         elif hosts and not _HOST.fullmatch(hosts[0]):
             self._refuse(400, ": malformed Host header")
 
-    def _begin(self, exchange: Exchange) -> None:
+    def _begin(self, state: RequestState) -> None:
         """Authorize the request whose body is still to come. The body of a refused request is dropped."""
         request = self._request()
-        begun = exchange.begin(request)
+        begun = state.begin(request)
         if isinstance(begun, Response):
-            self._exchange, self._dropping = None, True
+            self._state, self._dropping = None, True
             self._write(request, begun, keep_alive=self.parser.should_keep_alive(), close=False)
         elif begun is not None:
-            self._exchange = None
-            self._hand_over(self._application.begin, exchange, begun)
+            self._state = None
+            self._hand_over(self._application.begin, state, begun)
 
     def on_body(self, body: bytes) -> None:
         if self._dropping:
             return
-        if self._exchange is None:
+        if self._state is None:
             super().on_body(body)
-        elif not self._exchange.take(body) and not self.transport.is_closing():
-            self._end_early(self._exchange.refuse_length())
+        elif not self._state.take(body) and not self.transport.is_closing():
+            self._end_early(self._state.refuse_length())
 
     def _end_early(self, response: Response) -> None:
         """Answer a request whose body is not read to its end."""
-        self._exchange, self._dropping = None, True
+        self._state, self._dropping = None, True
         self._write(self._request(), response, keep_alive=False)
 
     def on_message_complete(self) -> None:
@@ -324,15 +324,15 @@ class Conversation(HttpToolsProtocol):
             if not self.parser.should_keep_alive():
                 self.transport.close()
             return
-        exchange, self._exchange = self._exchange, None
-        if exchange is None:
+        state, self._state = self._state, None
+        if state is None:
             super().on_message_complete()
         elif not self.transport.is_closing():
-            self._answer(self._request(), exchange)
+            self._answer(self._request(), state)
 
-    def _answer(self, request: Request, exchange: Exchange) -> None:
+    def _answer(self, request: Request, state: RequestState) -> None:
         keep_alive: bool = self.parser.should_keep_alive()
-        then = exchange.end(request)
+        then = state.end(request)
         if isinstance(then, Response) and then.upgrade is not None:
             self._switch(request, then)
         elif isinstance(then, Response) and then.status == DROPPED:
@@ -340,14 +340,14 @@ class Conversation(HttpToolsProtocol):
         elif isinstance(then, Response) and self._application.is_brief(request, then):
             self._write(request, then, keep_alive=keep_alive)
         else:
-            self._hand_over(self._drive if request.header("upgrade") else self._application.drive, exchange, then)
+            self._hand_over(self._drive if request.header("upgrade") else self._application.drive, state, then)
             super().on_message_complete()
 
-    async def _drive(self, exchange: Exchange, then: Next, receive: Any, send: Any, *, cut: Any = None) -> None:
+    async def _drive(self, state: RequestState, then: Next, receive: Any, send: Any, *, cut: Any = None) -> None:
         """Drive a request that wants another protocol, and may have to wait for it."""
-        response, request = await self._application.settle(exchange, then, receive), exchange.request
+        response, request = await self._application.settle(state, then, receive), state.request
         if response.upgrade is None or request is None:
-            await self._application.drive(exchange, response, receive, send, cut=cut)
+            await self._application.drive(state, response, receive, send, cut=cut)
         else:
             self.cycle.disconnected = True  # uvicorn has nothing more to say
             self._switch(request, response)
@@ -398,9 +398,9 @@ class Conversation(HttpToolsProtocol):
         else:
             self.transport.close()
 
-    def _hand_over(self, drive: Any, exchange: Exchange, then: Next) -> None:
+    def _hand_over(self, drive: Any, state: RequestState, then: Next) -> None:
         """Leave the rest of a request to the driver that can wait."""
-        usual, self.app = self.app, partial(_after, partial(drive, cut=self.transport.abort), exchange, then)
+        usual, self.app = self.app, partial(_after, partial(drive, cut=self.transport.abort), state, then)
         try:
             self._go_the_long_way()
         finally:
@@ -427,9 +427,9 @@ def _parts(url: bytes) -> tuple[bytes, bytes]:
     return parsed.path or b"/", parsed.query or b""
 
 
-async def _after(drive: Any, exchange: Exchange, then: Next, _: Any, receive: Any, send: Any) -> None:
+async def _after(drive: Any, state: RequestState, then: Next, _: Any, receive: Any, send: Any) -> None:
     """An ASGI application that goes on with a request, which it knows already."""
-    await drive(exchange, then, receive, send)
+    await drive(state, then, receive, send)
 
 
 @lru_cache(maxsize=128)

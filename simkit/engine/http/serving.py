@@ -20,7 +20,7 @@ try:
 except ImportError as error:
     raise SimkitError("serving needs more packages; install them with: pip install 'simkit[serve]'") from error
 
-from simkit.engine.http.protocol import GRACE, Conversation
+from simkit.engine.http.protocol import GRACE, HTTPConnection
 
 _KEEP_ALIVE: Final = 90
 """Seconds that a connection may be idle between requests."""
@@ -84,7 +84,7 @@ class ServingLoop:
         secured = listener.tls is not None and self._transport_security
         config = uvicorn.Config(
             self._application,
-            http=Conversation,
+            http=HTTPConnection,
             ws="none",
             lifespan="off",
             interface="asgi3",

@@ -8,8 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final
 
-from simkit.engine.http.exchange import Work
 from simkit.engine.http.handler import Lane
+from simkit.engine.http.request_state import Work
 from simkit.meta.deadline import check_deadline, within
 
 COMPUTING: Final = 2

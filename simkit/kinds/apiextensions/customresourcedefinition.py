@@ -60,13 +60,13 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    from simkit.kinds.apiextensions.validation.schema import Strictness
+    from simkit.kinds.apiextensions.validation.schema import ValidationOptions
     from simkit.kinds.apiextensions.validation.spec import demands_on, validate_spec
 
     spec = obj["spec"]
     errors = list(_own_name(obj)) if old is None else []
     if old is None:
-        errors += validate_spec(spec, Strictness())
+        errors += validate_spec(spec, ValidationOptions())
     elif spec != old["spec"]:
         errors += validate_spec(spec, demands_on(spec, old["spec"]))
     if old is not None:

@@ -40,7 +40,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PodEnvironment:
     """The surroundings of containers."""
 
     behaviours: Behaviours
@@ -62,7 +62,7 @@ class ContainerRun:
     policy: str
     """Always, OnFailure or Never."""
     progress: Progress
-    around: Surroundings
+    environment: PodEnvironment
 
     def advance(self, start: float | None) -> dict[str, Any]:
         """The status now. ``start`` is when it may start for the first time; None: not yet."""
@@ -98,16 +98,16 @@ class ContainerRun:
             return {**status, "state": {"waiting": {"reason": reason}}}
         if at(status, "state", "waiting", "reason") == "CrashLoopBackOff":
             start = _finished(status) + _back_off(status)
-        wrong = self.around.behaviours.setting(self.pod, self.container, "pull-error")
+        wrong = self.environment.behaviours.setting(self.pod, self.container, "pull-error")
         if wrong:
             return self._unpulled(status, wrong)
         if start > self.progress.now:
             self.progress.look_again(start)
             return status
-        objection = self.around.objection(self.pod, self.container)
+        objection = self.environment.objection(self.pod, self.container)
         if objection:
             self.progress.look_again(self.progress.now + _FIRST_BACK_OFF)
-            self.around.tell(self.pod, self.container, ("Failed", f"Error: {objection}", True))
+            self.environment.tell(self.pod, self.container, ("Failed", f"Error: {objection}", True))
             return {**status, "state": {"waiting": {"reason": "CreateContainerConfigError", "message": objection}}}
         restarts = status["restartCount"] + (1 if status["lastState"] else 0)
         return self._start(status, restarts)
@@ -118,13 +118,13 @@ class ContainerRun:
             text = f'Back-off pulling image "{image}"'
             return {**status, "state": {"waiting": {"reason": "ImagePullBackOff", "message": text}}}
         self.progress.look_again(self.progress.now + _FIRST_BACK_OFF)
-        self.around.tell(self.pod, self.container, ("Failed", f'Failed to pull image "{image}": {wrong}', True))
-        self.around.tell(self.pod, self.container, ("Failed", "Error: ErrImagePull", True))
+        self.environment.tell(self.pod, self.container, ("Failed", f'Failed to pull image "{image}": {wrong}', True))
+        self.environment.tell(self.pod, self.container, ("Failed", "Error: ErrImagePull", True))
         return {**status, "state": {"waiting": {"reason": "ErrImagePull", "message": wrong}}}
 
     def _start(self, status: dict[str, Any], restarts: int) -> dict[str, Any]:
         name, image = self.container["name"], self.container.get("image", "")
-        tell = self.around.tell
+        tell = self.environment.tell
         tell(self.pod, self.container, ("Pulled", f'Container image "{image}" already present on machine', False))
         tell(self.pod, self.container, ("Created", f"Created container {name}", False))
         tell(self.pod, self.container, ("Started", f"Started container {name}", False))
@@ -139,7 +139,7 @@ class ContainerRun:
 
     def _running(self, status: dict[str, Any]) -> dict[str, Any]:
         now, started = self.progress.now, moment(status["state"]["running"]["startedAt"])
-        process = self.around.process(self.pod, self.container, status["restartCount"], started)
+        process = self.environment.process(self.pod, self.container, status["restartCount"], started)
         process.advance(now)
         fails_at = self._liveness_fails_at(started)
         if process.ended is None and fails_at is not None and fails_at <= now:
@@ -153,7 +153,7 @@ class ContainerRun:
 
     def _liveness_fails_at(self, started: float) -> float | None:
         probe = self.container.get("livenessProbe")
-        if not probe or self.around.behaviours.setting(self.pod, self.container, "live") != "false":
+        if not probe or self.environment.behaviours.setting(self.pod, self.container, "live") != "false":
             return None
         period, threshold = probe.get("periodSeconds") or 10, probe.get("failureThreshold") or 3
         return started + (probe.get("initialDelaySeconds") or 0) + float(period) * float(threshold)
@@ -161,8 +161,8 @@ class ContainerRun:
     def _kill_unhealthy(self, process: Process) -> None:
         name = self.container["name"]
         text = f"Container {name} failed liveness probe, will be restarted"
-        self.around.tell(self.pod, self.container, ("Unhealthy", "Liveness probe failed: ", True))
-        self.around.tell(self.pod, self.container, ("Killing", text, False))
+        self.environment.tell(self.pod, self.container, ("Unhealthy", "Liveness probe failed: ", True))
+        self.environment.tell(self.pod, self.container, ("Killing", text, False))
         process.kill(self.progress.now, _KILLED)
 
     def _has_started(self, started: float) -> bool:
@@ -170,7 +170,7 @@ class ContainerRun:
         return self._passed(started + delay)
 
     def _ready(self, started: float) -> bool:
-        behaviours = self.around.behaviours
+        behaviours = self.environment.behaviours
         if behaviours.setting(self.pod, self.container, "ready") == "false":
             return False
         delay = behaviours.duration(self.pod, self.container, "ready-after")
@@ -210,7 +210,7 @@ class ContainerRun:
         self.progress.look_again(due)
         name, uid = self.container["name"], metadata(self.pod).get("uid", "")
         where = f"{name_of(self.pod)}_{namespace_of(self.pod)}({uid})"
-        self.around.tell(
+        self.environment.tell(
             self.pod,
             self.container,
             ("BackOff", f"Back-off restarting failed container {name} in pod {where}", True),

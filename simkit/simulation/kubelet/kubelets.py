@@ -28,9 +28,9 @@ from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.simulation.kubelet.addresses import PodAddresses
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.configuration_errors import environment, missing_reference, missing_volume
-from simkit.simulation.kubelet.container_status import Progress, Surroundings, Told
+from simkit.simulation.kubelet.container_status import PodEnvironment, Progress, Told
 from simkit.simulation.kubelet.node_config import NodeConfig, node_conditions, node_object
-from simkit.simulation.kubelet.pod_status import Place, grace_ends, stopped_status, updated_status
+from simkit.simulation.kubelet.pod_status import PodNetwork, grace_ends, stopped_status, updated_status
 from simkit.simulation.kubelet.processes import Processes
 from simkit.snapshot.protocol import Snapshot
 
@@ -281,9 +281,11 @@ class Kubelets:
             self._event(client, pod, ("FailedMount", hindrance, True))
             progress.look_again(progress.now + _MOUNT_RETRY)
             held: Object = {**pod, "metadata": {**metadata(pod), "annotations": {"simkit/start-after": "876000h"}}}
-            status = updated_status(held, self._place(node, pod), Progress(progress.now), self._around(client, lister))
+            status = updated_status(
+                held, self._pod_network(node, pod), Progress(progress.now), self._pod_environment(client, lister)
+            )
         else:
-            status = updated_status(pod, self._place(node, pod), progress, self._around(client, lister))
+            status = updated_status(pod, self._pod_network(node, pod), progress, self._pod_environment(client, lister))
         self._look_again(key, progress.due)
         if status != pod.get("status"):
             self._write(client, pod, status, key)
@@ -291,20 +293,20 @@ class Kubelets:
     def _end(self, node: _Node, pod: Object) -> None:
         node.addresses.release(uid_of(pod))
 
-    def _place(self, node: _Node, pod: Object) -> Place:
+    def _pod_network(self, node: _Node, pod: Object) -> PodNetwork:
         if at(pod, "spec", "hostNetwork"):
-            return Place(node.address, node.address, self._network_condition)
+            return PodNetwork(node.address, node.address, self._network_condition)
         known = at(pod, "status", "podIP") or ""
-        return Place(node.address, node.addresses.of(uid_of(pod), known), self._network_condition)
+        return PodNetwork(node.address, node.addresses.of(uid_of(pod), known), self._network_condition)
 
-    def _around(self, client: Client, lister: Lister) -> Surroundings:
+    def _pod_environment(self, client: Client, lister: Lister) -> PodEnvironment:
         def process(pod: Object, container: Mapping[str, Any], restarts: int, started: float) -> Any:
             return self.processes.of(pod, container, restarts, started, environment(pod, container, lister))
 
         def tell(pod: Object, container: Mapping[str, Any], told: Told) -> None:
             self._event(client, pod, told, container.get("name", ""))
 
-        return Surroundings(
+        return PodEnvironment(
             self.behaviours, process, tell, lambda pod, container: missing_reference(pod, container, lister)
         )
 

@@ -18,9 +18,9 @@ from simkit.meta.clock import moment, timestamp
 from simkit.meta.objects import Object, at, metadata
 from simkit.simulation.kubelet.container_status import (
     ContainerRun,
+    PodEnvironment,
     Progress,
     Status,
-    Surroundings,
     terminated_by_signal,
 )
 
@@ -28,7 +28,7 @@ _DEADLINE: Final = "Pod was active on the node longer than the specified deadlin
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PodNetwork:
     """The node and addresses of a pod."""
 
     host: str
@@ -39,7 +39,7 @@ class Place:
     """True if the release has the condition PodReadyToStartContainers."""
 
 
-def updated_status(pod: Object, place: Place, progress: Progress, around: Surroundings) -> dict[str, Any]:
+def updated_status(pod: Object, network: PodNetwork, progress: Progress, environment: PodEnvironment) -> dict[str, Any]:
     """The status of a pod now. A pod that has ended keeps its own."""
     status = dict(pod.get("status") or {})
     if has_ended(pod):
@@ -49,9 +49,10 @@ def updated_status(pod: Object, place: Place, progress: Progress, around: Surrou
     if over:
         return _given_up(pod, status, progress.now, "DeadlineExceeded", _DEADLINE)
     spec = pod.get("spec") or {}
-    containers = _Containers(pod, spec, progress, around)
+    containers = _Containers(pod, spec, progress, environment)
     delay = max(
-        (around.behaviours.duration(pod, each, "start-after") for each in spec.get("containers") or ()), default=0.0
+        (environment.behaviours.duration(pod, each, "start-after") for each in spec.get("containers") or ()),
+        default=0.0,
     )
     init, ready_to_run = containers.init(started + delay)
     main = containers.main(started + delay if ready_to_run else None)
@@ -61,11 +62,11 @@ def updated_status(pod: Object, place: Place, progress: Progress, around: Surrou
     return {
         **status,
         "phase": phase,
-        "conditions": conditions(pod, phase, init, main, place, progress.now),
-        "hostIP": place.host,
-        "hostIPs": [{"ip": place.host}],
-        "podIP": place.address,
-        "podIPs": [{"ip": place.address}],
+        "conditions": conditions(pod, phase, init, main, network, progress.now),
+        "hostIP": network.host,
+        "hostIPs": [{"ip": network.host}],
+        "podIP": network.address,
+        "podIPs": [{"ip": network.address}],
         "startTime": timestamp(started),
         **({"initContainerStatuses": init} if init else {}),
         "containerStatuses": main,
@@ -108,8 +109,8 @@ def _unready(given: Sequence[Mapping[str, Any]], now: float) -> list[dict[str, A
 class _Containers:
     """The containers of one pod."""
 
-    def __init__(self, pod: Object, spec: Mapping[str, Any], progress: Progress, around: Surroundings) -> None:
-        self._pod, self._spec, self._progress, self._around = pod, spec, progress, around
+    def __init__(self, pod: Object, spec: Mapping[str, Any], progress: Progress, environment: PodEnvironment) -> None:
+        self._pod, self._spec, self._progress, self._environment = pod, spec, progress, environment
         self._policy = spec.get("restartPolicy") or "Always"
 
     def init(self, start: float) -> tuple[list[dict[str, Any]], bool]:
@@ -140,7 +141,7 @@ class _Containers:
         self, container: Mapping[str, Any], known: Mapping[str, Status], policy: str, start: float | None
     ) -> dict[str, Any]:
         own = known.get(container["name"], {})
-        return ContainerRun(self._pod, container, own, policy, self._progress, self._around).advance(start)
+        return ContainerRun(self._pod, container, own, policy, self._progress, self._environment).advance(start)
 
 
 def _phase(spec: Mapping[str, Any], init: Sequence[Status], main: Sequence[Status]) -> str:
@@ -166,11 +167,11 @@ def _phase(spec: Mapping[str, Any], init: Sequence[Status], main: Sequence[Statu
 
 
 def conditions(
-    pod: Object, phase: str, init: Sequence[Status], main: Sequence[Status], place: Place, now: float
+    pod: Object, phase: str, init: Sequence[Status], main: Sequence[Status], network: PodNetwork, now: float
 ) -> list[dict[str, Any]]:
     """The conditions that a kubelet keeps, then those of others."""
     wanted = [_initialized(pod, phase, init), *_readiness(pod, phase, init, main)]
-    if place.network_condition:
+    if network.network_condition:
         wanted.insert(0, ("PodReadyToStartContainers", phase not in ("Succeeded", "Failed"), "", ""))
     known = at(pod, "status", "conditions") or ()
     made = [_condition(known, *each, now) for each in wanted]

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.engine.authn.bootstrap import BootstrapTokens
-from simkit.engine.authn.claims import Bound, bound_claims, legacy_claims
+from simkit.engine.authn.claims import BoundObject, bound_claims, legacy_claims
 from simkit.engine.authn.jws import (
     Malformed,
     PrivateKey,
@@ -107,7 +107,7 @@ def test_claims_of_a_bound_token() -> None:
         seconds=3607,
         now=1000.9,
         identifier="id",
-        bound=[Bound("pod", "p", "u2")],
+        bound=[BoundObject("pod", "p", "u2")],
         extend=True,
     )
     assert claims == {
@@ -221,7 +221,7 @@ def test_revoked_with_the_account(world: World) -> None:
 @pytest.mark.parametrize(("kind", "resource"), [("pod", "pods"), ("secret", "secrets")])
 def test_revoked_with_what_it_is_bound_to(world: World, kind: str, resource: str) -> None:
     """A token bound to a pod or secret is good as long as that very object is there."""
-    token = world.token(bound=[Bound(kind, "x", "u5"), Bound("node", "n", "u6")])
+    token = world.token(bound=[BoundObject(kind, "x", "u5"), BoundObject("node", "n", "u6")])
     assert f"{kind} is gone" in world.why(token)
     world.objects[resource, "ns", "x"] = {"metadata": {"uid": "u5"}}
     identity = world.who(token)

@@ -13,7 +13,7 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.token_file import StaticTokens
-from simkit.engine.http import exchange
+from simkit.engine.http import request_state
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.identity import MASTERS, Identity
@@ -38,8 +38,8 @@ def server(tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture
 def hasty(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     """One that gives its clients little time."""
-    monkeypatch.setattr(exchange, "HEAD_SECONDS", 1.0)
-    monkeypatch.setattr(exchange, "BODY_SECONDS", 1.0)
+    monkeypatch.setattr(request_state, "HEAD_SECONDS", 1.0)
+    monkeypatch.setattr(request_state, "BODY_SECONDS", 1.0)
     return server
 
 

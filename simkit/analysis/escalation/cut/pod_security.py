@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from simkit.analysis.escalation.cut.written import as_written, stored
+from simkit.analysis.escalation.cut.change_text import as_written, stored
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.facts import ENFORCE

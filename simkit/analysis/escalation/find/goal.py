@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
-from simkit.analysis.access.place import WHOLE_CLUSTER, place_of
 from simkit.analysis.access.question import question_of
 from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS, URL_VERBS, resolve_permission
+from simkit.analysis.access.scope import WHOLE_CLUSTER, scope_of
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.states import ALL, CLUSTER_ADMIN, AttackState, role_of, subject_state
@@ -145,7 +145,7 @@ def permission_goal(
         )
         return question_of(asked, where, any_name=name is None)
 
-    where = place_of(namespace)
+    where = scope_of(namespace)
     plural, _, behind = resource.partition("/")
     plural, _, dotted = plural.partition(".")
     access = AccessQuestion(verb, plural, api_group or dotted, where or "", name or "", subresource or behind)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from simkit.engine.authn.claims import WARN_ONLY_LIFETIME, Bound, bound_claims
+from simkit.engine.authn.claims import WARN_ONLY_LIFETIME, BoundObject, bound_claims
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
@@ -42,7 +42,7 @@ _NODE_BINDING: Final = "ServiceAccountTokenNodeBinding"
 class BoundObjects(NamedTuple):
     """The objects that a token is bound to: the one of the request, and the node of a pod."""
 
-    items: tuple[Bound, ...] = ()
+    items: tuple[BoundObject, ...] = ()
     of_pod: bool = False
 
 
@@ -157,8 +157,8 @@ def bound_objects(engine: Engine, context: RequestContext, reference: Mapping[st
     return found
 
 
-def _bound(kind: str, obj: Object) -> Bound:
-    return Bound(kind, name_of(obj), metadata(obj).get("uid", ""))
+def _bound(kind: str, obj: Object) -> BoundObject:
+    return BoundObject(kind, name_of(obj), metadata(obj).get("uid", ""))
 
 
 def _pod(engine: Engine, context: RequestContext, pod: Object) -> BoundObjects:
@@ -167,9 +167,9 @@ def _pod(engine: Engine, context: RequestContext, pod: Object) -> BoundObjects:
         account = quoted(context.info.name)
         why = f"cannot bind token for serviceaccount {account} to pod running with different serviceaccount name."
         raise bad_request(why)
-    items: Sequence[Bound] = (_bound("pod", pod),)
+    items: Sequence[BoundObject] = (_bound("pod", pod),)
     node = at(pod, "spec", "nodeName")
     if node and engine.gates.get("ServiceAccountTokenPodNodeInfo", True):
         entry = engine.store.get(Key(_NODES, "", node))
-        items = (*items, _bound("node", entry.object) if entry is not None else Bound("node", node, ""))
+        items = (*items, _bound("node", entry.object) if entry is not None else BoundObject("node", node, ""))
     return BoundObjects(tuple(items), of_pod=True)

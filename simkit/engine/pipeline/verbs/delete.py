@@ -15,7 +15,7 @@ from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
-from simkit.engine.pipeline.verbs.read import Page
+from simkit.engine.pipeline.verbs.read import ListChunk
 from simkit.engine.pipeline.verbs.selection import selection
 from simkit.engine.registry.write import Deletion, Outcome
 from simkit.engine.seams import Entry
@@ -135,8 +135,8 @@ def delete_collection(engine: Engine, context: RequestContext, scope: RequestSco
     options, _ = options_of(engine, context)
     if not listing.limit:
         listing = replace(listing, limit=_PAGE)
-    page = Page(engine, scope, context.info.namespace or None, listing, chosen)
-    entries, metadata = page.read()
+    chunk = ListChunk(engine, scope, context.info.namespace or None, listing, chosen)
+    entries, metadata = chunk.read()
     for entry in entries:
         check_deadline()
         try:

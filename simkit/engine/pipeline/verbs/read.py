@@ -25,7 +25,7 @@ from simkit.meta.names import Key, Revision
 def get(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """The current object. Raises 404; 504 for a future revision that does not come."""
     info = context.info
-    Reach(engine, scope).least(context.request.option("resourceVersion"))
+    CacheDelegator(engine, scope).await_revision(context.request.option("resourceVersion"))
     key = scope.registry_scope.key(info.namespace, info.name)
     entry = engine.store.get(key)
     if entry is None:
@@ -37,12 +37,12 @@ def list_(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     """The objects of a collection at one revision, in chunks on request."""
     options = opt.list_options(context.request, watch=False)
     chosen = selection(scope, options)
-    page = Page(engine, scope, context.info.namespace or None, options, chosen)
-    entries, metadata = page.read()
+    chunk = ListChunk(engine, scope, context.info.namespace or None, options, chosen)
+    entries, metadata = chunk.read()
     return responses.list_response(scope, entries, metadata, context.output_media_type, now=engine.clock.now())
 
 
-class Reach:
+class CacheDelegator:
     """The reads of a resource that kube-apiserver serves from its cache, and those from its store.
 
     That shows: the cache waits for a revision that is to come and takes no notice of limits, the store does neither.
@@ -59,7 +59,7 @@ class Reach:
         paged = options.token or (options.limit > 0 and version != "0")
         return self.cached and bool(version) and not paged and options.match != "Exact"
 
-    def least(self, version: str, *, cached: bool = True) -> None:
+    def await_revision(self, version: str, *, cached: bool = True) -> None:
         """Wait for a revision. Raises 504 if it does not come, or the error of an invalid one."""
         if cached and self.cached:
             self._engine.await_revision(opt.revision(version))
@@ -70,33 +70,33 @@ class Reach:
             raise future_revision(requested, current, again=0)
 
 
-class Page:
+class ListChunk:
     """One chunk of one list."""
 
     def __init__(
         self, engine: Engine, scope: RequestScope, namespace: str | None, options: opt.ListOptions, chosen: Selection
     ) -> None:
         self._engine, self._scope, self._namespace = engine, scope, namespace
-        self._chosen, self._reach = chosen, Reach(engine, scope)
+        self._chosen, self._delegator = chosen, CacheDelegator(engine, scope)
         self._resource = scope.registry_scope.resource
         one_key = bool(namespace or not scope.resource.namespaced) and not options.token
         self._single = bool(chosen.name) and one_key
         """True for a read of a single key, which has no chunks."""
         self._options = replace(options, limit=0) if self._single else options
-        self._cached = self._reach.cached_list(options)
+        self._cached = self._delegator.cached_list(options)
 
     def read(self) -> tuple[Sequence[Entry], dict[str, Any]]:
         """The entries of the chunk and the metadata of the list."""
         options = self._options
         if self._cached:
-            self._reach.least(options.resource_version)
+            self._delegator.await_revision(options.resource_version)
             return self._chunk(None, None, 0)
         requested = opt.stored_revision(options.resource_version)
         if options.token:
             return self._continue()
         if options.match == "Exact" or (requested and options.limit > 0 and not options.match):
             return self._chunk(Revision(requested), None, options.limit)
-        self._reach.least(options.resource_version, cached=False)
+        self._delegator.await_revision(options.resource_version, cached=False)
         return self._chunk(None, None, options.limit)
 
     def _continue(self) -> tuple[Sequence[Entry], dict[str, Any]]:

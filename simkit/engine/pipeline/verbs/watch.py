@@ -23,7 +23,7 @@ from simkit.engine.pipeline.representation import protobuf, responses
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, STREAMS, YAML, MediaTypeOptions
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.verbs.read import Reach
+from simkit.engine.pipeline.verbs.read import CacheDelegator
 from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry
 from simkit.engine.watch.watcher import Watcher, WatchReader
@@ -52,11 +52,11 @@ def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     if info.old_watch and info.name and chosen.name != info.name:
         raise bad_request("fieldSelector metadata.name doesn't match requested name")
     requested = opt.revision(options.resource_version)
-    shape = Shape(engine, scope, context.output_media_type)
+    encoder = EventEncoder(engine, scope, context.output_media_type)
     namespace = info.namespace if scope.resource.namespaced else ""
     user = context.actor().user
     stream = WatchStream(
-        engine, scope, namespace or None, chosen, options, requested, context.output_media_type, shape, user
+        engine, scope, namespace or None, chosen, options, requested, context.output_media_type, encoder, user
     )
     way = route(context)
     engine.metrics.last(way, 1)
@@ -65,7 +65,7 @@ def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     return Response(200, content_type=media, stream=stream)
 
 
-class Shape:
+class EventEncoder:
     """The encoding of events for a stream, in the requested representation."""
 
     def __init__(self, engine: Engine, scope: RequestScope, media_type: MediaTypeOptions) -> None:
@@ -120,11 +120,11 @@ class WatchStream:
         options: opt.ListOptions,
         requested: int,
         media_type: MediaTypeOptions,
-        shape: Shape,
+        encoder: EventEncoder,
         user: str = "",
     ) -> None:
         self._media_type, self._user = media_type, user
-        self._engine, self._scope, self._chosen, self._shape = engine, scope, chosen, shape
+        self._engine, self._scope, self._chosen, self._encoder = engine, scope, chosen, encoder
         self._bookmarks = options.bookmarks
         self.deadline = options.timeout
         """Seconds after which the stream ends; None: the server decides."""
@@ -169,7 +169,7 @@ class WatchStream:
 
     def _present(self, namespace: str | None, revision: Revision) -> Iterator[bytes]:
         entries = self._chosen.of(self._engine.store.scan(self._scope.registry_scope.resource, namespace, at=revision))
-        return (self._shape.entry("ADDED", entry) for entry in entries)
+        return (self._encoder.entry("ADDED", entry) for entry in entries)
 
     def _ended(self, revision: Revision) -> list[bytes]:
         """The bookmark after the initial events, once the store has the requested revision."""
@@ -188,7 +188,7 @@ class WatchStream:
             obj = decode(obj, self._scope.schema).object  # with the zero values of the kind
             metadata = obj["metadata"]
             metadata |= null_creation()
-        return self._shape.object("BOOKMARK", obj)
+        return self._encoder.object("BOOKMARK", obj)
 
     def poll(self, limit: int = 512) -> list[bytes]:
         """Frames that are ready, at most about ``limit``."""
@@ -250,7 +250,7 @@ class WatchStream:
 
     def _expired(self, error: Compacted) -> bytes:
         text = f"too old resource version: {error.requested} ({error.oldest})"
-        if not Reach(self._engine, self._scope).cached:
+        if not CacheDelegator(self._engine, self._scope).cached:
             text = "The resourceVersion for the provided watch is too old."
         status = expired(text).status()
         return _frame(self._media_type, "ERROR", status)
@@ -259,13 +259,13 @@ class WatchStream:
         """The frame of a change under the selection: an object may begin or cease to match."""
         chosen = self._chosen
         if chosen.everything:
-            return self._shape.entry(change.type, change.entry)
+            return self._encoder.entry(change.type, change.entry)
         now = change.type != "DELETED" and chosen.matches(change.entry)
         before = change.previous is not None and chosen.matches(change.previous)
         if now:
-            return self._shape.entry("MODIFIED" if before else "ADDED", change.entry)
+            return self._encoder.entry("MODIFIED" if before else "ADDED", change.entry)
         if before:
-            return self._shape.entry("DELETED", _as_it_was(change))
+            return self._encoder.entry("DELETED", _as_it_was(change))
         return None
 
     def bookmark(self) -> list[bytes]:

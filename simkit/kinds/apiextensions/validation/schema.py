@@ -34,7 +34,7 @@ _EVEN_EMPTY: Final = ("additionalItems", "dependencies", "$ref")
 
 
 @dataclass(frozen=True, slots=True)
-class Strictness:
+class ValidationOptions:
     """Requirements on a schema. On an update, requirements that the old schema violates are dropped."""
 
     structural: bool = True
@@ -65,7 +65,7 @@ class Found:
 class Visit:
     """The position of a validation pass in the schema, with its surroundings."""
 
-    strictness: Strictness
+    options: ValidationOptions
     costs: Costs | None
     root: bool = False
     no_default: str | None = None
@@ -103,7 +103,7 @@ def validate_level(schema: Properties, path: str, visit: Visit) -> Found:
 
 def _standard(schema: Properties, path: str, visit: Visit) -> Iterator[FieldError]:
     kind = schema.get("type") or ""
-    if visit.strictness.types and kind and kind not in _TYPES:
+    if visit.options.types and kind and kind not in _TYPES:
         yield unsupported(f"{path}.type", kind, _TYPES)
     if schema.get("default") is not None and visit.no_default is not None:
         yield forbidden_field(f"{path}.default", f"must not be set {visit.no_default}".rstrip())
@@ -217,12 +217,12 @@ def _markers(schema: Properties, path: str, visit: Visit) -> Iterator[FieldError
     if list_type is not None:
         if kind != "array":
             yield from _needs_type(kind, "array", "x-kubernetes-list-type", path)
-        elif visit.strictness.atomic_sets and list_type == "set":
+        elif visit.options.atomic_sets and list_type == "set":
             yield from validate_set(schema, path)
         if list_type not in ("atomic", "set", "map"):
             yield unsupported(f"{path}.x-kubernetes-list-type", list_type, ("atomic", "set", "map"))
     yield from _validate_key(schema, path, list_type)
-    if visit.strictness.map_keys:
+    if visit.options.map_keys:
         yield from validate_map_key(schema, path)
 
 

@@ -21,7 +21,7 @@ from simkit.kinds.apiextensions.validation.parts import (
     validate_warning,
 )
 from simkit.kinds.apiextensions.validation.schema import (
-    Strictness,
+    ValidationOptions,
     Visit,
     validate_level,
     validate_map_key,
@@ -52,7 +52,7 @@ _WITHOUT_STATUS: Final = (
 """Fields forbidden at the root of a schema whose kind has a status subresource."""
 
 
-def validate_spec(spec: Object, strictness: Strictness) -> Iterator[FieldError]:
+def validate_spec(spec: Object, options: ValidationOptions) -> Iterator[FieldError]:
     """All errors of the spec of a definition."""
     internal = internal_of(spec)
     yield from _validate_group(spec.get("group") or "")
@@ -61,31 +61,31 @@ def validate_spec(spec: Object, strictness: Strictness) -> Iterator[FieldError]:
         yield required("spec.scope")
     elif scope not in _SCOPES:
         yield unsupported("spec.scope", scope, _SCOPES)
-    if strictness.schemas and (internal.shared.get("schema") or {}).get("openAPIV3Schema") is None:
+    if options.schemas and (internal.shared.get("schema") or {}).get("openAPIV3Schema") is None:
         for index, version in enumerate(internal.versions):
             if (version.schema or {}).get("openAPIV3Schema") is None:
                 yield required(
                     f"spec.versions[{index}].schema.openAPIV3Schema",
                     "" if applies("details-without-field-names") else "schemas are required",
                 )
-    elif not strictness.schemas and not spec.get("preserveUnknownFields"):
+    elif not options.schemas and not spec.get("preserveUnknownFields"):
         for index, row in enumerate(spec.get("versions") or ()):
             if row.get("served") and (row.get("schema") or {}).get("openAPIV3Schema") is None:
                 detail = "because otherwise all fields are pruned"
                 yield required(f"spec.versions[{index}].schema.openAPIV3Schema", detail)
     if not spec.get("preserveUnknownFields") or any(map(_needs_structure, _schemas(spec))):
-        strictness = replace(strictness, structural=True)
-    if strictness.defaults and spec.get("preserveUnknownFields") and any(map(_has_default, _schemas(spec))):
+        options = replace(options, structural=True)
+    if options.defaults and spec.get("preserveUnknownFields") and any(map(_has_default, _schemas(spec))):
         detail = "must be false in order to use defaults in the schema"
         yield invalid_value("spec.preserveUnknownFields", True, detail)
     for index, version in enumerate(internal.versions):
-        yield from _validate_version(version, f"spec.versions[{index}]", internal, strictness)
+        yield from _validate_version(version, f"spec.versions[{index}]", internal, options)
     yield from _set_of_versions(internal)
-    yield from _validate_shared(internal, strictness)
+    yield from _validate_shared(internal, options)
     strategy = (spec.get("conversion") or {}).get("strategy") or ""
     if spec.get("preserveUnknownFields") and spec.get("conversion") and strategy != "None":
         yield invalid_value("spec.conversion.strategy", strategy, "must be None if spec.preserveUnknownFields is true")
-    yield from validate_conversion(spec.get("conversion"), recognized=strictness.review_versions)
+    yield from validate_conversion(spec.get("conversion"), recognized=options.review_versions)
 
 
 def _validate_group(group: str) -> Iterator[FieldError]:
@@ -97,12 +97,14 @@ def _validate_group(group: str) -> Iterator[FieldError]:
         yield invalid_value("spec.group", group, "should be a domain with at least one dot")
 
 
-def _validate_version(version: Version, path: str, internal: Internal, strictness: Strictness) -> Iterator[FieldError]:
+def _validate_version(
+    version: Version, path: str, internal: Internal, options: ValidationOptions
+) -> Iterator[FieldError]:
     wrong = dns1035_label(version.name)
     if wrong:
         yield invalid_value(f"{path}.name", version.name, ",".join(wrong))
     yield from validate_warning(version.deprecated, version.warning, f"{path}.deprecationWarning")
-    own = replace(strictness, costs_each=version.name not in strictness.unchanged)
+    own = replace(options, costs_each=version.name not in options.unchanged)
     with_status = internal.subresources_of(version).get("status") is not None
     yield from _validate_validation(version.schema, f"{path}.schema", own, with_status=with_status)
     yield from validate_subresource(version.subresources, f"{path}.subresources")
@@ -125,14 +127,14 @@ def _set_of_versions(internal: Internal) -> Iterator[FieldError]:
         yield invalid_value("spec.version", internal.version, ",".join(wrong))
 
 
-def _validate_shared(internal: Internal, strictness: Strictness) -> Iterator[FieldError]:
+def _validate_shared(internal: Internal, options: ValidationOptions) -> Iterator[FieldError]:
     names: Properties = internal.spec.get("names") or {}
     for field in ("plural", "singular", "kind", "listKind"):
         if not names.get(field):
             yield required(f"spec.names.{field}")
     yield from validate_name(names, "spec.names")
     with_status = any(internal.subresources_of(each).get("status") is not None for each in internal.versions)
-    own = replace(strictness, costs_each=not set(strictness.unchanged) & {each.name for each in internal.versions})
+    own = replace(options, costs_each=not set(options.unchanged) & {each.name for each in internal.versions})
     yield from _validate_validation(internal.shared.get("schema"), "spec.validation", own, with_status=with_status)
     yield from validate_subresource(internal.shared.get("subresources"), "spec.subresources")
     for index, column in enumerate(internal.shared.get("additionalPrinterColumns") or ()):
@@ -147,17 +149,17 @@ def _selected_from(validation: Properties | None) -> Schema | None:
 
 
 def _validate_validation(
-    validation: Properties | None, path: str, strictness: Strictness, *, with_status: bool
+    validation: Properties | None, path: str, options: ValidationOptions, *, with_status: bool
 ) -> Iterator[FieldError]:
     schema = (validation or {}).get("openAPIV3Schema")
     if schema is None:
         return
     path = f"{path}.openAPIV3Schema"
-    why = unreadable(schema) if strictness.structural else ""
-    structural = strictness.structural and not why
+    why = unreadable(schema) if options.structural else ""
+    structural = options.structural and not why
     found = [
         *(_root_with_status(schema, path) if with_status else ()),
-        *_validate_schema(schema, path, strictness, structural=structural),
+        *_validate_schema(schema, path, options, structural=structural),
     ]
     yield from found
     if why and not found:
@@ -165,20 +167,20 @@ def _validate_validation(
 
 
 def _validate_schema(
-    schema: Properties, path: str, strictness: Strictness, *, structural: bool
+    schema: Properties, path: str, options: ValidationOptions, *, structural: bool
 ) -> Iterator[FieldError]:
     if schema.get("nullable"):
         yield forbidden_field(f"{path}.nullable", "nullable cannot be true at the root")
     resolve = Catalogue.for_release("1.30").definition
     broken = validate_structure(schema, path) if structural else []
     if structural and not broken:
-        broken = validate_default(schema, path, resolve, pruned=strictness.pruned_defaults)
+        broken = validate_default(schema, path, resolve, pruned=options.pruned_defaults)
     yield from broken
     costs = None
     if structural and not broken:
-        costs = Costs(strictness.known, strictness.costs_each)
-    no_default = None if strictness.defaults else ""
-    visit = Visit(strictness, costs, root=True, no_default=no_default, node=schema_of(schema, resolve))
+        costs = Costs(options.known, options.costs_each)
+    no_default = None if options.defaults else ""
+    visit = Visit(options, costs, root=True, no_default=no_default, node=schema_of(schema, resolve))
     found = validate_level(schema, path, visit)
     yield from found.schema
     yield from found.rules
@@ -205,7 +207,7 @@ def _is_set(value: Any) -> bool:
 # Updates
 
 
-def demands_on(spec: Object, old: Object) -> Strictness:
+def demands_on(spec: Object, old: Object) -> ValidationOptions:
     """The requirements on a changed spec, without those that the old spec violates."""
     resolve = Catalogue.for_release("1.30").definition
     given = list(_schemas(old))
@@ -213,7 +215,7 @@ def demands_on(spec: Object, old: Object) -> Strictness:
     levels = [level for schema in given for level in _levels(schema)]
     webhook = (old.get("conversion") or {}).get("webhook") or {}
     reviews = webhook.get("conversionReviewVersions") or ()
-    return Strictness(
+    return ValidationOptions(
         structural=structural,
         pruned_defaults=not (structural and any(unpruned_defaults(schema, resolve) for schema in given)),
         atomic_sets=not any(True for level in levels for _ in validate_set(level, "")),
@@ -228,9 +230,9 @@ def demands_on(spec: Object, old: Object) -> Strictness:
     )
 
 
-def demands_of_beta(spec: Object, old: Object | None) -> Strictness:
+def demands_of_beta(spec: Object, old: Object | None) -> ValidationOptions:
     """The requirements of v1beta1: a schema may be missing or not structural, and may have no defaults."""
-    known = Strictness() if old is None else demands_on(spec, old)
+    known = ValidationOptions() if old is None else demands_on(spec, old)
     defaults = any(map(_has_default, _schemas(old or {})))
     return replace(known, structural=False, types=False, schemas=False, defaults=defaults)
 

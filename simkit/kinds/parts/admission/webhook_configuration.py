@@ -74,7 +74,7 @@ def _differ(obj: Object, old: Object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Leniency:
+class ValidationOptions:
     """Errors that an update allows because the old webhooks have them already."""
 
     effects: Sequence[str]
@@ -100,35 +100,35 @@ class _Leniency:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors of all webhooks. Errors that the old webhooks have already are tolerated as upstream."""
-    return _validate_webhook(obj, old, _Leniency.towards(old))
+    return _validate_webhook(obj, old, ValidationOptions.towards(old))
 
 
 def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors in v1beta1, which allows side effects of any kind, and duplicate names."""
-    return _validate_webhook(obj, old, replace(_Leniency.towards(old), effects=_ALL_EFFECTS, same_names=True))
+    return _validate_webhook(obj, old, replace(ValidationOptions.towards(old), effects=_ALL_EFFECTS, same_names=True))
 
 
-def _validate_webhook(obj: Object, old: Object | None, leniency: _Leniency) -> Sequence[FieldError]:
+def _validate_webhook(obj: Object, old: Object | None, options: ValidationOptions) -> Sequence[FieldError]:
     webhooks = obj.get("webhooks") or ()
     known = {text for webhook in (old or {}).get("webhooks") or () for text in written(webhook, "matchConditions")}
-    unchanged = leniency.conditions == [one.get("matchConditions") for one in webhooks]
+    unchanged = options.conditions == [one.get("matchConditions") for one in webhooks]
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, webhook in enumerate(webhooks):
         path, name = f"webhooks[{index}]", webhook.get("name") or ""
-        errors += _validate_fields(path, webhook, leniency)
+        errors += _validate_fields(path, webhook, options)
         if not unchanged:
             errors += validate_match_condition(webhook.get("matchConditions"), f"{path}.matchConditions", known=known)
         versions = webhook.get("admissionReviewVersions") or ()
-        errors += _validate_version(f"{path}.admissionReviewVersions", versions, leniency)
-        if not leniency.same_names and name and name in seen:
+        errors += _validate_version(f"{path}.admissionReviewVersions", versions, options)
+        if not options.same_names and name and name in seen:
             errors.append(duplicate(f"{path}.name", name))
         seen.add(name)
     return errors
 
 
-def _validate_fields(path: str, webhook: Object, leniency: _Leniency) -> Iterator[FieldError]:
-    effects = leniency.effects
+def _validate_fields(path: str, webhook: Object, options: ValidationOptions) -> Iterator[FieldError]:
+    effects = options.effects
     yield from validate_qualified_webhook(f"{path}.name", webhook.get("name") or "")
     for index, rule in enumerate(webhook.get("rules") or ()):
         yield from validate_rule(f"{path}.rules[{index}]", rule)
@@ -144,14 +144,14 @@ def _validate_fields(path: str, webhook: Object, leniency: _Leniency) -> Iterato
         text = "the timeout value must be between 1 and 30 seconds"
         yield invalid_value(f"{path}.timeoutSeconds", webhook["timeoutSeconds"], text)
     for name in _SELECTORS:
-        yield from validate_label_selector(webhook[name], f"{path}.{name}", any_value=leniency.any_value)
+        yield from validate_label_selector(webhook[name], f"{path}.{name}", any_value=options.any_value)
     reinvoked = webhook.get("reinvocationPolicy")
     if reinvoked is not None and reinvoked not in _REINVOCATIONS:
         yield unsupported(f"{path}.reinvocationPolicy", reinvoked, _REINVOCATIONS)
     yield from validate_client(f"{path}.clientConfig", webhook.get("clientConfig") or {})
 
 
-def _validate_version(path: str, versions: Sequence[str], leniency: _Leniency) -> Iterator[FieldError]:
+def _validate_version(path: str, versions: Sequence[str], options: ValidationOptions) -> Iterator[FieldError]:
     if not versions:
         yield required(path, f"must specify one of {', '.join(_VERSIONS)}")
         return
@@ -160,7 +160,7 @@ def _validate_version(path: str, versions: Sequence[str], leniency: _Leniency) -
             yield invalid_value(f"{path}[{index}]", version, "duplicate version")
         else:
             yield from validate_text(f"{path}[{index}]", version, dns1035_label)
-    if not leniency.unread_versions and not set(versions) & set(_VERSIONS):
+    if not options.unread_versions and not set(versions) & set(_VERSIONS):
         yield invalid_value(path, texts(versions), f"must include at least one of {', '.join(_VERSIONS)}")
 
 

@@ -11,7 +11,7 @@ from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Snapshot
 
 
-class Asked(ABC):
+class AnalysedCluster(ABC):
     """Something that has a snapshot, and forks on which answers can be tried."""
 
     dump: Dump | None

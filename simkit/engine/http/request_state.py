@@ -57,7 +57,7 @@ Next = Response | QueuedRequest | Work | None
 """The next action of a driver: write, wait, run, or read on."""
 
 
-class Exchange:
+class RequestState:
     """The state of one request between its head and its answer.
 
     Parameters
@@ -153,7 +153,7 @@ class Exchange:
         return error_response(error) if authorized is None else authorized.fail(error)
 
     def gone(self) -> None:
-        """End the exchange without an answer, since the client went away."""
+        """End the request without an answer, since the client went away."""
         authorized, self._authorized = self._authorized, None
         if authorized is not None:
             authorized.give_up(gone=True)

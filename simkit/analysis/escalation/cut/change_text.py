@@ -16,7 +16,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, labels_of
 from simkit.snapshot.protocol import Snapshot
 
-Place = tuple[str, int | None]
+FilePosition = tuple[str, int | None]
 """A file, and a line in it."""
 CONTENT: Final = ("subjects", "rules")
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
@@ -69,7 +69,7 @@ def as_yaml(changes: Iterable[Change], snapshot: Snapshot) -> str:
     return "\n".join(gone) + ("\n---\n" if gone else "") + yaml.safe_dump_all(made, sort_keys=False)
 
 
-def as_diff(changes: Iterable[Change], snapshot: Snapshot, places: Mapping[Key, Place] | None = None) -> str:
+def as_diff(changes: Iterable[Change], snapshot: Snapshot, places: Mapping[Key, FilePosition] | None = None) -> str:
     """The changes as a unified diff of the objects' YAML.
 
     Parameters
@@ -80,7 +80,7 @@ def as_diff(changes: Iterable[Change], snapshot: Snapshot, places: Mapping[Key, 
     return "".join(_diff(change, stored(snapshot, change.key), (places or {}).get(change.key)) for change in changes)
 
 
-def _diff(change: Change, before: Object | None, place: Place | None) -> str:
+def _diff(change: Change, before: Object | None, place: FilePosition | None) -> str:
     key = change.key
     file = place[0] if place else "/".join(filter(None, (key.resource.resource, key.namespace, f"{key.name}.yaml")))
     file = one_line(file)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from simkit.engine.http.exchange import READ_ON, Exchange, Work, release
 from simkit.engine.http.handler import AuthorizedRequest, Lane, QueuedRequest
 from simkit.engine.http.message import error_response
+from simkit.engine.http.request_state import READ_ON, RequestState, Work, release
 from simkit.meta.deadline import check_deadline, checked, within
 from simkit.meta.errors import StatusError
 from simkit.meta.message import BODY_LIMIT, Request, Response
@@ -70,23 +70,23 @@ class Scripted:
 def test_a_request_that_came_whole() -> None:
     """It is answered in one step, with its body."""
     handler = Scripted()
-    exchange = Exchange(handler)
-    assert exchange.take(b"abc")
-    assert exchange.end(POST) == Response(200)
+    state = RequestState(handler)
+    assert state.take(b"abc")
+    assert state.end(POST) == Response(200)
     assert handler.said == ["answered 3"]
 
 
 def test_a_body_that_is_still_to_come() -> None:
     """Whether the request may be made is asked first; the body is taken only then."""
     handler = Scripted()
-    exchange = Exchange(handler)
-    assert exchange.begin(POST) is None
-    assert exchange.begun
-    exchange.take(b"ab")
-    exchange.take(b"c")
-    assert exchange.end(POST) == Response(200)
+    state = RequestState(handler)
+    assert state.begin(POST) is None
+    assert state.begun
+    state.take(b"ab")
+    state.take(b"c")
+    assert state.end(POST) == Response(200)
     assert handler.said == ["entered", "received 3"]
-    refused = Exchange(Scripted(refuses=True)).begin(POST)
+    refused = RequestState(Scripted(refuses=True)).begin(POST)
     assert isinstance(refused, Response)
     assert refused.status == 403
 
@@ -96,19 +96,19 @@ def test_a_body_that_is_still_to_come() -> None:
 def test_work_for_other_threads(lane: Lane, queues: bool) -> None:
     """Nothing is run here: each step is handed out as work, whose outcome leads to the next one."""
     handler = Scripted(lane, queues)
-    exchange = Exchange(handler)
-    work = exchange.begin(POST)
+    state = RequestState(handler)
+    work = state.begin(POST)
     assert isinstance(work, Work)
     assert (work.lane, handler.said) == (lane, [])
-    assert exchange.done(work.step()) is None
-    work = exchange.end(POST)
+    assert state.done(work.step()) is None
+    work = state.end(POST)
     assert isinstance(work, Work)
-    then = exchange.done(work.step())
+    then = state.done(work.step())
     if queues:
         assert isinstance(then, Waiting)
-        work = exchange.turn(then)
+        work = state.turn(then)
         assert isinstance(work, Work)
-        then = exchange.done(work.step())
+        then = state.done(work.step())
     assert then == Response(200)
     assert handler.said == ["entered", "received 0", *(["went on"] if queues else [])]
 
@@ -118,38 +118,38 @@ def test_work_for_other_threads(lane: Lane, queues: bool) -> None:
 )
 def test_patience(asked: str, seconds: float) -> None:
     """A request gets the time that it asks for, up to what is usual."""
-    work = Exchange(Scripted(Lane.COMPUTING)).end(Request.of("GET", f"/a{asked}"))
+    work = RequestState(Scripted(Lane.COMPUTING)).end(Request.of("GET", f"/a{asked}"))
     assert isinstance(work, Work)
     assert work.seconds == seconds
 
 
 @pytest.mark.parametrize(
-    ("end", "status"), [(Exchange.expired, 504), (Exchange.crowded, 429), (Exchange.refuse_length, 413)]
+    ("end", "status"), [(RequestState.expired, 504), (RequestState.crowded, 429), (RequestState.refuse_length, 413)]
 )
 @pytest.mark.parametrize("begun", [False, True])
-def test_requests_that_come_to_no_end(end: Callable[[Exchange], Response], status: int, begun: bool) -> None:
+def test_requests_that_come_to_no_end(end: Callable[[RequestState], Response], status: int, begun: bool) -> None:
     """They are answered once, through what was begun where something was, so that the audit log hears of it."""
     handler = Scripted()
-    exchange = Exchange(handler)
+    state = RequestState(handler)
     if begun:
-        exchange.begin(POST)
-    assert end(exchange).status == status
+        state.begin(POST)
+    assert end(state).status == status
     assert handler.said == (["entered", f"failed {status}"] if begun else [])
-    exchange.gone()
+    state.gone()
     assert "gone" not in handler.said
 
 
 def test_long_bodies_are_not_kept() -> None:
     """Of a body above its limit no more than a part is kept, and it is read on only so far."""
-    exchange = Exchange(Scripted())
+    state = RequestState(Scripted())
     part = b"x" * (1024 * 1024)
     taken = 0
-    while exchange.take(part):
+    while state.take(part):
         taken += len(part)
     assert taken == READ_ON
-    handler = exchange._handler
+    handler = state._handler
     assert isinstance(handler, Scripted)
-    exchange.end(POST)
+    state.end(POST)
     assert int(handler.said[0].split()[1]) <= BODY_LIMIT + len(part)
 
 
@@ -163,7 +163,7 @@ def test_what_comes_too_late_is_let_go() -> None:
 
 def test_work_ends_with_its_deadline() -> None:
     """Long work looks at the deadline of its request, in whatever thread; work without one goes on."""
-    work = Exchange(Scripted(Lane.COMPUTING)).end(POST)
+    work = RequestState(Scripted(Lane.COMPUTING)).end(POST)
     assert isinstance(work, Work)
     assert within(work.deadline, lambda: len(list(checked(range(1000))))) == 1000
 

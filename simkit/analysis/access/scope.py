@@ -10,7 +10,7 @@ WHOLE_CLUSTER: Final = "*"
 """The text for the whole cluster, in arguments as in the column ``scope``."""
 
 
-def place_of(namespace: str | None) -> str | None:
+def scope_of(namespace: str | None) -> str | None:
     """The namespace of a question for the index: empty for the whole cluster, None for anywhere.
 
     Raises
@@ -20,7 +20,7 @@ def place_of(namespace: str | None) -> str | None:
 
     Examples
     --------
-    >>> place_of("dev"), place_of("*"), place_of(None)
+    >>> scope_of("dev"), scope_of("*"), scope_of(None)
     ('dev', '', None)
     """
     if namespace == "":
