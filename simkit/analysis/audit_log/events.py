@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import warnings
+import zlib
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import orjson
 import pandas as pd
@@ -81,6 +85,39 @@ EVENT_MARKERS: Final = (b'"auditID"', b'\\"auditID\\"', b'"protoPayload"', b'"re
 """Texts by which the beginning of an event is recognized."""
 
 
+_LINES_TO_TELL: Final = 2
+"""Lines that are read before a file is taken for one document: in a file of JSON lines one of them is whole."""
+_REMEMBERED: Final = 200_000
+
+
+class FirstStage:
+    """Tells the first event of a request from those of its later stages, in bounded memory.
+
+    The last 200,000 requests are remembered: a watch that ends after so many others have come counts once more.
+    """
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[int, None] = OrderedDict()
+
+    def __call__(self, event: Object) -> bool:
+        """True unless an earlier event was of the same request; events without an audit id are always the first.
+
+        Clients may choose the audit id, so it does not identify a request alone.
+        """
+        audit_id = event.get("auditID")
+        if not audit_id:
+            return True
+        key = hash(
+            (str(audit_id), str(event.get("verb")), str(event.get("requestURI")), str(at(event, "user", "username")))
+        )
+        if key in self._seen:
+            return False
+        self._seen[key] = None
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return True
+
+
 def audit_events(audit_log: AuditLog) -> pd.DataFrame:
     """An audit log as a table; ``cluster.audit_log()`` is one as well.
 
@@ -150,10 +187,10 @@ def _events(log: AuditLog) -> Iterator[Object]:
 
 def _of_source(source: str | bytes | Path) -> Iterator[Object]:
     if isinstance(source, bytes):
-        yield from _of_bytes(source)
+        yield from _of_file(io.BytesIO(source))
         return
     if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
-        yield from _of_text(source.encode())
+        yield from _of_file(io.BytesIO(source.encode()))
         return
     path = Path(source)
     if path.is_dir():
@@ -162,31 +199,52 @@ def _of_source(source: str | bytes | Path) -> Iterator[Object]:
         return
     if not path.exists():
         raise SimkitError(f"there is no audit log at {path}")
-    yield from _of_bytes(path.read_bytes())
+    with path.open("rb") as file:
+        yield from _of_file(file)
 
 
-def _of_bytes(raw: bytes) -> Iterator[Object]:
-    yield from _of_text(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
-
-
-def _of_text(raw: bytes) -> Iterator[Object]:
-    """The events of JSON lines, or of one JSON document over several lines.
-
-    Lines that are no JSON are passed over, with a warning where they are the beginning of an event.
-    """
+def _of_file(file: IO[bytes]) -> Iterator[Object]:
+    """The events of a file, packed or not. Raises SimkitError for a packed one that breaks off."""
+    packed = file.read(2) == b"\x1f\x8b"
+    file.seek(0)
     try:
-        whole = orjson.loads(raw)
+        yield from _of_plain(gzip.GzipFile(fileobj=file) if packed else file)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise SimkitError(f"the packed audit log {getattr(file, 'name', '')} cannot be read: {error}") from error
+
+
+def _of_plain(plain: IO[bytes] | gzip.GzipFile) -> Iterator[Object]:
+    """The events of JSON lines, of which one is held at a time, or of one JSON document."""
+    first = list(islice((line for line in plain if line.strip()), _LINES_TO_TELL))
+    if first and first[0].lstrip()[:1] in (b"{", b"[") and all(_whole(line) is None for line in first):
+        try:
+            yield from unwrap_events(orjson.loads(b"".join((*first, plain.read()))))
+            return
+        except orjson.JSONDecodeError:
+            plain.seek(0)
+            first = []
+    yield from _of_lines(chain(first, plain))
+
+
+def _of_lines(lines: Iterable[bytes]) -> Iterator[Object]:
+    """The events of JSON lines. Others are passed over, with a warning where they are the beginning of an event."""
+    broken = 0
+    for line in lines:
+        whole = _whole(line)
+        decoded = whole if whole is not None else _decoded(line)
+        broken += decoded is None and any(mark in line for mark in EVENT_MARKERS)
+        yield from unwrap_events(decoded)
+    if broken:
+        what = "1 line of an audit log breaks" if broken == 1 else f"{broken} lines of an audit log break"
+        warnings.warn(f"{what} off in the middle of an event; what was asked for there is not known", stacklevel=2)
+
+
+def _whole(line: bytes) -> Any:
+    """The JSON that a line is; None if it is none."""
+    try:
+        return orjson.loads(line)
     except orjson.JSONDecodeError:
-        broken = 0
-        for line in raw.splitlines():
-            decoded = _decoded(line)
-            broken += decoded is None and any(mark in line for mark in EVENT_MARKERS)
-            yield from unwrap_events(decoded)
-        if broken:
-            what = "1 line of an audit log breaks" if broken == 1 else f"{broken} lines of an audit log break"
-            warnings.warn(f"{what} off in the middle of an event; what was asked for there is not known", stacklevel=2)
-    else:
-        yield from unwrap_events(whole)
+        return None
 
 
 def _decoded(line: bytes) -> Any:
@@ -205,7 +263,7 @@ def unwrap_events(value: Any) -> Iterator[Object]:
             yield from unwrap_events(one)
     elif isinstance(value, str):
         if value.lstrip()[:1] in ("{", "["):
-            yield from _of_text(value.encode())
+            yield from _of_file(io.BytesIO(value.encode()))
     elif isinstance(value, Mapping):
         yield from _unwrapped_object(value)
 

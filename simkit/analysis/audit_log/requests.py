@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.analysis.audit_log.events import DEPRECATED, AuditLog, read_events
+from simkit.analysis.audit_log.events import DEPRECATED, AuditLog, FirstStage, read_events
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import at
@@ -57,13 +57,11 @@ class RecordedRequest:
 
 def recorded_requests(log: AuditLog) -> Iterator[RecordedRequest]:
     """The requests for resources in an audit log, in its order; the stages of a request are joined."""
-    seen: set[str] = set()
+    first = FirstStage()
     for event in read_events(log):
-        reference, audit_id = event.get("objectRef"), event.get("auditID") or ""
-        if not reference or not reference.get("resource") or (audit_id and audit_id in seen):
-            continue
-        seen.add(audit_id)
-        yield _recorded(event, reference)
+        reference = event.get("objectRef")
+        if reference and reference.get("resource") and first(event):
+            yield _recorded(event, reference)
 
 
 def _recorded(event: Mapping[str, Any], reference: Mapping[str, Any]) -> RecordedRequest:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
-from simkit.analysis.audit_log.events import DECISION, AuditLog, read_events
+from simkit.analysis.audit_log.events import DECISION, AuditLog, FirstStage, read_events
 from simkit.analysis.least_privilege.recorded_access import AccessRequest, Action
 from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.errors import SimkitError
@@ -41,15 +41,11 @@ def read_access_requests(log: AuditLog) -> Iterator[AccessRequest]:
     >>> [str(use.action) for use in read_access_requests([event])]
     ["get pods 'web' in dev"]
     """
-    found = False
-    seen: set[tuple[str, str]] = set()
+    found, first = False, FirstStage()
     for event in read_events(log):
         found = True
-        key = (str(event.get("auditID") or id(event)), str(event.get("verb")))
-        if event.get("stage") in ("RequestReceived",) or (event.get("auditID") and key in seen):
-            continue
-        seen.add(key)
-        yield from access_requests_of(event)
+        if event.get("stage") != "RequestReceived" and first(event):
+            yield from access_requests_of(event)
     if not found:
         raise SimkitError("no audit events were found in the log; it wants audit events as JSON, one a line")
 
