@@ -126,15 +126,42 @@ class SimulationMethods:
         given.insert(0, made)
 
     def stop_node(self, name: str) -> None:
-        """Have the kubelet of a simulated node fall silent, as if its machine was lost. Raises SimkitError."""
+        """Have the kubelet of a simulated node fall silent, as if its machine was lost.
+
+        Parameters
+        ----------
+        name
+            The name of the node.
+
+        Raises
+        ------
+        SimkitError
+            If there is no such simulated node.
+        """
         self._simulation().kubelets.stop(name)
 
     def start_node(self, name: str) -> None:
-        """Have the kubelet of a stopped node come back. Raises SimkitError."""
+        """Have the kubelet of a stopped node come back.
+
+        Parameters
+        ----------
+        name
+            The name of the node.
+
+        Raises
+        ------
+        SimkitError
+            If there is no such simulated node.
+        """
         self._simulation().kubelets.start(name)
 
     def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
         """Let time pass on a simulated clock, with controllers and kubelets at work all along.
+
+        Parameters
+        ----------
+        seconds, minutes, hours, days
+            The time that passes, which is their sum.
 
         Raises
         ------

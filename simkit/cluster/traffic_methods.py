@@ -45,6 +45,10 @@ class TrafficMethods:
             What is the same for all kinds that are given as texts: ``verbs``, ``resources``, ``probability``,
             ``times``, ``seconds`` and so on.
 
+        Returns
+        -------
+        A context manager that gives the injector: its ``faults``, and how often each was met.
+
         Examples
         --------
         >>> from simkit import Cluster
@@ -61,7 +65,17 @@ class TrafficMethods:
 
     @contextmanager
     def webhook_down(self, name: str) -> Iterator[None]:
-        """Have calls to a webhook fail as if nobody answered, as long as the context lasts."""
+        """Have calls to a webhook fail as if nobody answered, as long as the context lasts.
+
+        Parameters
+        ----------
+        name
+            The name of the webhook in its configuration.
+
+        Yields
+        ------
+        Nothing.
+        """
         from simkit.engine.egress.address import Unreachable
 
         functions = self._control_plane.extensions.egress.functions
@@ -79,7 +93,18 @@ class TrafficMethods:
                 functions[name] = before
 
     def take_lease(self, name: str, namespace: str = "default") -> None:
-        """Take a Lease away from its holder, as if another leader had been elected. Raises StatusError 404."""
+        """Take a Lease away from its holder, as if another leader had been elected.
+
+        Parameters
+        ----------
+        name, namespace
+            The name and namespace of the Lease.
+
+        Raises
+        ------
+        StatusError
+            404 if there is none.
+        """
         from simkit.cluster.cluster import Cluster
 
         assert isinstance(self, Cluster)

@@ -27,10 +27,10 @@ from urllib.parse import urlsplit
 import orjson
 
 from simkit.engine.http.serving import new_loop
+from simkit.meta.free_port import free_port
 from tests.bench.bench_engine import binding
 from tests.bench.bench_http import TOKEN, Target, config_map, load, resident
 from tests.bench.wrk import Answered, Load, check_installed, listening_pid, put_load
-from tests.conformance.replay import free_port
 
 LISTED, BINDINGS = 5_000, 15_000
 BARE: Final = "bare answer"

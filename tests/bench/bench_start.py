@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 
-from tests.conformance.replay import free_port
+from simkit.meta.free_port import free_port
 
 GOALS = {"import": 0.2, "first answer": 0.3, "memory": 95.0, "load": 20.0}
 

@@ -17,16 +17,9 @@ import orjson
 import pytest
 
 from simkit.cli import main
+from simkit.meta.free_port import free_port
 
 RUN = "import sys; from simkit.cli import main; sys.exit(main())"
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager

@@ -29,7 +29,9 @@ def test_always_allow_ends_anonymous_requests(modes: tuple[str, ...], caplog: py
 def test_anonymous_requests_are_as_the_option_says_elsewhere(caplog: pytest.LogCaptureFixture) -> None:
     """With other modes nothing is changed, nor said."""
     cluster = Cluster(options=Options(authorization_mode=("RBAC",)))
-    assert cluster.engine.authenticator.authenticate(Credentials()).user == ANONYMOUS
+    found = cluster.engine.authenticator.authenticate(Credentials())
+    assert found is not None
+    assert found.user == ANONYMOUS
     closed = Cluster(options=Options(authorization_mode=("AlwaysAllow",), anonymous_auth=False))
     with pytest.raises(StatusError, match="Unauthorized"):
         closed.engine.authenticator.authenticate(Credentials())

@@ -184,7 +184,8 @@ def test_a_fork_has_a_clock_of_its_own() -> None:
     cluster = simkit.Cluster(options=Options(clock=clock))
     before = clock.now()
     fork = cluster.fork()
-    fork.engine.clock.advance(hours=2)
+    assert isinstance(fork.clock, SimulatedClock)
+    fork.clock.advance(hours=2)
     assert clock.now() == cluster.engine.clock.now() == before
     clock.advance(minutes=1)
     assert fork.engine.clock.now() == before + 7200

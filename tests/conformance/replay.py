@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from simkit.meta.free_port import free_port
 from tests.conformance import inprocess, known
 from tests.conformance.conversation import (
     Answer,
@@ -67,14 +68,6 @@ class OverHttp:
             return Answer(response.status, compared_headers(response.getheaders()), response.read())
         finally:
             connection.close()
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 @contextmanager

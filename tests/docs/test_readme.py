@@ -17,7 +17,7 @@ import pytest
 
 import simkit
 from simkit.cli import COMMANDS
-from tests.cli.test_serve import free_port
+from simkit.meta.free_port import free_port
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from tests.conformance.replay import free_port
+from simkit.meta.free_port import free_port
 
 TOKENS = 'root-token,root,root-uid,"system:masters"\nann-token,ann,ann-uid,"devs,ops"\n'
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"

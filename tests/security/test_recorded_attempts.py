@@ -28,8 +28,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from simkit.engine.http.keypair import KeyPair, make_authority
+from simkit.meta.free_port import free_port
 from tests.analysis.escalation.test_recorded import EXTRA, attempts
-from tests.conformance.replay import free_port, wait_for
+from tests.conformance.replay import wait_for
 from tests.shared import SHARED, needs_shared
 
 pytestmark = needs_shared

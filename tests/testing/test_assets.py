@@ -13,7 +13,7 @@ import pytest
 
 from simkit.cli import main
 from simkit.cli.testing_assets import NAMES
-from tests.cli.test_serve import free_port
+from simkit.meta.free_port import free_port
 
 
 def until_well(url: str) -> bytes:

@@ -165,7 +165,7 @@ class Outcomes(Result, Sequence[Outcome]):
 
 
 def read_suite(path: str | Path) -> Suite:
-    """The suite in a YAML or JSON file. Raises SimkitError that names the entry and what is wrong with it.
+    """The suite in a YAML or JSON file.
 
     Parameters
     ----------
@@ -176,6 +176,11 @@ def read_suite(path: str | Path) -> Suite:
     -------
     Suite
         The expectations of the file.
+
+    Raises
+    ------
+    SimkitError
+        For a file that is no suite: it names the entry and what is wrong with it.
 
     Examples
     --------

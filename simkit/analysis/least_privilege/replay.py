@@ -120,7 +120,7 @@ def replay(proposal: Verifiable, sandbox: Sandbox) -> Replay:
 
 
 def apply(sandbox: Sandbox, changes: Iterable[Change]) -> None:
-    """Write and delete objects as an administrator. Raises SimkitError if one is refused.
+    """Write and delete objects as an administrator.
 
     Parameters
     ----------
@@ -128,6 +128,11 @@ def apply(sandbox: Sandbox, changes: Iterable[Change]) -> None:
         The cluster that is changed.
     changes
         The changes, in order.
+
+    Raises
+    ------
+    SimkitError
+        For the first change that the cluster refuses.
     """
     for change in changes:
         key = change.key

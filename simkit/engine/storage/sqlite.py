@@ -20,6 +20,7 @@ from typing import Final
 import orjson
 
 from simkit.engine.seams import Change, Entry
+from simkit.engine.storage.lazy_entry import LazyEntry
 from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore
 from simkit.engine.storage.revision_log import RevisionLog
 from simkit.engine.storage.state import State
@@ -63,22 +64,10 @@ _SWEEP: Final = 512
 """The number of changes after which too old ones are deleted from the file."""
 
 
-class StoredEntry(Entry):
-    """An entry from the file, whose object is decoded on demand."""
-
-    __slots__ = ("_held",)
-
-    def __init__(self, key: Key, revision: Revision, raw: bytes) -> None:
-        self.key, self.revision, self.encodings, self.size = key, revision, {}, len(raw)
-        self._held: bytes | Object = raw
-
-    @property
-    def object(self) -> Object:  # type: ignore[override]
-        held = self._held  # one slot, read and written once: threads may decode twice, but never see half of it
-        if isinstance(held, bytes):
-            held = orjson.loads(held)
-            self._held = held
-        return held
+def _decoded(key: Key, raw: bytes, revision: Revision) -> Object:
+    """The object of a row, which is stored with its revision."""
+    found: Object = orjson.loads(raw)
+    return found
 
 
 class _Journal:
@@ -203,7 +192,7 @@ def _read(connection: sqlite3.Connection) -> tuple[State, dict[Key, str]]:
                 unreadable[key] = why
                 _LOG.error("%s cannot be read, and is left out: %s", key, why)
             else:
-                rows.append((f"{namespace}/{name}", StoredEntry(key, revision, raw)))
+                rows.append((f"{namespace}/{name}", LazyEntry(key, revision, raw, _decoded)))
         rows.sort(key=itemgetter(0))
         tables[shared] = Table.of(rows)
     row = connection.execute("SELECT revision FROM state").fetchone()
@@ -230,7 +219,7 @@ def _read_log(connection: sqlite3.Connection, state: State, cutoff: float) -> Re
         if revision != state.revision - len(changes) or _error(held) or (previous is not None and _error(previous)):
             break
         key = Key(GroupResource(group, resource), namespace, name)
-        before = StoredEntry(key, Revision(previous_revision), previous) if previous is not None else None
-        changes.append(Change(kind, StoredEntry(key, Revision(revision), held), before))
+        before = LazyEntry(key, Revision(previous_revision), previous, _decoded) if previous is not None else None
+        changes.append(Change(kind, LazyEntry(key, Revision(revision), held, _decoded), before))
         times.append(moment)
     return RevisionLog.restored(state, changes[::-1], times[::-1])

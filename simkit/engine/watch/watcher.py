@@ -54,7 +54,7 @@ class Watcher:
         reader: WatchReader | None = None,
     ) -> None:
         self.reader = reader
-        """Who reads it; None for a reader that the server is itself."""
+        """Name of the user who reads it; None for a reader inside the server."""
         self.resource, self.namespace, self.name = resource, namespace, name
         self.revision = after
         self.closed = False

@@ -7,7 +7,6 @@ loopback for as long as it is read.
 from __future__ import annotations
 
 import shutil
-import socket
 import struct
 import subprocess
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simkit.meta.errors import SimkitError, StatusError
+from simkit.meta.free_port import free_port
 from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
@@ -105,7 +105,7 @@ def _running(path: Path) -> Iterator[str]:
             shutil.copytree(path / "member", data / "member")
         else:
             _restore(path, data)
-        client, peer = (f"http://127.0.0.1:{_free_port()}" for _ in range(2))
+        client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
         command = [program, "--data-dir", str(data), "--force-new-cluster", "--log-level", "error"]
         command += ["--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer]
         log = Path(temporary, "log")
@@ -163,10 +163,3 @@ def _wait(url: str, process: subprocess.Popen[bytes], path: Path, log: Path) -> 
                 time.sleep(0.1)
     finally:
         client.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port

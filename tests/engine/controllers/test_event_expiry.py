@@ -87,7 +87,8 @@ def test_a_fork_lets_go_of_what_its_origin_knows() -> None:
     cluster.create(EVENT)
     cluster.settle()
     fork = cluster.fork()
-    fork.engine.clock.advance(3601)
+    assert isinstance(fork.clock, SimulatedClock)
+    fork.clock.advance(3601)
     assert names(fork) == []
     assert len(cluster.list("events")) == 1
 

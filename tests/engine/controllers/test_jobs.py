@@ -46,7 +46,8 @@ def test_indexed_pods_know_their_index(cluster: simkit.Cluster) -> None:
     cluster.settle()
     assert cluster.get("job", "j")["status"]["completedIndexes"] == "0"
     assert "active" not in cluster.get("job", "j")["status"]
-    clock = cluster.engine.clock
+    clock = cluster.clock
+    assert isinstance(clock, simkit.SimulatedClock)
     clock.advance(10)
     cluster.settle()
     assert cluster.get("job", "j")["status"]["active"] == 1

@@ -130,7 +130,8 @@ def test_an_outage_may_pass(cluster: simkit.Cluster, clock: simkit.SimulatedCloc
     assert "deletionTimestamp" not in cluster.get("pod", "p")["metadata"]
     fork = cluster.fork()
     for each in (cluster, fork):
-        each.engine.clock.advance(seconds=101)
+        assert isinstance(each.clock, simkit.SimulatedClock)
+        each.clock.advance(seconds=101)
         each.settle()
         assert "deletionTimestamp" in each.get("pod", "p")["metadata"]
 
@@ -147,7 +148,8 @@ def test_a_node_that_never_reports_becomes_unknown(cluster: simkit.Cluster, cloc
     assert conditions(cluster) == {}
     fork = cluster.fork()
     for each in (cluster, fork):
-        each.engine.clock.advance(seconds=1)
+        assert isinstance(each.clock, simkit.SimulatedClock)
+        each.clock.advance(seconds=1)
         each.settle()
         assert conditions(each) == dict.fromkeys(KUBELETS, "Unknown:NodeStatusNeverUpdated")
         assert taints(each) == ["node.kubernetes.io/unreachable:NoSchedule"]

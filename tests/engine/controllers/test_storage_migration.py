@@ -10,6 +10,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.meta.errors import StatusError
 from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object
 
 WIDGETS = GroupResource("example.com", "widgets")
 VERSION = "storagemigration.k8s.io/v1alpha1"
@@ -47,6 +48,13 @@ def conditions(status: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {each["type"]: (each["status"], each["reason"]) for each in status["conditions"]}
 
 
+def stored(cluster: Cluster, key: Key) -> Object:
+    """An object as the store holds it."""
+    entry = cluster.engine.store.get(key)
+    assert entry is not None
+    return entry.object
+
+
 def test_objects_come_to_the_version_that_is_stored_now() -> None:
     """One that was written before the change of the definition is kept in the old version until then."""
     cluster = server()
@@ -54,9 +62,9 @@ def test_objects_come_to_the_version_that_is_stored_now() -> None:
     cluster.create({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "size": 1})
     cluster.apply([definition("v2")])
     key = Key(WIDGETS, "default", "w")
-    assert cluster.engine.store.get(key).object["apiVersion"] == "example.com/v1"
+    assert stored(cluster, key)["apiVersion"] == "example.com/v1"
     status = migrate(cluster, "v2", "widgets")
-    assert cluster.engine.store.get(key).object["apiVersion"] == "example.com/v2"
+    assert stored(cluster, key)["apiVersion"] == "example.com/v2"
     assert cluster.get("widgets", "w")["size"] == 1
     assert conditions(status) == {
         "Running": ("False", "StorageVersionMigrationRunning"),

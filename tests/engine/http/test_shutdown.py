@@ -17,9 +17,10 @@ from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.shutdown import GracefulShutdown, ShutdownOptions
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
+from simkit.meta.free_port import free_port
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
-from tests.cli.test_serve import asked, free_port
+from tests.cli.test_serve import asked
 from tests.engine.http.echo import trusting
 
 

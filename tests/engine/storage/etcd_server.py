@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import grpc
 
 from simkit.meta.errors import StatusError
+from simkit.meta.free_port import free_port
 from simkit.snapshot.etcd.client import EtcdClient
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
 
@@ -32,7 +32,7 @@ class EtcdServer:
 
     def __init__(self, folder: Path, *arguments: str, scheme: str = "http") -> None:
         self.folder, self._arguments = folder, arguments
-        self.url, self.peer = f"{scheme}://127.0.0.1:{_free_port()}", f"http://127.0.0.1:{_free_port()}"
+        self.url, self.peer = f"{scheme}://127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}"
         self.cluster = {"default": self.peer}
         self.name = "default"
         self.endpoints = EtcdEndpoints([self.url])
@@ -100,10 +100,3 @@ def members(folder: Path, count: int = 3) -> list[EtcdServer]:
     for name, each in zip(cluster, made, strict=True):
         each.name, each.cluster = name, cluster
     return made
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port

@@ -217,6 +217,11 @@ def parse_goal(goal: Goal | str) -> Goal:
     Goal
         The goal of that name.
 
+    Raises
+    ------
+    SimkitError
+        For a text that names no goal.
+
     Examples
     --------
     >>> str(parse_goal("namespace prod")), str(parse_goal("get secrets in prod")), str(parse_goal("sa:ci/runner"))

@@ -24,12 +24,12 @@ from simkit.snapshot.etcd.values import Values
 REPAIR_SECONDS: Final = 180.0
 """Seconds between two comparisons of the bitmaps with the objects."""
 _KEPT_REPAIRS: Final = 2
-"""How many repairs a number outlasts that no object has: somebody may be about to store its object."""
+"""Repairs after which a number that no object has is free: somebody may be about to store its object."""
 
 
 @dataclass(slots=True)
 class _Bitmap:
-    """What is known of one range: a bit for each number, and the revision of the key."""
+    """The state of one range: a bit for each number, and the revision of the key."""
 
     key: bytes
     resource: GroupResource
@@ -113,7 +113,7 @@ class RangeAllocations:
             return self._bitmaps[name]
 
     def _write(self, bitmap: _Bitmap, text: str, bits: int) -> bool:
-        """Whether the bits were written; if another server wrote meanwhile, its bits are taken over instead."""
+        """True if the bits were written; if another server wrote meanwhile, its bits are taken over instead."""
         put = rpc.message("PutRequest", key=bitmap.key, value=self._encoded(bitmap, text, bits))
         read = rpc.message("RangeRequest", key=bitmap.key)
         answer = self._client.transact(

@@ -220,4 +220,5 @@ def test_a_request_waits_for_a_service_only_in_the_blocking_modes(tmp_path: Path
     webhook = WebhookSettings(mode=mode)
     served = recorded(audit_webhook_config_file=config, audit_webhook=webhook, audit_log_path=str(tmp_path / "log"))
     assert served.engine.leaves_process is waits
+    assert served.engine.audit is not None
     served.engine.audit.close()

@@ -218,10 +218,10 @@ def test_secrets_and_tokens_are_never_recorded() -> None:
     assert log.count("REDACTED") > 10
 
 
-def test_what_goes_wrong_inside_is_a_panic() -> None:
+def test_what_goes_wrong_inside_is_a_panic(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of the server's own is recorded in a stage of its own."""
     world = cluster()
-    world.engine.registry = None
+    monkeypatch.setattr(world.engine, "registry", None)
     (event,) = events(world, Request.of("POST", "/api/v1/namespaces", {"metadata": {"name": "x"}}), ADMIN)
     assert (event["stage"], event["responseStatus"]["code"]) == ("Panic", 500)
 
@@ -243,6 +243,7 @@ def test_forks_record_for_themselves(tmp_path: Path) -> None:
     assert len(path.read_bytes().splitlines()) == lines
     world.perform(Request.of("GET", "/api/v1/pods"))
     assert orjson.loads(path.read_bytes().splitlines()[-1])["requestURI"] == "/api/v1/pods"
+    assert world.engine.audit is not None
     world.engine.audit.close()
     with pytest.raises(SimkitError, match="cannot be written"):
         RotatingFile(path / "below", SimulatedClock())

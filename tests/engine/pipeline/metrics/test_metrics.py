@@ -142,13 +142,13 @@ def test_who_may_read_them(cluster: Cluster, method: str, path: str, identity: I
     assert cluster.perform(Request.of(method, path), identity=identity).status == status
 
 
-def test_buckets() -> None:
+def test_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     """A duration falls into the first bucket that is large enough."""
     metrics, world = Metrics(), Cluster(seed=1)
     request = Request.of("GET", "/api/v1/pods")
     response = world.perform(request)
     seen: list[Any] = []
-    world.engine.metrics.observe = lambda context, response, seconds: seen.append(context)
+    monkeypatch.setattr(world.engine.metrics, "observe", lambda context, response, seconds: seen.append(context))
     world.perform(request)
     for seconds in (0.0, SECONDS[0], SECONDS[0] * 1.01, 1e9):
         metrics.observe(seen[0], response, seconds)

@@ -1,0 +1,149 @@
+"""Decisions about requests and objects, and the history of a cluster, as its methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simkit.meta.attributes import Attributes, Decision
+from simkit.meta.identity import Identity, administrator
+from simkit.meta.message import Request
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.snapshot.protocol import Snapshot
+
+if TYPE_CHECKING:
+    from simkit.cluster.admit import Admitted
+    from simkit.cluster.control_plane import ControlPlane
+    from simkit.cluster.object_history import History
+    from simkit.cluster.traced_request import TracedRequest
+
+
+class InspectionMethods:
+    """The part of ``Cluster`` that shows decisions and earlier states."""
+
+    _control_plane: ControlPlane
+
+    def admit(self, obj: Object, *, identity: Identity | None = None) -> Admitted:
+        """The changes, messages and refusals of each admission plugin for an object; nothing is stored.
+
+        Parameters
+        ----------
+        obj
+            The object that would be created, or that would replace one of the same name.
+        identity
+            The user who asks; None: an administrator.
+
+        Returns
+        -------
+        Admitted: its steps by plugin; false if the object is refused.
+
+        Examples
+        --------
+        >>> from simkit import Cluster
+        >>> cluster = Cluster(seed=1)
+        >>> pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"serviceAccountName": "no"}}
+        >>> bool(cluster.admit(pod))
+        False
+        """
+        from simkit.cluster.admit import admit
+
+        return admit(self._control_plane, obj, identity or administrator())
+
+    def trace_request(
+        self, request: Request, *, identity: Identity | None = None, on_fork: bool = True
+    ) -> TracedRequest:
+        """One request through the handler chain, with the decision of each stage.
+
+        Parameters
+        ----------
+        request
+            The request: ``Request.of("POST", "/api/v1/namespaces/dev/configmaps", {...})``.
+        identity
+            Skips authentication; None: an administrator, or whoever the credentials in its headers are.
+        on_fork
+            Whether it is executed on a fork, so that this cluster stays as it is. A fork also shows what controllers
+            write because of it.
+
+        Returns
+        -------
+        TracedRequest
+            Its steps (stage, step, outcome, detail): who asks, impersonation, the rule that allows it, each admission
+            plugin with its changes, validation, what is stored, the watches and controllers that hear of it.
+
+        Examples
+        --------
+        >>> from simkit import Cluster
+        >>> from simkit.meta.message import Request
+        >>> found = Cluster(seed=1).trace_request(Request.of("GET", "/api/v1/namespaces/default"))
+        >>> [(step.stage, step.outcome) for step in found.steps][-2:]
+        [('authorization', 'allowed'), ('answer', 'passed')]
+        """
+        from simkit.cluster.traced_request import traced
+
+        if identity is None and "authorization" not in request.headers:
+            identity = administrator()
+        made = self._control_plane.fork(None) if on_fork else self._control_plane
+        return traced(made, request, identity, origin=self._control_plane)
+
+    def authorize(self, question: Attributes) -> Decision:
+        """The authorizer's decision.
+
+        Parameters
+        ----------
+        question
+            Who wants to do what.
+
+        Returns
+        -------
+        Allow, deny or no opinion, with the reason and the evidence.
+        """
+        decision: Decision = self._control_plane.engine.authorizer.authorize(question)
+        return decision
+
+    def at(self, revision: int | str) -> Snapshot:
+        """The objects at an earlier revision, for all analyses: ``compare(cluster.at(7), cluster.snapshot())``.
+
+        Parameters
+        ----------
+        revision
+            A revision of the store, or the resourceVersion of an object.
+
+        Returns
+        -------
+        The snapshot.
+
+        Raises
+        ------
+        SimkitError
+            If the history no longer reaches back to the revision.
+        """
+        from simkit.cluster.object_history import past
+
+        return past(self._control_plane.store, self._control_plane.catalogue, revision, self._control_plane.captured)
+
+    def history(self, what: str | Object, name: str = "", namespace: str | None = None) -> History:
+        """The history of an object with authors and differences.
+
+        Parameters
+        ----------
+        what
+            The object, or any name of its resource.
+        name, namespace
+            The name and namespace of the object, if ``what`` is the name of a resource.
+
+        Returns
+        -------
+        History: one step per revision.
+        """
+        from simkit.cluster.object_history import history
+
+        if isinstance(what, str):
+            resource = self._control_plane.catalogue.lookup(what)
+        else:
+            resource, name, namespace = (
+                self._control_plane.catalogue.resource_of(what),
+                name_of(what),
+                namespace_of(what),
+            )
+        place = (namespace or "default") if resource.namespaced else ""
+        return history(self._control_plane.store, Key(resource.storage, place, name))

@@ -1,0 +1,212 @@
+"""Objects of a cluster, created, read and changed by requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from simkit.cluster.analysis_methods.analysed_cluster import AnalysedCluster
+from simkit.meta.domain import DEFAULT_NAMESPACE
+from simkit.meta.errors import SimkitError, StatusError
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request, Response
+from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.snapshot.manifests import manifests
+
+if TYPE_CHECKING:
+    from simkit.cluster.control_plane import ControlPlane
+    from simkit.snapshot.sources import Source
+
+
+class ObjectMethods(AnalysedCluster):
+    """The part of ``Cluster`` that creates, reads, changes and deletes objects."""
+
+    _control_plane: ControlPlane
+
+    def create(self, obj: Object, *, identity: Identity | None = None) -> Object:
+        """Create an object.
+
+        Parameters
+        ----------
+        obj
+            The object, with apiVersion and kind; the namespace is ``default`` unless its metadata names one.
+        identity
+            The user who asks; None: an administrator.
+
+        Returns
+        -------
+        The object as it is stored.
+
+        Raises
+        ------
+        StatusError
+            For a refused request, with the Status that a client gets.
+        """
+        path, namespaced = self._collection(obj)
+        return self._one("POST", path, self._placed(obj, namespaced), identity)
+
+    def apply(self, source: Source, *, identity: Identity | None = None) -> list[Object]:
+        """Create or replace objects. Lists are taken apart.
+
+        Parameters
+        ----------
+        source
+            YAML or JSON text, a path, a mapping, or several of them.
+        identity
+            The user who asks; None: an administrator.
+
+        Returns
+        -------
+        The stored objects, in the order of the source.
+
+        Raises
+        ------
+        StatusError
+            For the first object that is refused; those before it stay.
+        """
+        return [self._put(obj, identity) for obj in manifests(source, self.release)]
+
+    def _put(self, obj: Object, identity: Identity | None) -> Object:
+        path, namespaced = self._collection(obj)
+        placed = self._placed(obj, namespaced)
+        if not name_of(obj):
+            return self._one("POST", path, placed, identity)
+        live = self.perform(Request.of("GET", f"{path}/{name_of(obj)}"), identity=identity)
+        if live.status == 404:
+            return self._one("POST", path, placed, identity)
+        current = {key: value for key, value in placed["metadata"].items() if key != "resourceVersion"}
+        version = (live.object.get("metadata") or {}).get("resourceVersion", "")
+        placed = {**placed, "metadata": {**current, "resourceVersion": version}}
+        return self._one("PUT", f"{path}/{name_of(obj)}", placed, identity)
+
+    def get(self, word: str, name: str, namespace: str | None = None) -> Object:
+        """One object.
+
+        Parameters
+        ----------
+        word
+            Any name of the resource, as kubectl takes it: ``pods``, ``pod``, ``po``, ``deployments.apps``.
+        name
+            The name of the object.
+        namespace
+            Its namespace; None: ``default``.
+
+        Returns
+        -------
+        The object, in the preferred version of its kind.
+
+        Raises
+        ------
+        StatusError
+            404 if there is none.
+        """
+        return self._one("GET", f"{self._path(word, namespace)}/{name}")
+
+    def list(
+        self, word: str, namespace: str | None = None, *, label_selector: str = "", field_selector: str = ""
+    ) -> list[Object]:
+        """The objects of a resource in one namespace or (None) in all.
+
+        Parameters
+        ----------
+        word
+            Any name of the resource, as kubectl takes it.
+        namespace
+            One namespace; None: all.
+        label_selector, field_selector
+            Selectors, as kubectl takes them: ``app=web,tier!=db``, ``metadata.name=web``.
+
+        Returns
+        -------
+        The objects by namespace and name.
+
+        Raises
+        ------
+        SimkitError
+            For an empty namespace.
+        StatusError
+            For a refused request, such as a selector that cannot be read.
+
+        Examples
+        --------
+        >>> from simkit import Cluster
+        >>> cluster = Cluster(seed=1)
+        >>> [each["metadata"]["name"] for each in cluster.list("namespaces", field_selector="metadata.name=default")]
+        ['default']
+        """
+        resource = self._control_plane.catalogue.lookup(word)
+        if namespace == "" and resource.namespaced:
+            raise SimkitError("the namespace is empty: name one, or leave it out (None) for all of them")
+        scope = f"/namespaces/{namespace}" if namespace and resource.namespaced else ""
+        chosen = {"labelSelector": label_selector, "fieldSelector": field_selector}
+        query = urlencode({name: text for name, text in chosen.items() if text})
+        path = f"{resource.path}{scope}/{resource.resource}"
+        items = self._asked("GET", f"{path}?{query}" if query else path, None, None)["items"]
+        return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
+
+    def delete(self, word: str, name: str, namespace: str | None = None, *, identity: Identity | None = None) -> Object:
+        """Delete one object.
+
+        Parameters
+        ----------
+        word
+            Any name of the resource, as kubectl takes it.
+        name
+            The name of the object.
+        namespace
+            Its namespace; None: ``default``.
+        identity
+            The user who asks; None: an administrator.
+
+        Returns
+        -------
+        The answer: a Status, or the object if it is not removed at once.
+
+        Raises
+        ------
+        StatusError
+            404 if there is none, or another refusal.
+        """
+        return self._one("DELETE", f"{self._path(word, namespace)}/{name}", None, identity)
+
+    def _path(self, word: str, namespace: str | None) -> str:
+        resource = self._control_plane.catalogue.lookup(word)
+        if namespace == "" and resource.namespaced:
+            raise SimkitError(f"the namespace is empty: name one, or leave it out (None) for {DEFAULT_NAMESPACE!r}")
+        scope = f"/namespaces/{namespace or DEFAULT_NAMESPACE}" if resource.namespaced else ""
+        return f"{resource.path}{scope}/{resource.resource}"
+
+    def _collection(self, obj: Object) -> tuple[str, bool]:
+        resource = self._control_plane.catalogue.resource_of(obj)
+        namespace = namespace_of(obj) or "default"
+        scope = f"/namespaces/{namespace}" if resource.namespaced else ""
+        return f"{resource.path}{scope}/{resource.resource}", resource.namespaced
+
+    @staticmethod
+    def _placed(obj: Object, namespaced: bool) -> dict[str, Any]:
+        metadata = dict(obj.get("metadata") or {})
+        if namespaced:
+            metadata.setdefault("namespace", "default")
+        return {**obj, "metadata": metadata}
+
+    def _one(self, method: str, path: str, body: Object | None = None, identity: Identity | None = None) -> Object:
+        obj: Object = self._asked(method, path, body, identity)
+        return obj
+
+    def _asked(self, method: str, path: str, body: Object | None, identity: Identity | None) -> Any:
+        response = self.perform(Request.of(method, path, body, headers={"user-agent": "simkit"}), identity=identity)
+        if not response.succeeded:
+            raise status_error(response)
+        return response.object
+
+
+def status_error(response: Response) -> StatusError:
+    """The refusal in a response as an exception."""
+    try:
+        status: Mapping[str, Any] = response.object
+    except ValueError:
+        return StatusError(response.status, "", response.body.decode("utf-8", "replace").strip())
+    return StatusError(
+        response.status, status.get("reason", ""), status.get("message", ""), details=status.get("details")
+    )
