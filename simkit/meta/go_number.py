@@ -13,8 +13,8 @@ _LONGEST: Final = 20
 """Digits of the largest number of 64 bits."""
 
 
-def parse_uint(text: str) -> int:
-    """The unsigned 64-bit integer in decimal digits, as ``strconv.ParseUint`` reads it.
+def parse_uint(text: str, *, bits: int = 64) -> int:
+    """The unsigned integer in decimal digits, as ``strconv.ParseUint`` reads it.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def parse_uint(text: str) -> int:
     ValueError: strconv.ParseUint: parsing "-1": invalid syntax
     """
     number = _digits("ParseUint", text, text)
-    if number >= 2**64:
+    if number >= 2**bits:
         raise _error("ParseUint", text, "value out of range")
     return number
 

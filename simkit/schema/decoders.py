@@ -25,6 +25,15 @@ Zero = Callable[[], Any]
 
 MISSING: Final = object()
 """The result of a field decoder for a field that is left out."""
+_COUNTED_WHEN_EMPTY: Final = frozenset(
+    {
+        ("HPAScalingRules", "policies"),  # defaulted if nil, refused if empty
+        ("DeviceClaim", "requests"),  # messages show the one as null and the other as []
+        ("DeviceAllocationResult", "results"),
+    }
+)
+"""Lists with omitempty that make a difference when they are empty and not nil. They are kept for defaulting and
+validation; their kinds do not store them."""
 
 
 class Struct:
@@ -120,7 +129,8 @@ def _field(row: Row, place: GoField, home: Schema) -> Decoder:
         return _always(read, _zero(row, home))
     if "nil" in go:
         return _kept_or_null(read)
-    return _pointer(read) if go == "pointer" else _unless_zero(read)
+    counted = go == "pointer" or (place.struct, place.field) in _COUNTED_WHEN_EMPTY
+    return _pointer(read) if counted else _unless_zero(read)
 
 
 def _text(place: GoField, empty: Any) -> Decoder:

@@ -82,6 +82,17 @@ def release(name: str) -> Release:
     return Release(key, start, end, row["lastPatch"])
 
 
+def git_version(name: str) -> str:
+    """The version that servers of a release report: its last patch.
+
+    Examples
+    --------
+    >>> git_version("1.30")
+    'v1.30.14'
+    """
+    return f"v{release(name).last_patch or f'{name}.0'}"
+
+
 def dated() -> tuple[Release, ...]:
     """All releases with known dates, oldest first."""
     return tuple(release(name) for name in _dates())

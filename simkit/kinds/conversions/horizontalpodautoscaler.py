@@ -16,6 +16,7 @@ from simkit.kinds.conversions import metricspec
 from simkit.kinds.conversions.behavior_annotation import behavior_from_annotation, behavior_to_annotation
 from simkit.kinds.conversions.family import Family, Form
 from simkit.kinds.conversions.field_edits import annotate, entries, peek, section, take_annotation
+from simkit.meta import go_json
 from simkit.meta.domain import label
 from simkit.meta.objects import Draft
 
@@ -42,13 +43,13 @@ def _read(text: str | None, kind: type) -> Any:
 
 
 def _write(value: Any) -> str:
-    return orjson.dumps(value).decode()
+    return go_json.encode(value).decode()
 
 
 def _behavior_to_hub(draft: Draft) -> None:
-    behavior = _read(take_annotation(draft, BEHAVIOR), dict)
-    if behavior is not None:
-        section(draft, "spec")["behavior"] = behavior_from_annotation(behavior)
+    behavior = behavior_from_annotation(_read(take_annotation(draft, BEHAVIOR), dict) or {})
+    if behavior:
+        section(draft, "spec")["behavior"] = behavior
 
 
 def _behavior_from_hub(draft: Draft) -> None:
@@ -81,11 +82,7 @@ def _flat_from_hub(draft: Draft) -> None:
 
 
 def _default_v1(draft: Draft) -> None:
-    """Set a CPU target if no other metrics are present."""
-    spec = section(draft, "spec")
-    spec.setdefault("minReplicas", 1)
-    if METRICS not in peek(draft, "metadata", "annotations"):
-        spec.setdefault("targetCPUUtilizationPercentage", _CPU_ONLY)
+    section(draft, "spec").setdefault("minReplicas", 1)
 
 
 def _single_to_hub(draft: Draft) -> None:
@@ -99,6 +96,8 @@ def _single_to_hub(draft: Draft) -> None:
     for metric in current or ():
         metricspec.status_to_structured(metric)
     target = spec.pop("targetCPUUtilizationPercentage", None)
+    if target is None and not metrics:  # a conversion sets this default, also one between two managers' versions
+        target = _CPU_ONLY
     if target is not None:
         resource = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": target}}
         metrics.append({"type": "Resource", "resource": resource})
@@ -116,10 +115,11 @@ def _single_to_hub(draft: Draft) -> None:
 def _single_from_hub(draft: Draft) -> None:
     spec, status = section(draft, "spec"), peek(draft, "status")
     metrics = spec.pop("metrics", None) or []
-    target = next((_utilization(metric, "target") for metric in metrics if _is_cpu(metric)), None)
+    targets = [_utilization(metric, "target") if _is_cpu(metric) else None for metric in metrics]
+    target = next((each for each in targets if each is not None), None)
     if target is not None:
         spec["targetCPUUtilizationPercentage"] = target
-    others = [metric for metric in metrics if not (_is_cpu(metric) and _utilization(metric, "target") is not None)]
+    others = [metric for metric, utilization in zip(metrics, targets, strict=True) if utilization is None]
     for metric in others:
         metricspec.to_flat(metric)
     if others:
@@ -130,7 +130,8 @@ def _single_from_hub(draft: Draft) -> None:
 
 def _status_from_hub(draft: Draft, status: Draft) -> None:
     current, conditions = status.pop("currentMetrics", None) or [], status.pop("conditions", None) or []
-    now = next((_utilization(metric, "current") for metric in current if _is_cpu(metric)), None)
+    shares = [_utilization(metric, "current") for metric in current if _is_cpu(metric)]
+    now = next((share for share in reversed(shares) if share is not None), None)
     if now is not None:
         status["currentCPUUtilizationPercentage"] = now
     for metric in current:

@@ -63,6 +63,11 @@ def _renamed(part: Mapping[str, Any], **names: str) -> Part:
     return {new: part[old] for new, old in names.items() if part.get(old) is not None}
 
 
+def _reference(part: Part) -> Part:
+    """The described object, with its keys in their order."""
+    return pick(peek(part, "describedObject"), "kind", "name", "apiVersion")
+
+
 # Wanted
 
 
@@ -99,7 +104,7 @@ def _object_in(part: Part) -> Part:
 def _object_out(part: Part) -> Part:
     name, selector = _named(part, "metricName", "selector")
     target = peek(part, "target")
-    described = {"target": part.get("describedObject", {})}
+    described = {"target": _reference(part)}
     return {**described, **name, "targetValue": target.get("value") or "0", **selector, **pick(target, "averageValue")}
 
 
@@ -150,7 +155,7 @@ def _object_now_out(part: Part) -> Part:
     name, selector = _named(part, "metricName", "selector")
     current = peek(part, "current")
     value = {"currentValue": current.get("value") or "0"}
-    return {"target": part.get("describedObject", {}), **name, **value, **selector, **pick(current, "averageValue")}
+    return {"target": _reference(part), **name, **value, **selector, **pick(current, "averageValue")}
 
 
 def _external_now_in(part: Part) -> Part:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_status
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.devices.empty_lists import without_empty_list
 from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices
 from simkit.kinds.parts.devices.status import validate_claim_status
 from simkit.kinds.parts.go_printing.structures import structure
@@ -43,9 +44,16 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
     if old is None:
         return [*validate_devices("spec.devices", spec.get("devices") or {})]
-    if spec == old.get("spec"):
+    if without_empty_list(spec, "requests") == old.get("spec"):
         return ()
     return [invalid_value("spec", structure("resource.ResourceClaimSpec", spec), "field is immutable")]
+
+
+def _canonicalize(draft: Draft) -> None:
+    draft["spec"] = without_empty_list(draft.get("spec") or {}, "requests")
+    allocation = at(draft, "status", "allocation")
+    if allocation:
+        own_copy(draft, "status")["allocation"] = without_empty_list(allocation, "results")
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -88,6 +96,7 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
+    canonicalize=_canonicalize,
     validate_in_namespace=admin_errors,
     print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},

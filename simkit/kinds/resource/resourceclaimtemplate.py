@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simkit.kinds.parts.copy_on_write import own_copy
+from simkit.kinds.parts.devices.empty_lists import without_empty_list
 from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
@@ -28,10 +29,19 @@ def _default(draft: Draft) -> None:
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     if not applies("claims-of-devices"):
         return ()
-    if old is not None and obj.get("spec") != old.get("spec"):
+    if old is not None and _canonical(obj.get("spec") or {}) != old.get("spec"):
         shown = structure("resource.ResourceClaimTemplateSpec", obj.get("spec") or {})
         return [invalid_value("spec", shown, "field is immutable")]
     return [*validate_devices("spec.spec.devices", at(obj, "spec", "spec", "devices") or {})] if old is None else ()
+
+
+def _canonical(spec: Object) -> Draft:
+    """The spec without an empty list of requests."""
+    return {**spec, "spec": without_empty_list(spec.get("spec") or {}, "requests")}
+
+
+def _canonicalize(draft: Draft) -> None:
+    draft["spec"] = _canonical(draft.get("spec") or {})
 
 
 def _admin_errors(obj: Object, labels: Mapping[str, str]) -> Sequence[FieldError]:
@@ -52,6 +62,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 STRATEGY = Strategy(
     default=_default,
     validate=_validate,
+    canonicalize=_canonicalize,
     validate_in_namespace=_admin_errors,
     print_row=_row,
     return_deleted_object=True,

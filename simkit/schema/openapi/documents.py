@@ -30,7 +30,7 @@ from simkit.schema.openapi.schemas import (
     reachable,
 )
 from simkit.schema.pruning import OBJECT_META
-from simkit.schema.releases import minor_of
+from simkit.schema.releases import git_version, minor_of
 from simkit.schema.resources import Resource
 from simkit.schema.structural import Schema
 
@@ -112,7 +112,7 @@ def _mark(name: str, parts: Parts) -> str:
 
 
 def _info(release: str, *, custom: bool = False) -> Shape:
-    return {"title": _CUSTOM_TITLE if custom else _TITLE, "version": "v0.1.0" if custom else f"v{release}"}
+    return {"title": _CUSTOM_TITLE if custom else _TITLE, "version": "v0.1.0" if custom else git_version(release)}
 
 
 def _general(name: str) -> str:

@@ -141,6 +141,26 @@ def test_annotations_that_cannot_be_read_are_lost() -> None:
     notes = {"autoscaling.alpha.kubernetes.io/metrics": "{", "autoscaling.alpha.kubernetes.io/behavior": "[]"}
     written = {"apiVersion": FIRST, "metadata": {"name": "h", "annotations": notes}, "spec": {"maxReplicas": 1}}
     obj = shown_in(SECOND, written)
-    assert not obj["spec"].get("metrics")
+    share = {"type": "Utilization", "averageUtilization": 80}  # the default of the conversion
+    assert obj["spec"]["metrics"] == [{"type": "Resource", "resource": {"name": "cpu", "target": share}}]
     assert not obj["spec"].get("behavior")
     assert "annotations" not in obj["metadata"]
+
+
+def test_annotations_are_written_as_go_writes_them() -> None:
+    """Keys in the order of the structs, and letters of HTML escaped."""
+    described = {"apiVersion": "v1", "kind": "Service", "name": "s"}
+    rate = {"metric": {"name": "<rps>"}, "target": {"type": "Value", "value": "3"}, "describedObject": described}
+    obj = {"apiVersion": SECOND, "metadata": {"name": "h"}, "spec": {"metrics": [{"type": "Object", "object": rate}]}}
+    text = shown_in(FIRST, obj)["metadata"]["annotations"]["autoscaling.alpha.kubernetes.io/metrics"]
+    target = '"target":{"kind":"Service","name":"s","apiVersion":"v1"}'
+    assert text == f'[{{"type":"Object","object":{{{target},"metricName":"\\u003crps\\u003e","targetValue":"3"}}}}]'
+
+
+def test_the_share_of_the_processor_is_found_behind_an_amount_of_it() -> None:
+    """The first version shows the first metric of the processor that has a share."""
+    amount = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "AverageValue", "averageValue": "1"}}}
+    share = {"type": "Utilization", "averageUtilization": 60}
+    metrics = [amount, {"type": "Resource", "resource": {"name": "cpu", "target": share}}]
+    shown = shown_in(FIRST, {"apiVersion": SECOND, "metadata": {"name": "h"}, "spec": {"metrics": metrics}})
+    assert shown["spec"]["targetCPUUtilizationPercentage"] == 60

@@ -87,11 +87,11 @@ def document(engine: Engine, context: RequestContext, name: str) -> Response:
         remote, registration = backing
         return remote.forward(context, registration)
     body, mark = openapi.document(engine.catalogue, name), openapi.mark(engine.catalogue, name)
-    if body is None or mark is None:
+    if body is None or mark is None or name.endswith("/"):
         return Response(404, content_type="")
     known = context.request.option("hash")
     if known and known != mark:
-        return Response(301, content_type="", headers=[("Location", f"/openapi/v3/{name.strip('/')}?hash={mark}")])
+        return Response(301, content_type="", headers=[("Location", f"/openapi/v3/{name}?hash={mark}")])
     response = marked(context, Response(200, body, JSON), mark)
     if known:
         expires = formatdate(engine.clock.now() + _YEAR, usegmt=True)

@@ -23,7 +23,7 @@ from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.behaviour import applies
-from simkit.meta.domain import api_group
+from simkit.meta.domain import REGISTRATION_GROUP, api_group
 from simkit.meta.errors import method_not_allowed, no_path, no_route
 from simkit.meta.message import Response
 from simkit.schema import discovery
@@ -45,6 +45,8 @@ _GATES: Final = {
 _CHECKS: Final = tuple(f"/{endpoint}/" for endpoint in ENDPOINTS)
 _REMEMBERED: Final = 1024
 """The longest Accept header that is parsed for the aggregated form."""
+_WITHOUT_SLASH: Final = frozenset({"/", "/index.html", "/openapi/v2"})
+"""Paths that are unknown with one slash more; so are those of health checks and of OpenAPI version 3."""
 _ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI})
 """Paths that answer all methods alike; so do the single groups."""
 
@@ -54,11 +56,15 @@ def answer(engine: Engine, context: RequestContext) -> Response:
     path = context.info.path.rstrip("/") or "/"
     parts = path.strip("/").split("/")
     if parts[0] in ENDPOINTS:
+        if context.info.path.endswith("/"):
+            raise no_path()
         return health.answer(engine, context, parts[0], "/".join(parts[1:]))
-    if not _has(engine, path):
+    if not _has(engine, path) or (path in _WITHOUT_SLASH and path != context.info.path):
         raise no_path()
     if path in ("/metrics", "/metrics/slis"):
         return _metrics(engine, context)
+    if context.info.path.startswith(f"{_OPENAPI}/"):
+        return openapi.document(engine, context, context.info.path.removeprefix(f"{_OPENAPI}/"))
     handler = _FIXED.get(path)
     if handler is not None:
         if path not in _ANYHOW and context.request.method != "GET":
@@ -73,8 +79,6 @@ def answer(engine: Engine, context: RequestContext) -> Response:
         return profiling.profiles(context)
     if parts[0] == "logs":
         return profiling.logs(context)
-    if path.startswith(f"{_OPENAPI}/"):
-        return openapi.document(engine, context, path.removeprefix(f"{_OPENAPI}/"))
     raise no_path()
 
 
@@ -150,17 +154,18 @@ def _document(context: RequestContext, document: Mapping[str, Any], *, go_restfu
 
 
 def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Response:
-    if context.request.method != "GET" and (parts[0] == "api" or len(parts) > 2):
-        raise method_not_allowed()
     catalogue = engine.catalogue
     if parts[0] == "api":
         if len(parts) != 2 or not catalogue.resources("", parts[1]):
             raise no_route()
+        _needs_get(context)
         return _document(context, discovery.resource_list(catalogue, "", parts[1]))
     found = group_discovery.group(engine, parts[1]) if len(parts) > 1 and parts[1] else None
     if found is None:
         raise no_path()
     if len(parts) == 2:
+        if parts[1] == REGISTRATION_GROUP:  # the aggregator itself routes this one
+            _needs_get(context)
         return _document(context, found, go_restful=False)
     backing = engine.aggregated_service(parts[1], parts[2])
     if backing is not None:
@@ -170,7 +175,13 @@ def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Respons
         raise no_path()
     if len(parts) > 3 or not catalogue.resources(parts[1], parts[2]):
         raise no_route() if builtin_group(catalogue, parts[1]) else no_path()
+    _needs_get(context)
     return _document(context, discovery.resource_list(catalogue, parts[1], parts[2]), go_restful=False)
+
+
+def _needs_get(context: RequestContext) -> None:
+    if context.request.method != "GET":
+        raise method_not_allowed()
 
 
 def _metrics(engine: Engine, context: RequestContext) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simkit.schema.releases import release
+from simkit.schema.releases import git_version
 
 
 def of_release(name: str) -> Mapping[str, str]:
@@ -19,7 +19,7 @@ def of_release(name: str) -> Mapping[str, str]:
     return {
         "major": major,
         "minor": minor,
-        "gitVersion": f"v{release(name).last_patch or f'{name}.0'}",
+        "gitVersion": git_version(name),
         "gitCommit": "",
         "buildDate": "",
         "gitTreeState": "clean",

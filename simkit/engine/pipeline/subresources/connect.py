@@ -49,7 +49,7 @@ def read_log(engine: Engine, context: RequestContext, scope: RequestScope) -> Re
     container = container_of(pod, request.option("container"))
     node = at(pod, "spec", "nodeName")
     if not node:
-        return Response(204)
+        return Response(204, content_type="")
     kubelet = kubelet_of(engine, node)
     if engine.connections is not None and engine.connections.reaches(node):
         return _log_response(engine.connections.log(pod, container, {**options, **_flags(context)}))

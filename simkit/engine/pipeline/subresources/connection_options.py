@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from simkit.meta.errors import bad_request, invalid
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
-from simkit.meta.go_number import parse_int
+from simkit.meta.go_number import parse_int, parse_uint
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
 from simkit.schema.time_and_bytes import canonical_time
@@ -21,27 +21,26 @@ _NOT_POSITIVE: Final = "must be greater than 0"
 _BOTH: Final = "at most one of `sinceTime` or `sinceSeconds` may be specified"
 
 
-_MANY: Final = "ports"
-"""The parameter that is a list."""
-
-
 def _moment(text: str) -> str | None:
     return canonical_time(text) if text not in ("", "null") else None
 
 
-def _port(text: str) -> int:
-    return parse_int(text, bits=32)
+def requested_ports(request: Request) -> list[int]:
+    """The ports of a portforward, also several in one parameter. Raises 400."""
+    try:
+        return [parse_uint(text, bits=16) for given in request.query.get("ports", ()) for text in given.split(",")]
+    except ValueError as error:
+        raise bad_request(f"cannot convert to []int32: {error}") from None
 
 
 _READ: Final[Mapping[str, Mapping[str, Callable[[str], Any]]]] = {
     "log": {"sinceSeconds": parse_int, "sinceTime": _moment, "tailLines": parse_int, "limitBytes": parse_int},
-    "portforward": {"ports": _port},
 }
-"""The parsed parameters of each kind of connection; others are texts, or booleans."""
+"""The parsed parameters of connections; others are texts, or booleans."""
 
 
 def connection_options(request: Request, subresource: str) -> dict[str, Any]:
-    """The parameters of a connection that are numbers or times.
+    """The parameters of a connection that are numbers or times, and the list of ports.
 
     Raises
     ------
@@ -52,12 +51,13 @@ def connection_options(request: Request, subresource: str) -> dict[str, Any]:
         raise bad_request("dryRun is not supported")
     options: dict[str, Any] = {}
     for name, read in _READ.get(subresource, {}).items():
-        values = request.query.get(name, ())
-        for text in values if name == _MANY else values[:1]:
+        for text in request.query.get(name, ())[:1]:
             try:
                 options[name] = read(text)
             except ValueError as error:
                 raise bad_request(str(error)) from None
+    if subresource == "portforward":
+        options["ports"] = requested_ports(request)
     return options
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from simkit.engine.pipeline.request_context import RequestContext
+from simkit.engine.pipeline.subresources.connection_options import requested_ports
 from simkit.engine.seams import PodConnections, PortHandler, RemoteProcess
 from simkit.meta.errors import bad_request
-from simkit.meta.go_number import parse_int
 from simkit.meta.message import Request
 from simkit.meta.objects import Object
 
@@ -40,8 +40,7 @@ def opened(connections: PodConnections, context: RequestContext, pod: Object, co
     """The session that a request opens. Raises 400 for one that asks for no stream, and what the pod's end raises."""
     info, request = context.info, context.request
     if info.subresource == "portforward":
-        ports = [parse_int(text, bits=32) for text in request.query.get("ports", ())]
-        return PortSession(lambda port: connections.port(pod, port), ports)
+        return PortSession(lambda port: connections.port(pod, port), requested_ports(request))
     stdin, stdout, stderr, tty = (_wanted(request, name) for name in _STREAMS)
     if not (stdin or stdout or stderr):
         raise bad_request("you must specify at least 1 of stdin, stdout, stderr")

@@ -50,18 +50,20 @@ def container_of(pod: Object, wanted: str) -> str:
     raise bad_request(f"a container name must be specified for pod {name}{choice}")
 
 
-def kubelet_of(engine: Engine, node: str) -> Target:
+def kubelet_of(engine: Engine, node: str, *, requested: GroupResource = PODS) -> Target:
     """The kubelet of a node. Raises 404 for a missing node, 500 for one without an address."""
-    found = stored(engine, NODES, "", node)
+    found = stored(engine, NODES, "", node, requested=requested)
     port = at(found, "status", "daemonEndpoints", "kubeletEndpoint", "Port") or 0
     return Target(_preferred_address(found), port if port > 0 else _KUBELET_PORT)
 
 
-def stored(engine: Engine, resource: GroupResource, namespace: str, name: str) -> Object:
-    """An object of the store. Raises 404."""
+def stored(
+    engine: Engine, resource: GroupResource, namespace: str, name: str, *, requested: GroupResource | None = None
+) -> Object:
+    """An object of the store. Raises 404, which names the requested resource, as that of kube-apiserver does."""
     entry = engine.store.get(Key(resource, namespace, name))
     if entry is None:
-        raise not_found(resource, name)
+        raise not_found(requested or resource, name)
     return entry.object
 
 
@@ -92,7 +94,7 @@ def proxied(engine: Engine, resource: GroupResource, namespace: str, text: str) 
         return _behind_service(engine, namespace, text, name, port)
     if resource == PODS:
         return _behind_pod(stored(engine, PODS, namespace, name), port)
-    kubelet = kubelet_of(engine, name)
+    kubelet = kubelet_of(engine, name, requested=NODES)
     if port in ("", str(kubelet.port)):
         return kubelet
     if address(kubelet.host) is not None and not _allowed(kubelet.host):
@@ -133,7 +135,7 @@ def _allowed(text: str) -> bool:
 
 def _behind_service(engine: Engine, namespace: str, text: str, name: str, port: str) -> Target:
     port = _port_name(engine, namespace, name, port)
-    subsets = stored(engine, _ENDPOINTS, namespace, name).get("subsets") or ()
+    subsets = stored(engine, _ENDPOINTS, namespace, name, requested=SERVICES).get("subsets") or ()
     if not subsets:
         raise _unavailable(f'no endpoints available for service "{name}"')
     for subset in subsets:

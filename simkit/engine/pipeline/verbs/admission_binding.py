@@ -144,12 +144,21 @@ def converter(scope: RequestScope) -> Converter | None:
         if other.custom is not None:
             return _converted(other.custom, obj), other.schema
         try:
-            return other.from_storage(scope.to_storage(_filled(obj))), other.schema
+            return other.from_storage(_scope_of(obj, scope).to_storage(_filled(obj))), other.schema
         except DecodeError as error:  # an intent is not read as the kind before its owners are settled
             kind, own = scope.resource.kind, scope.resource.gvk.version
             raise bad_request(f"{kind} in version {quoted(own)} cannot be handled as a {kind}: {error}") from None
 
     return convert
+
+
+def _scope_of(obj: Object, scope: RequestScope) -> RequestScope:
+    """The scope of an object's own version: pruning converts what it has converted before."""
+    api_version = obj.get("apiVersion") or scope.resource.api_version
+    if api_version == scope.resource.api_version:
+        return scope
+    resource = scope.catalogue.find(*GroupVersion.parse(api_version), scope.resource.resource)
+    return scope if resource is None else scope.beside(resource)
 
 
 def _filled(value: Any) -> Any:

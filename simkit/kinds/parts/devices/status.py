@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from simkit.kinds.parts.devices.empty_lists import without_empty_list
 from simkit.kinds.parts.devices.names import validate_opaque, validate_pool_name, validate_raw, validate_set
 from simkit.kinds.parts.devices.requests import Names, request_names, validate_reference, validate_references
 from simkit.kinds.parts.go_printing.structures import structure
@@ -54,7 +55,7 @@ def validate_claim_status(claim: Object, old: Object) -> Iterator[FieldError]:
     if before.get("allocation") is None:
         names = request_names(at(claim, "spec", "devices") or {})
         yield from _validate_allocation("status.allocation", allocation, names)
-    elif allocation != before["allocation"]:
+    elif without_empty_list(allocation, "results") != before["allocation"]:
         yield invalid_value(
             "status.allocation", structure("resource.AllocationResult", allocation), "field is immutable"
         )

@@ -22,10 +22,8 @@ def needs_cluster_ip(service: Object) -> bool:
 
 
 def needs_node_ports(service: Object) -> bool:
-    """True if its ports are open on every node."""
-    if type_of(service) == NODE_PORT:
-        return True
-    return type_of(service) == LOAD_BALANCER and at(service, "spec", "allocateLoadBalancerNodePorts") is not False
+    """True if its ports may be open on every node."""
+    return type_of(service) in (NODE_PORT, LOAD_BALANCER)
 
 
 def needs_health_port(service: Object) -> bool:

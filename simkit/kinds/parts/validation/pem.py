@@ -16,8 +16,8 @@ from simkit.meta.fielderror import Shown
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
-_BEGIN: Final = re.compile(rb"-----BEGIN ([^-\n]++)-----(\s*+)")
-_END: Final = re.compile(rb"-----END ([^-\n]++)-----")
+_BEGIN: Final = re.compile(rb"^-----BEGIN ([^-\n]++)-----(\s*+)", re.MULTILINE)
+_END: Final = re.compile(rb"^-----END ([^-\n]++)-----", re.MULTILINE)
 _REQUEST: Final = b"CERTIFICATE REQUEST"
 _CERTIFICATE: Final = b"CERTIFICATE"
 _SEQUENCE: Final = 0x30

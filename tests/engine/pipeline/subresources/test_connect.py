@@ -76,7 +76,10 @@ def test_container_is_checked_before_the_node_and_the_upgrade(cluster: simkit.Cl
     assert told(cluster, "GET", f"{PODS}/gone/{part}?container=nope") == nope
     choice = "a container name must be specified for pod two, choose one of: [first c d]"
     assert told(cluster, "GET", f"{PODS}/two/{part}") == (400, choice)
-    assert told(cluster, "GET", f"{PODS}/gone/{part}") == (404, 'nodes "n4" not found')
+    assert told(cluster, "GET", f"{PODS}/gone/{part}") == (
+        404,
+        'pods "n4" not found',
+    )  # the 404 names the resource of the request
     assert told(cluster, "GET", f"{PODS}/r/{part}") == NO_ADDRESS
 
 
@@ -141,7 +144,7 @@ def test_what_the_kubelet_would_be_asked(cluster: simkit.Cluster) -> None:
         ("/api/v1/nodes/http:n1:1/proxy", 503, "error trying to reach service: dial tcp 10.9.8.7:1: connect"),
         ("/api/v1/nodes/a:b:c/proxy", 400, 'invalid node request "a:b:c"'),
         (f"{SERVICE}/a:b:c/proxy", 400, 'invalid service request "a:b:c"'),
-        (f"{SERVICE}/none/proxy", 404, 'endpoints "none" not found'),
+        (f"{SERVICE}/none/proxy", 404, 'services "none" not found'),
         (f"{SERVICE}/none:80/proxy", 404, 'services "none" not found'),
         (f"{SERVICE}/kubernetes:80/proxy", 503, 'no service port 80 found for service "kubernetes"'),
         (f"{SERVICE}/https:kubernetes:x/proxy", 503, 'no endpoints available for service "https:kubernetes:x"'),
@@ -185,3 +188,18 @@ def test_authorization_comes_first(cluster: simkit.Cluster) -> None:
     """Who may not connect is refused, whether or not the pod is there."""
     ann = Identity("ann", ("system:authenticated",))
     assert cluster.perform(Request.of("POST", f"{PODS}/none/exec"), identity=ann).status == 403
+
+
+def test_ports_are_unsigned_and_may_stand_in_one_parameter(cluster: simkit.Cluster) -> None:
+    """They are read before the pod is looked up."""
+    words = 'cannot convert to []int32: strconv.ParseUint: parsing "x": invalid syntax'
+    assert told(cluster, "GET", f"{PODS}/none/portforward?ports=80,x") == (400, words)
+    assert told(cluster, "GET", f"{PODS}/q/portforward?ports=80,81") == (400, "Upgrade request required")
+    beyond = 'cannot convert to []int32: strconv.ParseUint: parsing "65536": value out of range'
+    assert told(cluster, "GET", f"{PODS}/q/portforward?ports=65536") == (400, beyond)
+
+
+def test_empty_log_has_no_media_type(cluster: simkit.Cluster) -> None:
+    """A pod that is on no node has an empty log: 204."""
+    response = cluster.perform(Request.of("GET", f"{PODS}/p/log"))
+    assert (response.status, response.body, response.content_type) == (204, b"", "")

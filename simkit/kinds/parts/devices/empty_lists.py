@@ -1,0 +1,20 @@
+"""Lists of devices that are empty and not nil: validation and messages tell them from nil, the store does not."""
+
+from __future__ import annotations
+
+from simkit.kinds.parts.copy_on_write import own_copy, without_empty
+from simkit.meta.objects import Draft, Object
+
+
+def without_empty_list(part: Object, name: str) -> Draft:
+    """The spec or allocation of a claim without a list of its devices that is empty.
+
+    Examples
+    --------
+    >>> without_empty_list({"devices": {"requests": []}}, "requests")
+    {'devices': {}}
+    """
+    draft = dict(part)
+    if "devices" in draft:
+        without_empty(own_copy(draft, "devices"), (name,))
+    return draft
