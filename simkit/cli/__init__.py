@@ -59,6 +59,8 @@ CHANGE: Final = "change: proposals with their effect"
 SERVE: Final = "serve"
 SHARE: Final = "dump and share"
 
+LASTING: Final = frozenset({"serve", "record"})
+"""Commands that run until somebody stops them, and say themselves what they do."""
 COMMANDS: Final = (
     Command("audit", "check the RBAC of a Kubernetes cluster and list findings", LOOK),
     Command("causes", "list the root causes of findings and escalation paths", LOOK),
@@ -79,6 +81,7 @@ COMMANDS: Final = (
     Command("serve", "run a Kubernetes API server in memory", SERVE),
     Command("testing", "print the folder with executables that envtest starts", SERVE),
     Command("dump", "print the kubectl commands that dump a cluster, or write the dump", SHARE),
+    Command("record", "watch a running cluster and write what changes as a trace", SHARE),
     Command("save", "write the objects of a dump into an etcd or a SQLite file", SHARE),
     Command("redact", "write a dump that can be shared", SHARE),
     Command("notebooks", "copy the notebooks that come with simkit", SHARE),
@@ -127,8 +130,8 @@ def _run(args: argparse.Namespace, out: TerminalText) -> int:
                 code = _answered(args)
             finally:
                 out.finish()
-        for warning in told:
-            note(str(warning.message))
+        for message in dict.fromkeys(str(warning.message) for warning in told):
+            note(message)
     except (SimkitError, StatusError) as wrong:
         complain(str(wrong))
         return WRONG
@@ -184,7 +187,7 @@ def _parser(arguments: Sequence[str]) -> PageParser:
             module = importlib.import_module(f"simkit.cli.{command.name.replace('-', '_')}")
             made: argparse.ArgumentParser | None = module.add_parser(subparsers)
             if made is not None:
-                made.set_defaults(run=module.run, lasting=command.group == SERVE, parser=made)
+                made.set_defaults(run=module.run, lasting=command.name in LASTING, parser=made)
                 add_terminal_options(made)
         else:
             subparsers.add_parser(command.name)

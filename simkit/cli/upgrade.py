@@ -143,7 +143,7 @@ def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
 
 def _write_trace(found: UpgradeReport, items: Items, args: argparse.Namespace) -> int:
     """Replay a trace on forks at both releases; 1 where something ends differently."""
-    from simkit.analysis.upgrade.trace import read_trace
+    from simkit.analysis.upgrade.trace_files import read_trace
     from simkit.cluster.trace_replay import replay_on_forks
     from simkit.meta.clock import SimulatedClock
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from string import digits
@@ -70,20 +70,59 @@ class LiveCluster:
         SimkitError
             Where the server cannot be reached or does not tell what it serves.
         """
-        for path, resource, listable in tracked(self._served(), "listing resources"):
+        for path, resource, verbs in tracked(self._served(), "listing resources"):
             named = resource.resource in resources or str(resource) in resources
-            if listable and (named if resources else resource.resource not in _TRANSIENT):
+            if "list" in verbs and (named if resources else resource.resource not in _TRANSIENT):
                 yield Piece(f"{self.server}{path}", self._all_pages(path))
 
-    def _served(self) -> Iterator[tuple[str, GroupResource, bool]]:
-        """The path of each resource, its name, and True if it can be listed."""
+    def watchable(self) -> dict[str, GroupResource]:
+        """The resources that can be listed and watched, by path. Raises SimkitError if the server refuses to tell."""
+        return {path: resource for path, resource, verbs in self._served() if {"list", "watch"} <= set(verbs)}
+
+    def listing(self, path: str) -> Mapping[str, Any]:
+        """All objects of a resource, with the version of the list. Raises SimkitError if the server refuses."""
+        found = self._asked(path)
+        if "items" not in found:
+            raise SimkitError(f"{self.server}{path} gave no list")
+        return {**found, "items": found["items"] or []}
+
+    def stream(self, path: str, query: list[tuple[str, Any]]) -> tuple[Iterator[bytes], Callable[[], None]]:
+        """The lines of an answer as they come, and a function that ends it.
+
+        Raises
+        ------
+        SimkitError
+            Where the server refuses, or the connection breaks before or while lines are read.
+        """
+        errors = import_module("kubernetes.client.exceptions")
+        broken = import_module("urllib3.exceptions")
+        try:
+            response = self._client.request("get", path, query_params=query, serialize=False)
+        except errors.ApiException as refused:
+            raise SimkitError(f"{self.server}{path}: {refused.status} {refused.reason}") from refused
+        except broken.HTTPError as failed:
+            raise SimkitError(f"{self.server} does not answer: {failed}") from failed
+
+        def lines() -> Iterator[bytes]:
+            rest = b""
+            try:
+                for chunk in response.stream(amt=None, decode_content=True):
+                    *whole, rest = (rest + chunk).split(b"\n")
+                    yield from filter(None, whole)
+            except broken.HTTPError as failed:
+                raise SimkitError(f"{self.server} broke off: {failed}") from failed
+
+        return lines(), getattr(response, "shutdown", response.close)
+
+    def _served(self) -> Iterator[tuple[str, GroupResource, tuple[str, ...]]]:
+        """The path of each resource, its name, and its verbs."""
         groups = [("", f"/api/{version}") for version in self._asked("/api").get("versions") or ()]
         others = self._asked("/apis").get("groups") or ()
         groups += [(each["name"], f"/apis/{each['preferredVersion']['groupVersion']}") for each in others]
         for name, path in groups:
             for each in self._answer(path).get("resources") or ():
                 if "/" not in each["name"]:
-                    yield f"{path}/{each['name']}", GroupResource(name, each["name"]), "list" in each["verbs"]
+                    yield f"{path}/{each['name']}", GroupResource(name, each["name"]), tuple(each["verbs"])
 
     def _all_pages(self, path: str) -> Mapping[str, Any]:
         """The whole list; the server's answer instead if it refuses a page."""

@@ -6,17 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import orjson
 import pandas as pd
 
 from simkit.analysis.audit_log.events import AuditLog, read_events
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.kinds.conversions.explain import differences
-from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersion, GroupVersionKind
@@ -27,11 +24,12 @@ from simkit.snapshot.resources import guess_plural, index_of
 
 TRACE_COLUMNS: Final = ("time", "what", "difference", "before", "after")
 _APPLY: Final = "application/apply-patch+yaml"
-_VERSION: Final = 2
-_OF_SERVERS: Final = dict.fromkeys(
+OF_SERVERS: Final = dict.fromkeys(
     ("uid", "resourceVersion", "generation", "managedFields", "creationTimestamp", "selfLink", "ownerReferences")
 )
-_VOLATILE: Final = (*_OF_SERVERS, "deletionTimestamp")
+_ADDRESSES: Final = ("clusterIP", "clusterIPs")
+"""Fields of services for which each server takes a free address."""
+_VOLATILE: Final = (*OF_SERVERS, "deletionTimestamp")
 
 
 class TraceEvent(NamedTuple):
@@ -69,45 +67,6 @@ class TraceOutcome(Result):
 
     def __repr__(self) -> str:
         return f"<TraceOutcome: {self.events} events, {len(self.rows)} differences>"
-
-
-def read_trace(source: str | Path) -> tuple[TraceEvent, ...]:
-    """The events of a trace file of SimKube (version 2, as it is or as JSON), in the order of time.
-
-    Raises
-    ------
-    SimkitError
-        For a file that is none.
-
-    References
-    ----------
-    SimKube, docs/ref/trace-format.md: ``version``, ``config``, ``events`` with ``ts``, ``applied_objs``,
-    ``deleted_objs``.
-    """
-    raw = Path(source).read_bytes()
-    try:
-        value = orjson.loads(raw) if raw.lstrip()[:1] == b"{" else _unpacked(raw)
-        if value["version"] != _VERSION:
-            raise SimkitError(f"{source} is a trace of version {value['version']}; known is {_VERSION}")
-        events = [
-            TraceEvent(each["ts"], tuple(each["applied_objs"]), tuple(each["deleted_objs"])) for each in value["events"]
-        ]
-    except (ValueError, KeyError, TypeError) as wrong:
-        raise SimkitError(f"{source} is no trace of SimKube: {type(wrong).__name__} {wrong}") from None
-    return tuple(sorted(events, key=lambda event: event.time))
-
-
-def _unpacked(raw: bytes) -> Any:
-    import msgpack
-
-    return _plain(msgpack.unpackb(raw, strict_map_key=False, use_list=False))
-
-
-def _plain(value: Any) -> Any:
-    """Lists for the tuples that keys of maps need to be."""
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, tuple) else value
 
 
 def trace_of_audit_log(audit_log: AuditLog) -> tuple[TraceEvent, ...]:
@@ -194,7 +153,7 @@ def _send(server: Sandbox, method: str, obj: Object) -> Response:
     path = f"{prefix}{place}/{plural}/{name_of(obj)}"
     if method == "DELETE":
         return server.perform(Request.of("DELETE", path), identity=administrator())
-    body = with_metadata({key: value for key, value in obj.items() if key != "status"}, **_OF_SERVERS)
+    body = with_metadata({key: value for key, value in obj.items() if key != "status"}, **OF_SERVERS)
     request = Request.of("PATCH", f"{path}?fieldManager=trace&force=true", body, content_type=_APPLY)
     return server.perform(request, identity=administrator())
 
@@ -238,6 +197,8 @@ def _objects(server: Sandbox) -> Iterable[tuple[tuple[str, str, str], Object]]:
                 generated[str(resource), namespace_of(obj), f"{prefix}*"] += 1
                 continue
             bare = {key: value for key, value in obj.items() if key != "apiVersion"}
+            if resource.resource == "services" and at(obj, "spec", "clusterIP") != "None":
+                bare["spec"] = {key: value for key, value in bare["spec"].items() if key not in _ADDRESSES}
             kept = with_metadata(bare, **dict.fromkeys(_VOLATILE))
             yield (str(resource), namespace_of(obj), name_of(obj)), kept
     for key, count in generated.items():

@@ -10,7 +10,8 @@ import orjson
 import pytest
 
 from simkit import Cluster, Options, SimulatedClock
-from simkit.analysis.upgrade.trace import TraceEvent, read_trace, trace_of_audit_log
+from simkit.analysis.upgrade.trace import TraceEvent, trace_of_audit_log
+from simkit.analysis.upgrade.trace_files import read_trace
 from simkit.cli import main
 from simkit.cluster.trace_replay import replay_on_forks
 from simkit.meta.errors import SimkitError

@@ -1,0 +1,84 @@
+"""``simkit record``: watches a running cluster and writes what changes as a trace."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Timer
+from typing import Any
+
+from simkit.cli.flag_types import seconds
+from simkit.cli.notes import complain, note
+
+EXAMPLES = """\
+examples:
+  simkit record --context prod --to prod.trace --for 10m
+  simkit record deployments configmaps --context '' --to changes.json      # until Ctrl-C, as JSON
+  simkit upgrade --from 1.30 --to 1.33 --trace prod.trace                  # what ends differently at 1.33
+
+A trace begins with the objects that are there. It has what people and programs write and delete, not what controllers
+make for other objects, and not the status. Of secrets only the keys are kept. The format is that of SimKube; a file
+that ends in .json is written as JSON. It needs: pip install "simkit[live]"
+
+Exit code: 0 when all was recorded, 1 when the server refused a resource, 2 for wrong use.
+"""
+REFUSED = 1
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "record",
+        help="watch a running cluster and write what changes as a trace",
+        description="Watches a running cluster and writes what changes as a trace, which a fork can replay.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument(
+        "resource", nargs="*", default=[], metavar="RESOURCE", help="record only these, by their plurals (default: all)"
+    )
+    parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="the file of the trace")
+    parser.add_argument("--for", dest="seconds", type=seconds, metavar="TIME", help="stop after, such as 30s or 1h")
+    parser.add_argument("--context", default="", metavar="NAME", help="the context (default: the current one)")
+    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="the kubeconfig (default: as kubectl finds it)")
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Record until the time is over or somebody interrupts, and return the exit code."""
+    from simkit.analysis.upgrade.trace_files import write_trace
+    from simkit.analysis.upgrade.trace_recording import record_trace
+    from simkit.snapshot.live import LiveCluster
+
+    live, refused, ended = LiveCluster(args.context, args.kubeconfig), list[str](), Event()
+    timer = Timer(args.seconds or 0, ended.set)
+
+    def started(objects: int) -> None:
+        until = "; Ctrl-C ends it" if args.seconds is None else f" for {args.seconds:g} seconds"
+        note(f"{objects:,} objects of {live.server}; recording{until}")
+        if args.seconds is not None:
+            timer.start()
+
+    with _ended_by_signals(ended):
+        trace = record_trace(live, args.resource, ended=ended, refused=refused.append, started=started)
+    timer.cancel()
+    write_trace(trace, args.to)
+    for told in refused:
+        complain(told)
+    applied, deleted = (sum(len(each[place]) for each in trace) for place in (1, 2))
+    note(f"{applied:,} writes and {deleted:,} deletions are in {args.to}")
+    return REFUSED if refused else 0
+
+
+@contextmanager
+def _ended_by_signals(ended: Event) -> Iterator[None]:
+    """A context in which the signals that end a process set an event instead."""
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(one, lambda *_: ended.set()) for one in signals]
+    try:
+        yield
+    finally:
+        for one, handler in zip(signals, before):
+            signal.signal(one, handler)

@@ -1,0 +1,109 @@
+"""Changes of a running cluster, one resource after the other, as its watches tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from threading import Event
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.snapshot.live import LiveCluster
+
+MINUTES: Final = 300
+"""The seconds after which a server is asked to end a watch, which then goes on from the last version."""
+PAUSE: Final = 1.0
+"""The seconds before a server that did not answer is asked again."""
+_GONE: Final = 410
+_LOST: Final = frozenset({"Expired", "Gone"})
+
+
+class ObjectChange(NamedTuple):
+    """An object as it is written, or the last that was known of one that is deleted."""
+
+    object: Object
+    deleted: bool = False
+
+
+class ResourceWatch:
+    """The changes of one resource: its objects at first, then each write and deletion until somebody stops it.
+
+    Parameters
+    ----------
+    live
+        The cluster.
+    path
+        The path of the resource, such as ``/apis/apps/v1/deployments``.
+    ended
+        Set when the watch shall end.
+
+    Notes
+    -----
+    A list gives the version from which to watch. A watch that ends goes on from the last version; after a 410 the
+    resource is listed again, and what is missing in the list counts as deleted.
+    """
+
+    def __init__(self, live: LiveCluster, path: str, resource: GroupResource, ended: Event) -> None:
+        self.path, self.resource = path, resource
+        self._live, self._ended = live, ended
+        self._known: dict[tuple[str, str], Object] = {}
+        self._version = ""
+        self._close: Callable[[], None] | None = None
+
+    def close(self) -> None:
+        """End the connection that is open."""
+        if self._close is not None:
+            self._close()
+
+    def listed(self) -> Iterator[ObjectChange]:
+        """The objects of the resource, and those that are gone since the last list.
+
+        Raises
+        ------
+        SimkitError
+            Where the server refuses.
+        """
+        found = self._live.listing(self.path)
+        self._version = str(at(found, "metadata", "resourceVersion") or "")
+        kind = {"apiVersion": found.get("apiVersion"), "kind": str(found.get("kind")).removesuffix("List")}
+        objects = {(namespace_of(each), name_of(each)): {**kind, **each} for each in found["items"]}
+        gone = [obj for key, obj in self._known.items() if key not in objects]
+        self._known = objects
+        yield from (ObjectChange(obj) for obj in objects.values())
+        yield from (ObjectChange(obj, deleted=True) for obj in gone)
+
+    def changes(self) -> Iterator[ObjectChange]:
+        """What happens after the list, until the end."""
+        while not self._ended.is_set():
+            try:
+                yield from self._watched() if self._version else self.listed()
+            except SimkitError:
+                self._ended.wait(PAUSE)
+
+    def _watched(self) -> Iterator[ObjectChange]:
+        """The changes of one watch."""
+        query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", self._version)]
+        lines, self._close = self._live.stream(self.path, [*query, ("timeoutSeconds", MINUTES)])
+        for line in lines:
+            event = orjson.loads(line)
+            what, obj = event.get("type"), event.get("object") or {}
+            if what == "ERROR":
+                self._lose(obj)
+                return
+            self._version = str(at(obj, "metadata", "resourceVersion") or self._version)
+            if what in ("ADDED", "MODIFIED"):
+                self._known[namespace_of(obj), name_of(obj)] = obj
+                yield ObjectChange(obj)
+            elif what == "DELETED":
+                self._known.pop((namespace_of(obj), name_of(obj)), None)
+                yield ObjectChange(obj, deleted=True)
+
+    def _lose(self, status: Mapping[str, Any]) -> None:
+        """Forget the version if the server does not know it any more, so that the next step is a list."""
+        if status.get("code") == _GONE or status.get("reason") in _LOST:
+            self._version = ""
+        else:
+            self._ended.wait(PAUSE)
