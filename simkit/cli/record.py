@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     write_trace(trace, args.to)
     for told in refused:
         complain(told)
-    applied, deleted = (sum(len(each[place]) for each in trace) for place in (1, 2))
+    applied, deleted = sum(len(each.applied) for each in trace), sum(len(each.deleted) for each in trace)
     note(f"{applied:,} writes and {deleted:,} deletions are in {args.to}")
     return REFUSED if refused else 0
 

@@ -69,7 +69,9 @@ class ResourceWatch:
         found = self._live.listing(self.path)
         self._version = str(at(found, "metadata", "resourceVersion") or "")
         kind = {"apiVersion": found.get("apiVersion"), "kind": str(found.get("kind")).removesuffix("List")}
-        objects = {(namespace_of(each), name_of(each)): {**kind, **each} for each in found["items"]}
+        objects: dict[tuple[str, str], Object] = {
+            (namespace_of(each), name_of(each)): {**kind, **each} for each in found["items"]
+        }
         gone = [obj for key, obj in self._known.items() if key not in objects]
         self._known = objects
         yield from (ObjectChange(obj) for obj in objects.values())

@@ -79,7 +79,7 @@ def write_trace(trace: Sequence[TraceEvent], target: str | Path) -> Path:
     for event in trace:
         for obj in event.applied:
             index[_kind(obj)][f"{namespace_of(obj)}/{name_of(obj)}"][int(event.time)] = []
-    config = {"trackedObjects": {kind: {} for kind in sorted(index)}}
+    config: dict[str, Any] = {"trackedObjects": {kind: {} for kind in sorted(index)}}
     value = {"version": KNOWN[-1], "config": config, "events": events, "index": index}
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(orjson.dumps(value, option=_JSON) if file.suffix == ".json" else _packed(value))

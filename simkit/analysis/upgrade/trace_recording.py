@@ -78,7 +78,7 @@ def _as_written(obj: Object) -> Object:
     A watch gives objects in the server's preferred version, whatever version somebody wrote.
     """
     entries = [one for one in at(obj, "metadata", "managedFields") or () if not one.get("subresource")]
-    last = max(entries, key=lambda one: str(one.get("time") or ""), default={})
+    last: Object = max(entries, key=lambda one: str(one.get("time") or ""), default={})
     kind, version, wanted = (
         str(each or "") for each in (obj.get("kind"), obj.get("apiVersion"), last.get("apiVersion"))
     )

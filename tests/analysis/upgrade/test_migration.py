@@ -82,3 +82,11 @@ def test_old_manifests(tmp_path: Path) -> None:
     table = found.to_frame()
     person = {(row.file, row.kind) for row in table[table["verdict"] != "rewritten"].itertuples()}
     assert {(row.file, row.kind) for row in rows[rows["field"] == "apiVersion"].itertuples()} <= person
+
+
+def test_an_object_without_a_name_is_left_to_a_person() -> None:
+    """What a server refuses is told, also where an object has nothing but its kind."""
+    found = migrate("apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n", "1.30", sandbox=simkit.Cluster(seed=1))
+    [row] = found.to_frame().itertuples()
+    assert row.verdict == "a person has to see to it"
+    assert "name or generateName is required" in row.person[0]

@@ -58,8 +58,9 @@ def recorded(path: Path, act: Callable[[], object], until: Callable[[Any], bool]
     return trace
 
 
-def names(trace: tuple[TraceEvent, ...], place: int = 1) -> list[str]:
-    return [f"{obj['kind']} {obj['metadata']['name']}" for event in trace for obj in event[place]]
+def names(trace: tuple[TraceEvent, ...], *, deleted: bool = False) -> list[str]:
+    every = [obj for event in trace for obj in (event.deleted if deleted else event.applied)]
+    return [f"{obj['kind']} {obj['metadata']['name']}" for obj in every]
 
 
 def test_writes_and_deletions(served: tuple[Cluster, Path]) -> None:
@@ -74,11 +75,13 @@ def test_writes_and_deletions(served: tuple[Cluster, Path]) -> None:
         cluster.delete("configmap", "old")
 
     trace = recorded(
-        path, act, lambda so_far: "ConfigMap old" in names(so_far, 2) and names(so_far).count("ConfigMap new") == 2
+        path,
+        act,
+        lambda so_far: "ConfigMap old" in names(so_far, deleted=True) and names(so_far).count("ConfigMap new") == 2,
     )
     written = names(trace)
     assert written.index("Namespace default") < written.index("ConfigMap old") < written.index("ConfigMap new")
-    assert names(trace, 2) == ["ConfigMap old"]
+    assert names(trace, deleted=True) == ["ConfigMap old"]
     assert "ConfigMap kube-root-ca.crt" not in written
     assert not [name for name in written if name.startswith(("ClusterRole ", "APIService ", "Event "))]
     [secret] = [obj for event in trace for obj in event.applied if obj["kind"] == "Secret"]
