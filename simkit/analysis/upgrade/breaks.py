@@ -16,8 +16,8 @@ class Break(NamedTuple):
     """A row of an upgrade report.
 
     ``release`` is the first one that has the change, ``breaks`` False for what goes on working or fails already.
-    ``where`` is the object with the field, ``who`` the caller, the field manager or the file; ``evidence`` says how
-    it is known.
+    ``where`` is the object with the field. ``who`` is the caller, the field manager, those who have a role, or the
+    file; ``evidence`` says how it is known.
     """
 
     release: str

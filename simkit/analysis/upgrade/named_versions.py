@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from simkit.analysis.upgrade.bound_subjects import BoundSubjects
 from simkit.analysis.upgrade.breaks import Break, break_of
 from simkit.analysis.upgrade.configuration import ConfigurationReference, references_of
 from simkit.analysis.upgrade.gone_versions import GUIDE
@@ -27,8 +28,8 @@ _SAID: Final = {
 class NamedVersions:
     """Looks for configuration that names what a span takes away."""
 
-    def __init__(self, removed: RemovedResources, span: ReleaseSpan) -> None:
-        self.removed, self.span = removed, span
+    def __init__(self, removed: RemovedResources, span: ReleaseSpan, bound: BoundSubjects) -> None:
+        self.removed, self.span, self._bound = removed, span, bound
         self._groups: dict[str, dict[str, RemovedResource]] = {}
         for each in removed.resources:
             left = {GroupVersion.parse(version).group for version in each.left}
@@ -66,6 +67,7 @@ class NamedVersions:
             source=f"{GUIDE}#v{gone.since.replace('.', '-')}",
             breaks=bool(moved) and not _grants_moved(rules, moved, gone.resource),
             field=f"rules[{number}]",
+            who=self._bound.of(item),
             api_version=gone.api_version,
         )
 

@@ -14,6 +14,7 @@ from simkit.analysis.audit_log.requests import RecordedRequest, recorded_request
 from simkit.analysis.rbac.tables import SEVERITY_WORDS, table
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
+from simkit.analysis.upgrade.bound_subjects import BoundSubjects
 from simkit.analysis.upgrade.breaks import BREAK_COLUMNS, Break
 from simkit.analysis.upgrade.definitions import CustomVersions
 from simkit.analysis.upgrade.gone_versions import CHECK, GoneVersions, unread
@@ -259,7 +260,7 @@ def report_of(
 
 def _of_items(items: Sequence[Item], span: ReleaseSpan, gone: GoneVersions) -> Iterator[Break]:
     search, custom, fields = BehaviourSearch(span, _drivers(items)), CustomVersions(items), UnknownFields(span)
-    named = NamedVersions(gone.removed, span)
+    named = NamedVersions(gone.removed, span, BoundSubjects(items))
     for item, body in with_bodies(items):
         yield from gone.find(item, body)
         yield from search.find(item, body)

@@ -129,7 +129,7 @@ def convert(obj: Object, to_api_version: str, *, defaults: bool = False) -> Obje
         return draft
     source.default(draft)
     source.to_hub(draft)
-    if source.hub_defaults and (defaults or (old == family.hub and target.has_own_defaults)):
+    if source.hub_defaults and (defaults or (old != to_api_version and target.has_own_defaults)):
         draft["apiVersion"] = family.hub
         strategy_of(_hub_kind(family)).default(draft)
     target.from_hub(draft)

@@ -126,6 +126,11 @@ def test_rules_that_name_what_goes() -> None:
     (row,) = rows(role, "1.22", "1.21")
     assert (row.check, row.field) == ("rule", "rules[0]")
     assert not rows({**role, "rules": [old, new]}, "1.22", "1.21")
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": row.name}
+    subjects = [{"kind": "ServiceAccount", "name": "web", "namespace": "shop"}, {"kind": "Group", "name": "devs"}]
+    bound = named("ClusterRoleBinding", "rbac.authorization.k8s.io/v1", roleRef=reference, subjects=subjects)
+    (told,) = report_of(read_items([role, bound]), ReleaseSpan.of("1.21", "1.22")).rows
+    assert told.who == "sa:shop/web, group:devs"
     assert not rows({**role, "rules": [{**old, "apiGroups": ["batch"], "resources": ["cronjobs"]}]}, "1.25", "1.24")
 
 
