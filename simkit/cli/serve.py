@@ -143,12 +143,13 @@ def _add_behaviour(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until stopped, and return the exit code."""
-    from simkit.meta.garbage_collection import collect_seldom, collection_paused
+    from simkit.meta.garbage_collection import collect_in_background, collect_seldom, collection_paused
 
     check_ports(args.bind_address, args.secure_port, args.insecure_port)
     with collection_paused():  # nothing of what a start makes is garbage, the modules included
         server, made = _made(args)
         collect_seldom()
+        collect_in_background()
     try:
         server.run(lambda: _announce(server, dump=args.load, nodes=node_flags.wanted(args)))
         note("the server has stopped" + ("" if made.options.storage != "memory" else "; its objects are gone with it"))

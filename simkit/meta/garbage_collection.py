@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -16,6 +17,10 @@ _MIDDLE: Final = 3
 whatever these numbers are; but a collection holds the interpreter, and all threads wait for it: some milliseconds."""
 _OLD: Final = 1_600
 """Collections of those until all objects are examined, which takes long."""
+_EVERY: Final = 20.0
+"""Seconds between two rounds of a server process."""
+_GROWN: Final = 1.25
+"""How many times the kept objects must have grown before they are examined too."""
 
 
 @contextmanager
@@ -45,3 +50,40 @@ def collect_seldom() -> None:
     """
     gc.freeze()
     gc.set_threshold(_YOUNG, _MIDDLE, _OLD)
+
+
+class Rounds:
+    """Collections of a server process: each examines what has come since the one before, and keeps the rest.
+
+    What is kept is examined again when it has grown by a quarter. So garbage that was there for a while, as a fork that
+    nobody uses any more, goes soon, and the price of a round is that of what was made since the last one.
+    """
+
+    def __init__(self) -> None:
+        self._collections, self._kept = -1, gc.get_freeze_count()
+
+    def round(self) -> bool:
+        """Collect, unless next to nothing has happened or collections are paused; True if all objects were examined."""
+        collections = gc.get_stats()[1]["collections"]
+        if collections == self._collections or not gc.isenabled():
+            return False
+        thorough = gc.get_freeze_count() > _GROWN * self._kept
+        if thorough:
+            gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        if thorough:
+            self._kept = gc.get_freeze_count()
+        self._collections = gc.get_stats()[1]["collections"]
+        return thorough
+
+
+def collect_in_background(every: float = _EVERY) -> None:
+    """Make such a round now and then, in a thread, as long as the process lives."""
+    rounds, never = Rounds(), threading.Event()
+
+    def run() -> None:
+        while not never.wait(every):
+            rounds.round()
+
+    threading.Thread(target=run, name="simkit-garbage", daemon=True).start()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import pytest
 
-from simkit.meta.garbage_collection import collect_seldom, collection_paused
+from simkit.meta.garbage_collection import Rounds, collect_seldom, collection_paused
 
 
 def test_is_on_again_after_an_error() -> None:
@@ -33,6 +34,42 @@ def test_seldom_collecting_leaves_what_is_there() -> None:
         assert gc.isenabled()
         assert gc.get_freeze_count() > 0
         assert gc.get_threshold() > before
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
+
+
+class _Circle:
+    """Something that refers to itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_rounds_find_what_has_become_garbage_since() -> None:
+    """What died in a circle since the last round goes, and what was kept goes once there is a quarter more of it."""
+    before = gc.get_threshold()
+    try:
+        collect_seldom()
+        rounds = Rounds()
+        young = weakref.ref(_Circle())
+        assert not rounds.round()
+        assert young() is None
+        old = _Circle()
+        gc.collect(1)
+        assert not rounds.round()
+        gone = weakref.ref(old)
+        del old
+        gc.collect(1)
+        assert not rounds.round()
+        assert gone() is not None
+        many = [[number] for number in range(gc.get_freeze_count())]
+        gc.collect(1)
+        assert not rounds.round()  # it keeps them
+        gc.collect(1)
+        assert rounds.round()
+        assert gone() is None
+        assert many
     finally:
         gc.unfreeze()
         gc.set_threshold(*before)

@@ -12,17 +12,19 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, Protocol
 
 from simkit.engine.controllers.work_queue import WorkQueue
 from simkit.engine.seams import Change, ChangeLog, Compacted
 from simkit.meta.clock import Clock, SystemClock
+from simkit.meta.deadline import Deadline, check_deadline, within
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED, Identity, service_account
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Revision
+from simkit.meta.turns import TURNS
 from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.controllers")
@@ -95,6 +97,7 @@ class _Account:
     def perform(self, request: Request) -> Response:
         if not request.header("user-agent"):
             request = replace(request, headers={**request.headers, "user-agent": (USER_AGENT,)})
+        check_deadline()
         return self._perform(request, self._identity)
 
 
@@ -241,7 +244,7 @@ class ControllerManager:
             self._wake.clear()
             try:
                 with self._running:
-                    busy = self._round([])
+                    busy = within(Deadline(), partial(TURNS.take, partial(self._round, [])))
             except Exception:  # the thread is everybody's
                 _LOG.exception("controllers")
                 busy = False

@@ -85,8 +85,7 @@ class Application:
         size = _head_size(scope)
         if size <= LARGE_HEAD:
             return _request(scope, size)
-        pool = self._threads.pool(Lane.COMPUTING)
-        return await asyncio.get_running_loop().run_in_executor(pool, _request, scope, size)
+        return await self._threads.run(Lane.COMPUTING, partial(_request, scope, size))
 
     def new_state(self) -> RequestState:
         """The state machine of a new request."""
@@ -180,14 +179,13 @@ class Application:
     async def _compressed(self, body: bytes) -> bytes:
         if len(body) <= compression.INLINE:
             return compression.compressed(body)
-        pool = self._threads.pool(Lane.COMPUTING)
-        return await asyncio.get_running_loop().run_in_executor(pool, compression.compressed, body)
+        return await self._threads.run(Lane.COMPUTING, partial(compression.compressed, body))
 
     async def _deliver(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
         stream = response.stream
         lane = Lane.of(computes=stream.computes, waits=stream.blocks)
-        pool = None if lane is Lane.INLINE else self._threads.pool(lane)
-        delivery = WatchServer(stream, self._waker(), shortest=self._shortest_watch, cut=cut, pool=pool)
+        run = None if lane is Lane.INLINE else partial(self._threads.run, lane)
+        delivery = WatchServer(stream, self._waker(), shortest=self._shortest_watch, cut=cut, run=run)
         self._deliveries.add(delivery)
         headers = response_headers(response, audit_id(request), length=None)
         try:

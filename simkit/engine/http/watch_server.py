@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import Executor
+from functools import partial
 from typing import Any, Final
 
 from simkit.engine.http.broadcaster import LoopBroadcaster, Signal, resolve
@@ -39,7 +39,7 @@ class WatchServer:
     Nothing is taken from the stream before the transport has room, so a slow reader holds at most one batch of frames
     and neither delays a writer nor makes memory grow; the stream itself notices when it was overtaken. Who does not
     read when the time is up is told of no end: its connection is cut, where the server under us knows how (``cut``).
-    Frames are made in the loop's thread, or on those of a ``pool``.
+    Frames are made in the loop's thread, or by ``run`` on others.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class WatchServer:
         *,
         shortest: float = SHORTEST_WATCH,
         cut: Callable[[], None] | None = None,
-        pool: Executor | None = None,
+        run: Callable[[Callable[[], list[bytes]]], Awaitable[list[bytes]]] | None = None,
     ) -> None:
         self._stream, self._waker, self._shortest, self._cut = stream, waker, shortest, cut
-        self._pool = pool
+        self._run = run
         self._signal: Signal | None = None
         self._over = False
 
@@ -90,7 +90,7 @@ class WatchServer:
         mark = _next_mark(loop.time(), end)
         while not self._over:
             now = loop.time()
-            frames = await self._polled(loop)
+            frames = await self._polled()
             if not frames and self._stream.closed:
                 return
             if not frames and now >= mark:
@@ -105,9 +105,9 @@ class WatchServer:
             if now >= end:
                 return
 
-    async def _polled(self, loop: asyncio.AbstractEventLoop) -> list[bytes]:
-        if self._pool is not None:
-            return await loop.run_in_executor(self._pool, self._stream.poll, BATCH)
+    async def _polled(self) -> list[bytes]:
+        if self._run is not None:
+            return await self._run(partial(self._stream.poll, BATCH))
         return self._stream.poll(BATCH)
 
     async def _write(self, frames: Sequence[bytes], send: Send) -> None:

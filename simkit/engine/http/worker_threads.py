@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from simkit.engine.http.handler import Lane
 from simkit.engine.http.request_state import Work
-from simkit.meta.deadline import check_deadline, within
+from simkit.meta.deadline import Deadline, check_deadline, within
+from simkit.meta.turns import TURNS
 
+T = TypeVar("T")
 COMPUTING: Final = 2
 """Requests that compute at once. More of them would not be done sooner, and each delays the event loop a little."""
 WAITING_AND_COMPUTING: Final = 8
@@ -82,7 +86,9 @@ class WorkerThreads:
             if not room[work.lane]:
                 return None
             room[work.lane] -= 1
-        future = self._pools[work.lane].submit(within, work.deadline, partial(_unless_too_late, work))
+        step = partial(_unless_too_late, work)
+        turn = step if work.lane.waits else partial(TURNS.take, step)
+        future = self._pools[work.lane].submit(within, work.deadline, turn)
         future.add_done_callback(lambda _: self._leave(work.lane))
         return future
 
@@ -90,9 +96,10 @@ class WorkerThreads:
         with self._lock:
             self._room[lane] += 1
 
-    def pool(self, lane: Lane) -> ThreadPoolExecutor:
-        """The threads of a lane."""
-        return self._pools[lane]
+    async def run(self, lane: Lane, step: Callable[[], T]) -> T:
+        """The result of a step that has no deadline, and is not counted among those that wait."""
+        turn = step if lane.waits else partial(TURNS.take, step)
+        return await asyncio.get_running_loop().run_in_executor(self._pools[lane], within, Deadline(), turn)
 
     def close(self) -> None:
         """Let go of the threads; requests that still run on them are not waited for."""

@@ -12,17 +12,20 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.pipeline.representation.negotiation import JSON, MEDIA, YAML
-from simkit.language.yaml.decode import BrokenText, Repeat, decode_body
+from simkit.language.yaml.decode import Repeat, decode_body_apart
 from simkit.meta import go_json
 from simkit.meta.errors import StatusError, bad_request, scheme_name, unsupported_media_type
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersion
+from simkit.meta.side_process import SIDE_PROCESSES
 from simkit.schema import strict_json
 from simkit.schema.go_types import internal_package
 
 MOST_COLLECTIONS: Final = 200_000
 """Brackets and braces of a JSON body. More are no object that etcd takes, and to make them holds the interpreter."""
+SHORT_YAML: Final = 8 * 1024
+"""Bytes of a YAML body that is read in this process."""
 _PREVIEW: Final = 30
 _GO_HEADER: Final = (
     'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
@@ -70,10 +73,13 @@ def parse_json(body: bytes) -> Any:
 
 def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
     """The value of the first document of a YAML text. Raises MalformedBody."""
-    try:
-        return decode_body(body.decode("utf-8", "replace"), repeats)
-    except BrokenText as error:
-        raise MalformedBody(f"error converting YAML to JSON: yaml: {error.told}") from None
+    text = body.decode("utf-8", "replace")
+    apart = len(body) > SHORT_YAML
+    value, found, told = SIDE_PROCESSES.call(decode_body_apart, text) if apart else decode_body_apart(text)
+    if told is not None:
+        raise MalformedBody(f"error converting YAML to JSON: yaml: {told}")
+    repeats += [Repeat(*repeat) for repeat in found]
+    return value
 
 
 def repeat_errors(repeats: Sequence[Repeat]) -> list[str]:

@@ -5,56 +5,34 @@ Upstream: k8s.io/apiserver/pkg/endpoints/handlers/response.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
-
-import yaml
 
 from simkit.engine.pipeline.representation import protobuf, table
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, MediaTypeOptions
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Entry
+from simkit.language.yaml.block_style import encode, encode_json
 from simkit.meta import go_json
-from simkit.meta.deadline import check_deadline
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, not_acceptable
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object
+from simkit.meta.side_process import SIDE_PROCESSES
 from simkit.schema.go_types import internal_package
 
-
-class _Dumper(yaml.CSafeDumper):
-    """Writes block style, as kube-apiserver does."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-_LETTERS = frozenset("yYnN")
-
-
-def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """A string node: in double quotes if it would be read as something else, as a literal block if it has several
-    lines."""
-    check_deadline()
-    if "\n" in text:
-        return dumper.represent_scalar(_STR, text, style="|")
-    resolve: Callable[..., str] = dumper.resolve
-    other = text in _LETTERS or resolve(yaml.ScalarNode, text, (True, False)) != _STR
-    return dumper.represent_scalar(_STR, text, style='"' if other else None)
-
-
-_STR = "tag:yaml.org,2002:str"
-_Dumper.add_representer(str, _text)
+_SHORT: Final = 16 * 1024
+"""Bytes of JSON up to which an object is written as YAML in this process."""
 
 
 def as_yaml(obj: Any) -> bytes:
     """An object as YAML with sorted keys."""
-    text: str = yaml.dump(
-        obj, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True, width=2**31 - 1
-    )
-    return text.encode()
+    encoded = go_json.encode(obj)
+    if len(encoded) <= _SHORT:
+        return encode(obj)
+    written: bytes = SIDE_PROCESSES.call(encode_json, encoded)
+    return written
 
 
 _YES: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
