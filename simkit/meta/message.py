@@ -30,6 +30,16 @@ class Credentials:
     """All request headers, for authenticators that trust a proxy."""
 
 
+class Sender:
+    """The sender of requests with equal headers over one connection, with what an engine remembers of it."""
+
+    __slots__ = ("caller",)
+
+    def __init__(self) -> None:
+        self.caller: Any = None
+        """What the engine that answers has found out about the sender."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One HTTP request. Header names are in lower case; ``path`` is still percent-encoded, without the query."""
@@ -44,6 +54,8 @@ class Request:
     """The client's address; empty in process."""
     head_size: int = 0
     """Bytes of the request line and the headers; 0 in process."""
+    sender: Sender | None = field(default=None, repr=False, compare=False)
+    """Whose requests have these headers on this connection; None in process."""
 
     @classmethod
     def of(

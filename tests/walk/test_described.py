@@ -40,6 +40,10 @@ class Door:
     def __init__(self, cluster: simkit.Cluster) -> None:
         self._cluster = cluster
 
+    def at_once(self, request: Request) -> Response | None:
+        """Nothing is known beforehand."""
+        return None
+
     def lane(self, request: Request) -> Lane:
         return Lane.INLINE
 

@@ -66,6 +66,10 @@ class Administered:
         response.stream.close()
         return Response(200, b"{}")
 
+    def at_once(self, request: Request) -> Response | None:
+        """Nothing is known beforehand."""
+        return None
+
     def lane(self, request: Request) -> Lane:
         return Lane.INLINE
 

@@ -14,6 +14,7 @@ from simkit.engine.http.handler import Lane
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import HandledRequest
+from simkit.engine.pipeline.prepared_reads import PreparedReads
 from simkit.engine.pipeline.work_estimate import takes_long
 from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.integers import is_digits, saturating_int
@@ -74,6 +75,7 @@ class APIServerHandler:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._refusing = False
+        self._reads = PreparedReads(engine)
 
     def prepare(self) -> None:
         """Make readiness checks fail, because the server is about to shut down."""
@@ -92,8 +94,17 @@ class APIServerHandler:
         """The answer to a request, or the wait for a seat. Authentication is part of it."""
         if self._refuses(request):
             return _leaving()
+        began = self._reads.moment()
         handled = HandledRequest(self._engine, request)
-        return handled.serve() or QueuedRequest(handled)
+        response = handled.serve()
+        if response is None:
+            return QueuedRequest(handled)
+        self._reads.learn(handled.context, response, began)
+        return response
+
+    def at_once(self, request: Request) -> Response | None:
+        """The answer to a read like one before; None if the handler chain has to answer."""
+        return None if self._refusing else self._reads.answer(request)
 
     def enter(self, request: Request) -> Response | AuthorizedRequest:
         """The refusal of an unauthenticated or forbidden request, or the request that takes its body."""

@@ -87,6 +87,10 @@ class Application:
             return _request(scope, size)
         return await self._threads.run(Lane.COMPUTING, partial(_request, scope, size))
 
+    def at_once(self, request: Request) -> Response | None:
+        """The answer to a request that takes next to no time; None if it needs a state machine."""
+        return self.engine.at_once(request)
+
     def new_state(self) -> RequestState:
         """The state machine of a new request."""
         return RequestState(self.engine, self._patience)

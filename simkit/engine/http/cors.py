@@ -71,6 +71,10 @@ class CORSHandler:
             return entered
         return _told(entered, headers) if isinstance(entered, Response) else _Entered(entered, headers)
 
+    def at_once(self, request: Request) -> Response | None:
+        """Nothing: the headers of an answer depend on the origin of its request."""
+        return None
+
     def lane(self, request: Request) -> Lane:
         """The engine's answer."""
         return self._engine.lane(request)

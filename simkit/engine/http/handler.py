@@ -132,6 +132,11 @@ class Handler(Protocol):
         """The answer to one request, or its wait for a seat. May be called from several threads."""
         ...
 
+    def at_once(self, request: Request) -> Response | None:
+        """The answer to a request that takes next to no time, since all that it needs is known; None: ``answer`` has
+        to be called. Only called in the thread of an event loop."""
+        ...
+
     def lane(self, request: Request) -> Lane:
         """The threads that must be used for a request, with its body or without, judged by cheap measures."""
         ...

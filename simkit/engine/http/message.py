@@ -20,6 +20,11 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _EMPTY: Final[Mapping[str, Sequence[str]]] = {}
 _DRAWN: Final = 256
 """Identifiers for which random bytes are read at once."""
+_OWN: Final = frozenset({"audit-id", "cache-control", "content-length"})
+"""Headers that every answer has, unless the response sets them itself."""
+_FEW: Final = 8
+_SHORT: Final = 256
+"""The limits of headers whose lines are cached."""
 _BODILESS: Final = frozenset({204, 304})
 
 RawHeaders = list[tuple[bytes, bytes]]
@@ -96,6 +101,32 @@ def response_headers(response: Response, audit_id: bytes, *, length: int | None)
     return headers
 
 
+def header_lines(response: Response, audit_id: bytes, *, length: int) -> bytes:
+    """The lines of ``response_headers``, each with its end."""
+    given = _given_lines(tuple(response.headers)) if len(response.headers) <= _FEW else None
+    if given is None or response.status in _BODILESS:
+        headers = response_headers(response, audit_id, length=length)
+        return b"".join(b"%s: %s\r\n" % header for header in headers)
+    kind = _line("content-type", response.content_type) if response.content_type else b""
+    return b"%saudit-id: %s\r\ncache-control: no-cache, private\r\n%scontent-length: %d\r\n" % (
+        *(given, audit_id, kind),
+        length,
+    )
+
+
+@lru_cache(maxsize=256)
+def _given_lines(headers: tuple[tuple[str, str], ...]) -> bytes | None:
+    """The lines of a response's own headers; None if others are left out because of them, or they are long."""
+    if any(name.lower() in _OWN or len(name) + len(value) > _SHORT for name, value in headers):
+        return None
+    return b"".join(_line(name, value) for name, value in headers)
+
+
+@lru_cache(maxsize=64)
+def _line(name: str, value: str) -> bytes:
+    return b"%s: %s\r\n" % (name.lower().encode(), header_value(value))
+
+
 def header_value(text: str) -> bytes:
     """A header value as bytes, without control characters."""
     return _CONTROL.sub(" ", text).encode()
@@ -106,24 +137,27 @@ def audit_id(request: Request) -> bytes:
     given = request.headers.get("audit-id")
     if given and given[0]:
         return given[0].encode("ascii", "replace")[:64]
-    digits = _DIGITS.take()
+    return _DRAWN_IDS.take()
+
+
+class _RandomIds:
+    """Random UUIDs, read from the system in bulk: each read lets other threads go first."""
+
+    def __init__(self) -> None:
+        self._ids: Iterator[bytes] = iter(())
+
+    def take(self) -> bytes:
+        """Returns a UUID that nobody has had."""
+        for drawn in self._ids:
+            return drawn
+        digits = os.urandom(16 * _DRAWN).hex()
+        self._ids = iter([_uuid(digits[start : start + 32]) for start in range(0, len(digits), 32)])
+        return next(self._ids)
+
+
+def _uuid(digits: str) -> bytes:
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}".encode()
 
 
-class _RandomDigits:
-    """Random hexadecimal digits, read from the system in bulk: each read lets other threads go first."""
-
-    def __init__(self) -> None:
-        self._digits: Iterator[str] = iter(())
-
-    def take(self) -> str:
-        """Returns 32 digits that nobody has had."""
-        for digits in self._digits:
-            return digits
-        drawn = os.urandom(16 * _DRAWN).hex()
-        self._digits = iter([drawn[start : start + 32] for start in range(0, len(drawn), 32)])
-        return next(self._digits)
-
-
-_DIGITS: Final = _RandomDigits()
+_DRAWN_IDS: Final = _RandomIds()

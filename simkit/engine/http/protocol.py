@@ -20,18 +20,19 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from simkit.engine.http import request_state as limits
 from simkit.engine.http.asgi import LARGE_HEAD, Application
+from simkit.engine.http.known_heads import KnownHead, KnownHeads, RequestLine
 from simkit.engine.http.message import (
     RawHeaders,
     audit_id,
     error_response,
+    header_lines,
     parse_headers,
     parse_query,
-    response_headers,
 )
 from simkit.engine.http.request_state import Next, RequestState
 from simkit.engine.http.upgrade.switch import switch
 from simkit.meta.errors import StatusError
-from simkit.meta.message import DROPPED, Request, Response
+from simkit.meta.message import DROPPED, Request, Response, Sender
 
 if TYPE_CHECKING:
     import asyncio
@@ -82,6 +83,13 @@ class HTTPConnection(HttpToolsProtocol):
         """All headers of a request that is parsed without some of them."""
         self._known_headers: Mapping[str, Sequence[str]] = {}
         self._headers_size = 0
+        self._sender = Sender()
+        self._method = "GET"
+        self._whole: bytes | None = None
+        """The received bytes, if they began with the present request."""
+        self._heads = KnownHeads()
+        self._idle_since: float | None = None
+        """When the last answer was written, while the next request has not begun."""
         self._head_size: int | None = 0  # None while a body is being read
         self._dropping = False
         self._state: RequestState | None = None
@@ -102,6 +110,7 @@ class HTTPConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._arrived()
+        super()._unset_keepalive_if_required()
         state, self._state = self._state, None
         if state is not None:
             state.gone()
@@ -123,9 +132,30 @@ class HTTPConnection(HttpToolsProtocol):
         else:
             self.transport.abort()
 
+    def on_response_complete(self) -> None:
+        """Begin the next request that waits, or the time in which the connection may be idle.
+
+        One timer runs for many requests: it looks when the last of them was answered, and waits for the rest.
+        """
+        if self.pipeline or self.transport.is_closing() or self.timeout_keep_alive_task is None:
+            super().on_response_complete()
+        else:
+            self.server_state.total_requests += 1
+            self.flow.resume_reading()
+        self._idle_since = self.loop.time()
+
+    def _unset_keepalive_if_required(self) -> None:
+        self._idle_since = None
+
     def timeout_keep_alive_handler(self) -> None:
         """End an idle connection; abort it if the client does not read its answer."""
-        if self.transport.get_write_buffer_size():
+        self.timeout_keep_alive_task = None
+        if self._idle_since is None:
+            return  # a request is under way; its answer starts another timer
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
+        elif self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
             super().timeout_keep_alive_handler()
@@ -136,6 +166,11 @@ class HTTPConnection(HttpToolsProtocol):
             self._later.append(data)
             return
         if len(data) <= _LITTLE:
+            known = self._heads.find(data) if self._head_size == 0 else None
+            if known is not None and self._is_idle():
+                self._answer_known(*known)
+                return
+            self._whole = data if self._head_size == 0 else None
             self._read(data)
         else:
             self._read_in_pieces(data)
@@ -143,7 +178,28 @@ class HTTPConnection(HttpToolsProtocol):
         if state is not None and not state.begun and not self.transport.is_closing():
             self._begin(state)
 
+    def _is_idle(self) -> bool:
+        """True if no request is under way, and answers can be written."""
+        busy = self.pipeline or self.flow.write_paused or self.transport.is_closing() or self._dropping
+        return not busy and (self.cycle is None or self.cycle.response_complete)
+
+    def _answer_known(self, line: RequestLine, head: KnownHead, body: bytes) -> None:
+        """Answer a request whose headers were parsed before, byte for byte."""
+        self._arrived()
+        self._unset_keepalive_if_required()
+        self._method, self.url, self.headers = line.method, line.url, head.raw
+        self.expect_100_continue = False
+        request = Request(
+            *(line.method, line.path, line.query, head.headers, b"", self._chain, self._peer),
+            *(len(line.url) + head.size, head.sender),
+        )
+        state = self._application.new_state()
+        if body:
+            state.take(body)
+        self._answer(request, state, keep_alive=True)
+
     def _read_in_pieces(self, data: bytes) -> None:
+        self._whole = None
         start, enough = 0, perf_counter() + _SLICE
         while start < len(data):
             if start and perf_counter() > enough:
@@ -253,6 +309,7 @@ class HTTPConnection(HttpToolsProtocol):
             self.headers, self._given = self._given, None
         self._arrived()
         size, self._head_size = self._head_size or 0, None
+        self._method = self.parser.get_method().decode("ascii")
         if (
             size > HEAD_LIMIT
             and len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_LIMIT
@@ -328,11 +385,13 @@ class HTTPConnection(HttpToolsProtocol):
         if state is None:
             super().on_message_complete()
         elif not self.transport.is_closing():
-            self._answer(self._request(), state)
+            request = self._request()
+            if self._whole is not None:
+                self._heads.learn(self._whole, request, self.headers)
+            self._answer(request, state, keep_alive=self.parser.should_keep_alive())
 
-    def _answer(self, request: Request, state: RequestState) -> None:
-        keep_alive: bool = self.parser.should_keep_alive()
-        then = state.end(request)
+    def _answer(self, request: Request, state: RequestState, *, keep_alive: bool) -> None:
+        then = self._application.at_once(request) or state.end(request)
         if isinstance(then, Response) and then.upgrade is not None:
             self._switch(request, then)
         elif isinstance(then, Response) and then.status == DROPPED:
@@ -362,13 +421,13 @@ class HTTPConnection(HttpToolsProtocol):
 
     def _request(self) -> Request:
         """The request of the head that was read, without its body."""
-        method = self.parser.get_method().decode("ascii")
         path, query = _parts(self.url)
         if self.headers != self._raw_headers:  # most clients send the same headers again and again
             self._raw_headers, self._known_headers = self.headers, parse_headers(self.headers)
             self._headers_size = sum(len(name) + len(value) for name, value in self.headers)
+            self._sender = Sender()
         return Request(
-            method,
+            self._method,
             path.decode("ascii"),
             parse_query(query),
             self._known_headers,
@@ -376,6 +435,7 @@ class HTTPConnection(HttpToolsProtocol):
             self._chain,
             self._peer,
             len(self.url) + self._headers_size,
+            self._sender,
         )
 
     def _write(self, request: Request, response: Response, *, keep_alive: bool, close: bool = True) -> None:
@@ -384,8 +444,7 @@ class HTTPConnection(HttpToolsProtocol):
         head = [_status_line(response.status)]
         for name, value in self.server_state.default_headers:
             head += (name, b": ", value, b"\r\n")
-        for name, value in response_headers(response, audit_id(request), length=len(response.body)):
-            head += (name, b": ", value, b"\r\n")
+        head.append(header_lines(response, audit_id(request), length=len(response.body)))
         head.append(b"\r\n" if keep_alive else b"connection: close\r\n\r\n")
         body = b"" if request.method == "HEAD" else response.body
         if len(body) <= JOIN_BELOW:
@@ -414,6 +473,7 @@ class HTTPConnection(HttpToolsProtocol):
         super().on_headers_complete()  # which would decode a path that nobody asks it for
         self.url = url
         path, query = _parts(url)
+        self.scope["method"] = self._method
         self.scope["raw_path"], self.scope["query_string"] = path, query
         self.scope["headers"], self.scope["extensions"] = headers, self._extensions
 

@@ -72,6 +72,10 @@ class EchoHandler:
     frames: list[bytes] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
 
+    def at_once(self, request: Request) -> Response | None:
+        """Nothing is known beforehand."""
+        return None
+
     def lane(self, request: Request) -> Lane:
         return Lane.of(computes=request.path.startswith("/computing"), waits=request.path == "/blocking")
 

@@ -44,6 +44,10 @@ class Scripted:
     refuses: bool = False
     said: list[str] = field(default_factory=list)
 
+    def at_once(self, request: Request) -> Response | None:
+        """Nothing is known beforehand."""
+        return None
+
     def lane(self, request: Request) -> Lane:
         return self.where
 

@@ -58,6 +58,10 @@ class Administered:
             self._streams.append(response.stream)
         return response
 
+    def at_once(self, request: Request) -> Response | None:
+        """Nothing is known beforehand."""
+        return None
+
     def lane(self, request: Request) -> Lane:
         return Lane.INLINE
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from simkit.engine.pipeline import request_context
 from simkit.engine.pipeline.flowcontrol.flow_schema import FlowSchema
 from simkit.engine.pipeline.flowcontrol.max_in_flight import READING, InFlight, TooManyRequests
 from simkit.engine.pipeline.flowcontrol.priority_level import Flow, PriorityLevel, Ticket, shares_of
@@ -87,6 +88,8 @@ class FlowControl(InFlight):
         super().__init__()
         self._store, self.seats, self._clock = store, seats, clock
         self._stale = True
+        self._configuration = 0
+        """The number of configurations so far: flows belong to one of them."""
         self._schemas: Sequence[FlowSchema] = ()
         self.levels: dict[str, PriorityLevel] = {}
         self._flows: dict[tuple[Any, ...], Flow] = {}
@@ -127,6 +130,19 @@ class FlowControl(InFlight):
             else:
                 self.rejected[flow.level.name, flow.schema.name, outcome] += 1
                 raise TooManyRequests
+
+    def passes(self, flow: request_context.Flow | None) -> bool:
+        """Count a read of one object as executed if there is a seat for it now; False if it has to ``enter``."""
+        if not isinstance(flow, Flow):
+            return False
+        with self._lock:
+            level = flow.level
+            if self._stale or flow.configuration != self._configuration:
+                return False
+            if not level.exempt and (level.waiting or not self._fits(level, 1)):
+                return False
+            self.dispatched[level.name, flow.schema.name] += 1
+            return True
 
     def _started(self, context: RequestContext, ticket: Ticket) -> None:
         kind = context.info.verb not in READING
@@ -231,7 +247,7 @@ class FlowControl(InFlight):
         flow = self._flows.get(key)
         if flow is None:
             schema = next((each for each in self._schemas if each.matches(info, identity)), self._schemas[-1])
-            flow = Flow(schema, self.levels[schema.level], schema.flow_of(info, identity))
+            flow = Flow(schema, self.levels[schema.level], schema.flow_of(info, identity), self._configuration)
             if sum(len(part) for part in key if isinstance(part, str)) > _LONGEST_KEY:
                 return flow
             if len(self._flows) >= _REMEMBERED:
@@ -254,6 +270,7 @@ class FlowControl(InFlight):
     def _configure(self) -> None:
         """Apply the stored configuration."""
         self._stale = False
+        self._configuration += 1
         levels = self._objects(LEVELS)
         shares = sum(map(shares_of, levels))
         for level in self.levels.values():

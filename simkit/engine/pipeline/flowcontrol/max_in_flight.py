@@ -10,7 +10,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import Final, Protocol
 
-from simkit.engine.pipeline.request_context import RequestContext
+from simkit.engine.pipeline.request_context import Flow, RequestContext
 from simkit.engine.pipeline.request_info import is_long_running
 from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS
@@ -45,6 +45,10 @@ class ConcurrencyLimiter(Protocol):
 
     def leave(self, context: RequestContext) -> None:
         """Release the seats of the request, if it has any."""
+        ...
+
+    def passes(self, flow: Flow | None) -> bool:
+        """Count a read of one object that takes a seat for no time at all; False if it has to ``enter``."""
         ...
 
 
@@ -97,6 +101,11 @@ class MaxInFlight(InFlight):
                 return
             self._running[kind] += 1
         context.request_kind = kind
+
+    def passes(self, flow: Flow | None) -> bool:
+        """True if there is room for one more read-only request."""
+        limit = self._limits[False]
+        return not limit or self._running[False] < limit
 
     def leave(self, context: RequestContext) -> None:
         """Count a request out, if it was counted."""

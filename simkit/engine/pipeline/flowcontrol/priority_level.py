@@ -144,10 +144,11 @@ def shares_of(obj: Object) -> int:
 class Flow:
     """Requests that take turns as one: of one schema, and of one user or namespace."""
 
-    __slots__ = ("distinguisher", "headers", "level", "name", "schema")
+    __slots__ = ("configuration", "distinguisher", "headers", "level", "name", "schema")
 
-    def __init__(self, schema: FlowSchema, level: PriorityLevel, distinguisher: str) -> None:
+    def __init__(self, schema: FlowSchema, level: PriorityLevel, distinguisher: str, configuration: int = 0) -> None:
         self.schema, self.level, self.distinguisher = schema, level, distinguisher
+        self.configuration = configuration
         self.name = f"{schema.name}\n{distinguisher}"
         self.headers = (
             ("X-Kubernetes-PF-FlowSchema-UID", schema.uid),

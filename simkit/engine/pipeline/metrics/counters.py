@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, NamedTuple
@@ -47,8 +48,18 @@ class Sums:
     durations: list[int] = field(default_factory=lambda: [0] * (len(SECONDS) + 1))
     sizes: list[int] = field(default_factory=lambda: [0] * (len(BYTES) + 1))
 
+    def add(self, seconds: float, size: int) -> None:
+        """Add a response."""
+        self.count += 1
+        self.seconds += seconds
+        self.bytes += size
+        self.durations[bisect_left(SECONDS, seconds)] += 1
+        self.sizes[bisect_left(BYTES, size)] += 1
+
 
 Labels = tuple[str, ...]
+Counter = tuple[str, Labels]
+"""A family and the values of its labels."""
 
 
 class Metrics:
@@ -87,14 +98,25 @@ class Metrics:
                 self.counts[family][labels] += 1
             if key is None:
                 return
-            sums = self.requests.get(key)
-            if sums is None:
-                sums = self.requests[key] = Sums()
-            sums.count += 1
-            sums.seconds += seconds
-            sums.bytes += size
-            sums.durations[bisect_left(SECONDS, seconds)] += 1
-            sums.sizes[bisect_left(BYTES, size)] += 1
+            self._sums(key).add(seconds, size)
+
+    def _sums(self, key: tuple[Route, int]) -> Sums:
+        sums = self.requests.get(key)
+        if sums is None:
+            sums = self.requests[key] = Sums()
+        return sums
+
+    def sums_of(self, context: RequestContext, status: int) -> Sums:
+        """The sums to which a response with a status belongs, for ``repeat``."""
+        with self._lock:
+            return self._sums((route(context), status))
+
+    def repeat(self, counted: Sequence[Counter], sums: Sums, size: int, seconds: float) -> None:
+        """Count a response as an equal one before it."""
+        with self._lock:
+            for family, labels in counted:
+                self.counts[family][labels] += 1
+            sums.add(seconds, size)
 
     def count(self, family: str, *labels: str) -> None:
         """Add one to another counter."""

@@ -1,0 +1,162 @@
+"""Reads of single objects that are answered without the handler chain, since equal ones went through it before.
+
+What the chain found out is kept in two places. A caller is what the headers of a connection mean: its identity, for the
+rest of the second in which it was authenticated, as long as nothing changes on which authentication may rest. A
+prepared read is what a path means to an identity: the resource, the key, the attributes for the authorizer, the flow.
+The authorizer is asked each time, the seats are looked at each time, and the object is read each time.
+
+Whatever is not plain, such as impersonation, a warning, a query, an audit policy or a part that leaves the process,
+is not prepared: it takes the way through the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Final
+
+from simkit.engine.pipeline.api_services import SERVICES
+from simkit.engine.pipeline.dispatch import find
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.metrics.counters import Counter, Sums
+from simkit.engine.pipeline.representation import responses
+from simkit.engine.pipeline.representation.negotiation import MediaTypeOptions
+from simkit.engine.pipeline.request_context import Flow, RequestContext
+from simkit.engine.pipeline.request_scope import RequestScope
+from simkit.engine.seams import Authenticator, Change
+from simkit.meta.attributes import ALLOW, Attributes
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request, Response
+from simkit.meta.names import GroupResource, Key
+from simkit.schema.catalogue import Catalogue
+
+_RESTS_ON: Final = frozenset(
+    {SERVICES, *(GroupResource("", name) for name in ("secrets", "serviceaccounts", "pods", "nodes"))}
+)
+"""Resources whose changes may change who a caller is, or which server answers."""
+_IDENTITIES: Final = 64
+_PATHS: Final = 1024
+_LONGEST_PATH: Final = 256
+"""The limits of what is kept, since clients choose it."""
+_LARGEST: Final = 64 * 1024
+"""Bytes of an answer beyond which the chain decides on which thread it is made."""
+_PLAIN: Final = MediaTypeOptions()
+
+
+class PreparedRead:
+    """What a path means to an identity."""
+
+    __slots__ = ("ask", "catalogue", "counted", "encoding", "flow", "head", "headers", "key", "sums")
+
+    def __init__(self, engine: Engine, context: RequestContext, scope: RequestScope, key: Key) -> None:
+        self.key, self.head, self.encoding = key, scope.head, scope.encoding
+        self.catalogue: Catalogue = engine.catalogue
+        self.ask: Attributes = context.info.asks(context.actor())
+        self.flow: Flow | None = context.flow
+        self.headers = list(context.flow.headers) if context.flow is not None else []
+        self.counted: Sequence[Counter] = tuple(context.counted)
+        self.sums: Sums = engine.metrics.sums_of(context, 200)
+
+
+Reads = dict[str, PreparedRead]
+Moment = tuple[int, int]
+
+
+class Caller:
+    """What the headers of a connection mean."""
+
+    __slots__ = ("authenticator", "changes", "reads", "second")
+
+    def __init__(self, authenticator: Authenticator, reads: Reads, changes: int, second: int) -> None:
+        self.authenticator, self.reads, self.changes, self.second = authenticator, reads, changes, second
+
+
+class PreparedReads:
+    """The prepared reads of one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._changes = 0
+        """The number of changes of resources on which callers rest."""
+        self._reads: dict[Identity, Reads] = {}
+        engine.store.listen(self._follow)
+
+    def _follow(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            if change.entry.key.resource in _RESTS_ON:
+                self._changes += 1
+                self._reads = {}
+
+    def answer(self, request: Request) -> Response | None:
+        """The answer to a read that was prepared; None: the handler chain has to answer."""
+        caller = request.sender.caller if request.sender is not None else None
+        if caller is None or request.method != "GET" or request.query:
+            return None
+        read = caller.reads.get(request.path)
+        return self._answered(caller, read) if read is not None else None
+
+    def _answered(self, caller: Caller, read: PreparedRead) -> Response | None:
+        engine, began = self._engine, perf_counter()
+        if (
+            caller.changes != self._changes
+            or caller.second != int(engine.clock.now())
+            or caller.authenticator is not engine.authenticator
+            or read.catalogue is not engine.catalogue
+            or engine.client_hook is not None
+        ):
+            return None
+        entry = engine.store.get(read.key)
+        tail = entry.encodings.get(read.encoding) if entry is not None else None
+        if tail is None or len(tail) > _LARGEST or engine.authorizer.authorize(read.ask).verdict is not ALLOW:
+            return None
+        if not engine.limits.passes(read.flow):
+            return None
+        body = read.head + tail + b"\n"
+        engine.settle()
+        engine.metrics.repeat(read.counted, read.sums, len(body), perf_counter() - began)
+        return Response(200, body, headers=read.headers.copy())
+
+    def moment(self) -> Moment:
+        """The present moment: the number of changes on which callers rest, and the second."""
+        return self._changes, int(self._engine.clock.now())
+
+    def learn(self, context: RequestContext, response: Response, began: Moment) -> None:
+        """Prepare an answered read, if it is plain; ``began`` is a moment from before its authentication."""
+        engine, request, info = self._engine, context.request, context.info
+        sender = request.sender
+        if sender is None or info.verb != "get" or not info.is_resource or response.status != 200:
+            return
+        if info.subresource or request.method != "GET" or request.query or len(info.path) > _LONGEST_PATH:
+            return
+        if (
+            not self._is_plain(context)
+            or context.identity is None
+            or responses.wants_pretty(request, context.output_media_type)
+        ):
+            return
+        scope = engine.request_scope(find(engine, info))
+        if scope.custom is not None or not scope.resource.stored:
+            return
+        reads = self._reads_of(context.identity)
+        if len(reads) >= _PATHS:
+            reads.clear()
+        key = scope.registry_scope.key(info.namespace, info.name)
+        if began[0] == self._changes:
+            reads[request.path] = PreparedRead(engine, context, scope, key)
+            sender.caller = Caller(engine.authenticator, reads, *began)
+
+    def _is_plain(self, context: RequestContext) -> bool:
+        """True if nothing about a request asks for more than its object."""
+        engine = self._engine
+        apart = engine.audit is not None or engine.client_hook is not None or engine.leaves_process
+        told = context.warnings or context.deprecation
+        return not (apart or told) and context.caller is context.identity and context.output_media_type == _PLAIN
+
+    def _reads_of(self, identity: Identity) -> Reads:
+        known = self._reads
+        found = known.get(identity)
+        if found is None:
+            if len(known) >= _IDENTITIES:
+                known.clear()
+            found = known[identity] = {}
+        return found
