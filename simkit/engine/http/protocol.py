@@ -7,11 +7,9 @@ answers to compress, pipelined requests behind a stream, clients that do not rea
 
 from __future__ import annotations
 
-import re
 import ssl
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
-from http import HTTPStatus
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,13 +21,14 @@ from simkit.engine.http.asgi import LARGE_HEAD, Application
 from simkit.engine.http.known_heads import KnownHead, KnownHeads, RequestLine
 from simkit.engine.http.message import (
     RawHeaders,
-    audit_id,
     error_response,
-    header_lines,
     parse_headers,
     parse_query,
 )
+from simkit.engine.http.peer_chain import peer_chain
+from simkit.engine.http.refusals import UNSUPPORTED_VERSION, has_broken_path, host_refusal, is_other_version, refusal
 from simkit.engine.http.request_state import Next, RequestState
+from simkit.engine.http.response_bytes import response_bytes
 from simkit.engine.http.upgrade.switch import switch
 from simkit.meta.errors import StatusError
 from simkit.meta.message import DROPPED, Request, Response, Sender
@@ -45,11 +44,6 @@ GRACE: Final = 5
 _LINGER: Final = 0.1
 HEAD_LIMIT: Final = 1024 * 1024
 """The most bytes of a request line and its headers together."""
-_HOST: Final = re.compile(rb"[0-9A-Za-z!$%&'()*+,\-.:;=\[\]_~]*")
-"""``ValidHostHeader`` of golang.org/x/net/http/httpguts."""
-_OTHER_VERSION: Final = re.compile(rb"\A(?!PRI )[A-Z]+ [^ \r\n]+ HTTP/[02-9]\.[0-9]\r?\n")
-_BROKEN: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-"""A percent sign in a path that is not followed by two digits."""
 _LITTLE: Final = 4 * 1024
 """Bytes that are read in one go."""
 _HEAD_PIECE: Final = 512
@@ -57,8 +51,6 @@ _BODY_PIECE: Final = 64 * 1024
 """Of more, bytes that are read at once, between requests and within a body; then others may get their turn."""
 _SLICE: Final = 0.001
 """Seconds for which requests of one connection are answered, one behind the other."""
-JOIN_BELOW: Final = 64 * 1024
-"""Bytes of a body up to which copying it behind its head is cheaper than a second write."""
 
 
 class HTTPConnection(HttpToolsProtocol):
@@ -94,8 +86,8 @@ class HTTPConnection(HttpToolsProtocol):
         self._dropping = False
         self._state: RequestState | None = None
         """The request whose body is collected here; None if uvicorn handles it."""
-        self._hurry: asyncio.TimerHandle | None = None
-        self._later: list[bytes] = []
+        self._read_timer: asyncio.TimerHandle | None = None
+        self._unparsed: list[bytes] = []
         """Received bytes that are not parsed yet, so that other connections get their turn."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -106,27 +98,27 @@ class HTTPConnection(HttpToolsProtocol):
             self._chain = peer_chain(tls)
             chain = [ssl.DER_cert_to_PEM_cert(der) for der in self._chain]
             self._extensions = {"tls": {"client_cert_chain": chain, "tls_version": tls.version()}}
-        self._expect(limits.HEAD_SECONDS)
+        self._start_read_timer(limits.HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._arrived()
+        self._stop_read_timer()
         super()._unset_keepalive_if_required()
         state, self._state = self._state, None
         if state is not None:
             state.gone()
         super().connection_lost(exc)
 
-    def _expect(self, seconds: float) -> None:
+    def _start_read_timer(self, seconds: float) -> None:
         """Start the timer within which the client must send the rest."""
-        self._hurry = self.loop.call_later(seconds, self._too_slow)
+        self._read_timer = self.loop.call_later(seconds, self._read_timed_out)
 
-    def _arrived(self) -> None:
-        if self._hurry is not None:
-            self._hurry.cancel()
-            self._hurry = None
+    def _stop_read_timer(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
 
-    def _too_slow(self) -> None:
-        self._hurry = None
+    def _read_timed_out(self) -> None:
+        self._read_timer = None
         if self._state is not None and not self.transport.is_closing():
             self._end_early(self._state.expired())
         else:
@@ -162,8 +154,8 @@ class HTTPConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read what has come. Any number of requests may be in it: when they take too long, others come first."""
-        if self._later:
-            self._later.append(data)
+        if self._unparsed:
+            self._unparsed.append(data)
             return
         if len(data) <= _LITTLE:
             known = self._heads.find(data) if self._head_size == 0 else None
@@ -185,7 +177,7 @@ class HTTPConnection(HttpToolsProtocol):
 
     def _answer_known(self, line: RequestLine, head: KnownHead, body: bytes) -> None:
         """Answer a request whose headers were parsed before, byte for byte."""
-        self._arrived()
+        self._stop_read_timer()
         self._unset_keepalive_if_required()
         self._method, self.url, self.headers = line.method, line.url, head.raw
         self.expect_100_continue = False
@@ -203,7 +195,7 @@ class HTTPConnection(HttpToolsProtocol):
         start, enough = 0, perf_counter() + _SLICE
         while start < len(data):
             if start and perf_counter() > enough:
-                self._later.append(data[start:])
+                self._unparsed.append(data[start:])
                 self.flow.pause_reading()
                 self.loop.call_soon(self._read_on)
                 return
@@ -213,12 +205,12 @@ class HTTPConnection(HttpToolsProtocol):
 
     def _read_on(self) -> None:
         """Go on with what was left for later, unless the connection has ended."""
-        data = b"".join(self._later)
-        self._later.clear()
+        data = b"".join(self._unparsed)
+        self._unparsed.clear()
         if self.transport.is_closing():
             return
         self.data_received(data)
-        if not self._later and not self.pipeline:
+        if not self._unparsed and not self.pipeline:
             self.flow.resume_reading()
 
     def _read(self, data: bytes) -> None:
@@ -230,8 +222,8 @@ class HTTPConnection(HttpToolsProtocol):
         self._parse(data)
         if self._head_size is not None and self._head_size > HEAD_LIMIT and not self.transport.is_closing():
             self._refuse(431)
-        elif self._hurry is None and self._head_size != 0:
-            self._expect(limits.BODY_SECONDS if self._head_size is None else limits.HEAD_SECONDS)
+        elif self._read_timer is None and self._head_size != 0:
+            self._start_read_timer(limits.BODY_SECONDS if self._head_size is None else limits.HEAD_SECONDS)
 
     def _parse(self, data: bytes) -> None:
         """Parse the received bytes; anything but HTTP is answered with 400 and ends the connection."""
@@ -240,7 +232,7 @@ class HTTPConnection(HttpToolsProtocol):
                 self.parser.feed_data(data)
                 return
             except httptools.HttpParserError:
-                self._refuse_version() if _OTHER_VERSION.search(data) and not self.headers else self._refuse(400)
+                self._refuse(*UNSUPPORTED_VERSION) if is_other_version(data) and not self.headers else self._refuse(400)
                 return
             except httptools.HttpParserUpgrade as upgrade:
                 if self.parser.get_method() == b"CONNECT":
@@ -264,25 +256,20 @@ class HTTPConnection(HttpToolsProtocol):
     def shutdown(self) -> None:
         """Close the connection when no request is running. A TLS client's closing alert is not waited for."""
         super().shutdown()
-        self.loop.call_later(_LINGER, self._cut, self.loop.time() + GRACE)
+        self.loop.call_later(_LINGER, self._close_when_idle, self.loop.time() + GRACE)
 
-    def _cut(self, deadline: float) -> None:
+    def _close_when_idle(self, deadline: float) -> None:
         if self not in self.connections:
             return
         answers = self.cycle is not None and not self.cycle.response_complete
         if (answers or self.transport.get_write_buffer_size()) and self.loop.time() < deadline:
-            self.loop.call_later(_LINGER, self._cut, deadline)
+            self.loop.call_later(_LINGER, self._close_when_idle, deadline)
         else:
             self.transport.abort()
 
-    def _refuse_version(self) -> None:
-        self._refuse(505, ": unsupported protocol version")
-
     def _refuse(self, status: int, why: str = "") -> None:
-        """End the connection in the words of Go's server (``(*conn).serve`` of net/http/server.go)."""
-        text = f"{status} {HTTPStatus(status).phrase}{why}".encode()
-        head = b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n%s"
-        self.transport.write(head % (text, text))
+        """End the connection in the words of Go's server."""
+        self.transport.write(refusal(status, why))
         self.transport.close()
 
     # What the parser calls, in this order.
@@ -307,7 +294,7 @@ class HTTPConnection(HttpToolsProtocol):
             return  # read once more, without the wish for another protocol
         if self._given is not None:
             self.headers, self._given = self._given, None
-        self._arrived()
+        self._stop_read_timer()
         size, self._head_size = self._head_size or 0, None
         self._method = self.parser.get_method().decode("ascii")
         if (
@@ -315,7 +302,7 @@ class HTTPConnection(HttpToolsProtocol):
             and len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_LIMIT
         ):
             self._refuse(431)
-        elif b"%" in self.url and _BROKEN.search(self.url.partition(b"?")[0]):
+        elif has_broken_path(self.url):
             self._refuse(400)
         elif self.headers != self._raw_headers or not self.headers or self.parser.get_http_version() != "1.1":
             self._check_host()  # the same headers as before were fine
@@ -327,25 +314,13 @@ class HTTPConnection(HttpToolsProtocol):
         if idle and not self.pipeline and not waits and size <= LARGE_HEAD:
             self._state = self._application.new_state()
         else:
-            self._go_the_long_way()
+            self._start_asgi_cycle()
 
     def _check_host(self) -> None:
-        """Refuse what Go's server refuses: another major version than 1, no Host in 1.1, several, or a malformed one.
-
-        References
-        ----------
-        ``(*conn).readRequest`` of net/http/server.go, Go 1.22.
-        """
-        version = self.parser.get_http_version()
         hosts = [value for name, value in self.headers if name == b"host"]
-        if version not in ("1.0", "1.1"):
-            self._refuse_version()
-        elif version == "1.1" and not hosts and self.parser.get_method() != b"CONNECT":
-            self._refuse(400, ": missing required Host header")
-        elif len(hosts) > 1:
-            self._refuse(400, ": too many Host headers")
-        elif hosts and not _HOST.fullmatch(hosts[0]):
-            self._refuse(400, ": malformed Host header")
+        refused = host_refusal(self.parser.get_method(), self.parser.get_http_version(), hosts)
+        if refused is not None:
+            self._refuse(*refused)
 
     def _begin(self, state: RequestState) -> None:
         """Authorize the request whose body is still to come. The body of a refused request is dropped."""
@@ -356,7 +331,7 @@ class HTTPConnection(HttpToolsProtocol):
             self._write(request, begun, keep_alive=self.parser.should_keep_alive(), close=False)
         elif begun is not None:
             self._state = None
-            self._hand_over(self._application.begin, state, begun)
+            self._continue_in_asgi(self._application.begin, state, begun)
 
     def on_body(self, body: bytes) -> None:
         if self._dropping:
@@ -374,7 +349,7 @@ class HTTPConnection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade():
             return
-        self._arrived()
+        self._stop_read_timer()
         self._head_size = 0
         if self._dropping:
             self._dropping = False
@@ -399,7 +374,7 @@ class HTTPConnection(HttpToolsProtocol):
         elif isinstance(then, Response) and self._application.is_brief(request, then):
             self._write(request, then, keep_alive=keep_alive)
         else:
-            self._hand_over(self._drive if request.header("upgrade") else self._application.drive, state, then)
+            self._continue_in_asgi(self._drive if request.header("upgrade") else self._application.drive, state, then)
             super().on_message_complete()
 
     async def _drive(self, state: RequestState, then: Next, receive: Any, send: Any, *, cut: Any = None) -> None:
@@ -441,31 +416,22 @@ class HTTPConnection(HttpToolsProtocol):
     def _write(self, request: Request, response: Response, *, keep_alive: bool, close: bool = True) -> None:
         """Send an answer. A connection that is not kept alive is closed at once unless the request is still being
         read."""
-        head = [_status_line(response.status)]
-        for name, value in self.server_state.default_headers:
-            head += (name, b": ", value, b"\r\n")
-        head.append(header_lines(response, audit_id(request), length=len(response.body)))
-        head.append(b"\r\n" if keep_alive else b"connection: close\r\n\r\n")
-        body = b"" if request.method == "HEAD" else response.body
-        if len(body) <= JOIN_BELOW:
-            head.append(body)
-            self.transport.write(b"".join(head))
-        else:
-            self.transport.writelines([b"".join(head), body])
+        parts = response_bytes(request, response, self.server_state.default_headers, keep_alive=keep_alive)
+        self.transport.write(parts[0]) if len(parts) == 1 else self.transport.writelines(parts)
         if keep_alive or not close:
             self.on_response_complete()
         else:
             self.transport.close()
 
-    def _hand_over(self, drive: Any, state: RequestState, then: Next) -> None:
+    def _continue_in_asgi(self, drive: Any, state: RequestState, then: Next) -> None:
         """Leave the rest of a request to the driver that can wait."""
         usual, self.app = self.app, partial(_after, partial(drive, cut=self.transport.abort), state, then)
         try:
-            self._go_the_long_way()
+            self._start_asgi_cycle()
         finally:
             self.app = usual
 
-    def _go_the_long_way(self) -> None:
+    def _start_asgi_cycle(self) -> None:
         """Do uvicorn's own work at the end of the headers, with the scope that was left out at the beginning."""
         url, headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
@@ -490,35 +456,3 @@ def _parts(url: bytes) -> tuple[bytes, bytes]:
 async def _after(drive: Any, state: RequestState, then: Next, _: Any, receive: Any, send: Any) -> None:
     """An ASGI application that goes on with a request, which it knows already."""
     await drive(state, then, receive, send)
-
-
-@lru_cache(maxsize=128)
-def _status_line(status: int) -> bytes:
-    try:
-        phrase = HTTPStatus(status).phrase
-    except ValueError:
-        phrase = ""
-    return f"HTTP/1.1 {status} {phrase}\r\n".encode()
-
-
-def peer_chain(tls: ssl.SSLObject) -> tuple[bytes, ...]:
-    """The certificates of the peer, DER, leaf first; empty if it sent none."""
-    leaf = tls.getpeercert(binary_form=True)
-    if not leaf:
-        return ()
-    if hasattr(tls, "get_unverified_chain"):  # since Python 3.13
-        return tuple(tls.get_unverified_chain())
-    # Until then the method exists on the inner object only, and gives objects instead of bytes.
-    inner: Any = getattr(tls, "_sslobj", None)
-    if not hasattr(inner, "get_unverified_chain"):
-        return (leaf,)
-    return tuple(_der(certificate) for certificate in inner.get_unverified_chain() or ())
-
-
-def _der(certificate: Any) -> bytes:
-    encoded: bytes | str = certificate.public_bytes(_DER_ENCODING)
-    assert isinstance(encoded, bytes)
-    return encoded
-
-
-_DER_ENCODING: Final = 2  # _ssl.ENCODING_DER
