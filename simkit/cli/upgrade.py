@@ -159,7 +159,8 @@ def _write_trace(found: UpgradeReport, items: Items, args: argparse.Namespace) -
 def _write_page(found: UpgradeReport, args: argparse.Namespace) -> None:
     from simkit.cluster.report.upgrade_page import write_upgrade_page
 
-    name = ", ".join([*args.path, *args.manifests]) or ("the demo cluster" if args.demo else "a running cluster")
+    given = [Path(path).name or path for path in (*args.path, *args.manifests)]
+    name = ", ".join(given) or ("the demo cluster" if args.demo else "a running cluster")
     proof = found.prove() if args.prove else None
     note(f"written: {write_upgrade_page(found, args.report, name=name, proof=proof)}")
 
