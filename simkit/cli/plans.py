@@ -36,7 +36,7 @@ def run_plan(dump: Dump, args: argparse.Namespace) -> int:
         members=read_members(args),
     )
     verified = made.verify(cluster_of(dump)) if args.verify else None
-    _write(made, verified, args)
+    _write(made, verified, dump, args)
     if args.write:
         args.write.write_text("---\n".join(step.remedy.yaml() for step in made), encoding="utf-8")
     if verified is not None:
@@ -46,7 +46,7 @@ def run_plan(dump: Dump, args: argparse.Namespace) -> int:
     return 1 if made.paths else 0
 
 
-def _write(made: Plan, verified: PlanVerified | None, args: argparse.Namespace) -> None:
+def _write(made: Plan, verified: PlanVerified | None, dump: Dump, args: argparse.Namespace) -> None:
     from simkit.analysis.rendering import counted
 
     frame = made.to_frame()
@@ -55,7 +55,7 @@ def _write(made: Plan, verified: PlanVerified | None, args: argparse.Namespace) 
         checks = [None] * len(rows) if verified is None else verified.to_dict()["rows"]
         shared = {"goals": made.goals, "paths_before": made.paths, "with_audit_log": made.with_log}
         changes = [
-            {**row, **_details(step), **shared, "knee": number == made.knee, "verified": checked}
+            {**row, **_details(step, dump), **shared, "knee": number == made.knee, "verified": checked}
             for number, (row, step, checked) in enumerate(zip(rows, made, checks), start=1)
         ]
         write_value(changes, args.output)
@@ -69,11 +69,11 @@ def _write(made: Plan, verified: PlanVerified | None, args: argparse.Namespace) 
             note(one_line(f"of {before}; {counted(made.findings, 'finding')}; the knee is at step {made.knee}"))
 
 
-def _details(step: PlanStep) -> Mapping[str, Any]:
+def _details(step: PlanStep, dump: Dump) -> Mapping[str, Any]:
     """The details for JSON only."""
     return {
         "commands": step.remedy.commands(),
         "way_back": step.remedy.way_back(),
-        "diff": step.remedy.diff(),
+        "diff": step.remedy.diff(dump.origins),
         "closed": [f"{path.subject} -> {path.goal}" for path in step.closed],
     }

@@ -93,12 +93,28 @@ def _change(node: Any, wanted: Any) -> None:
     if isinstance(node, dict) and isinstance(wanted, Mapping):
         _change_mapping(node, wanted)
     elif isinstance(node, list) and isinstance(wanted, list):
+        _drop(node, wanted)
         for index, item in enumerate(wanted):
             if index >= len(node):
                 node.append(_plain(item))
             elif not _same(node[index], item):
                 _change_item(node, index, item)
         del node[len(wanted) :]
+
+
+def _drop(node: Any, wanted: list[Any]) -> None:
+    """Take out of a list what is not wanted, if the rest stays as it is: its comments stay with it."""
+    left = iter(range(len(wanted)))
+    place = next(left, None)
+    gone = []
+    for index, item in enumerate(node):
+        if place is not None and _same(item, wanted[place]):
+            place = next(left, None)
+        else:
+            gone.append(index)
+    if place is None:
+        for index in reversed(gone):
+            del node[index]
 
 
 def _change_mapping(node: Any, wanted: Mapping[str, Any]) -> None:

@@ -61,8 +61,8 @@ def rewrite(text: str, release: str, *, output_version: str = "", file: str = ""
     parts: list[str] = []
     documents: list[Document] = []
     problems: list[str] = []
-    for chunk, line in _chunks(text):
-        if not chunk.strip() or _SEPARATOR.fullmatch(chunk):
+    for chunk, line in pieces(text):
+        if not chunk.strip() or is_separator(chunk):
             parts.append(chunk)
             continue
         try:
@@ -77,7 +77,12 @@ def rewrite(text: str, release: str, *, output_version: str = "", file: str = ""
     return Rewritten("".join(parts), tuple(documents), tuple(problems))
 
 
-def _chunks(text: str) -> Iterator[tuple[str, int]]:
+def is_separator(piece: str) -> bool:
+    """True if a piece of a text is a line between documents."""
+    return _SEPARATOR.fullmatch(piece) is not None
+
+
+def pieces(text: str) -> Iterator[tuple[str, int]]:
     """The documents and the lines between them, with their first lines."""
     start = 0
     for mark in _SEPARATOR.finditer(text):

@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 import yaml
 
+from simkit.analysis.escalation.cut.file_diff import CONTENT, diff_of_file
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.meta.escaping import kubectl_command, one_line, shell_command
@@ -18,7 +19,6 @@ from simkit.snapshot.protocol import Snapshot
 
 FilePosition = tuple[str, int | None]
 """A file, and a line in it."""
-CONTENT: Final = ("subjects", "rules")
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
 """The metadata that people write; a server makes the rest."""
 
@@ -75,13 +75,18 @@ def as_diff(changes: Iterable[Change], snapshot: Snapshot, places: Mapping[Key, 
     Parameters
     ----------
     places
-        Where the objects are written, for the heads of the diff; else they are named by kind, namespace and name.
+        Where the objects are written: in YAML files the diff is that of the file, with its comments and its order.
+        Else objects are named by kind, namespace and name.
     """
     return "".join(_diff(change, stored(snapshot, change.key), (places or {}).get(change.key)) for change in changes)
 
 
 def _diff(change: Change, before: Object | None, place: FilePosition | None) -> str:
     key = change.key
+    if place is not None:
+        written = diff_of_file(*place, key, change.obj)
+        if written:
+            return written
     file = place[0] if place else "/".join(filter(None, (key.resource.resource, key.namespace, f"{key.name}.yaml")))
     file = one_line(file)
     old, new = _lines(before), _lines(change.obj)

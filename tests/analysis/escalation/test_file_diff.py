@@ -1,0 +1,94 @@
+"""Diffs of remedies against the files in which the objects are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simkit.analysis.escalation.cut.change_text import as_diff
+from simkit.analysis.least_privilege.change import Change
+from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLES
+from simkit.meta.names import Key
+from simkit.snapshot.load import load
+
+TEXT = """\
+# everything of the shop
+kind: ClusterRoleBinding   # who may do all
+apiVersion: rbac.authorization.k8s.io/v1
+metadata:
+  name: "admins"
+subjects:
+  # the people on call
+  - kind: Group
+    name: 'oncall'
+  # left the company
+  - {kind: User, name: bob}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+---
+kind: Role
+apiVersion: rbac.authorization.k8s.io/v1
+metadata: {name: reader, namespace: shop}
+rules:
+# secrets of the shop
+- {apiGroups: [""], resources: [secrets], verbs: [get]}
+"""
+BINDING = Key(CLUSTER_ROLE_BINDINGS, "", "admins")
+ROLE = Key(ROLES, "shop", "reader")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "rbac.yaml"
+    path.write_text(TEXT)
+    return path
+
+
+def diff(file: Path, key: Key, *, without_bob: bool) -> str:
+    """The diff for a binding without one subject, or for an object that is deleted."""
+    dump = load(file)
+    snapshot = dump.snapshot()
+    obj = dict(snapshot.get(key.resource, key.name, key.namespace) or {})
+    wanted = {**obj, "subjects": obj["subjects"][:1]} if without_bob else None
+    return as_diff([Change(key, wanted)], snapshot, dump.origins)
+
+
+def test_comments_and_order_stay(file: Path) -> None:
+    """Only the lines of the subject go, with the comment before it, and the diff can be applied."""
+    found = diff(file, BINDING, without_bob=True)
+    changed = [line for line in found.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    assert "-  - {kind: User, name: bob}" in changed
+    assert not [line for line in changed if line.startswith("+")]
+    assert found.startswith(f"--- a{file}\n+++ b{file}\n")
+
+
+def test_a_deleted_object_takes_its_document_with_it(file: Path) -> None:
+    """Of two documents one goes, with the line between them."""
+    found = diff(file, ROLE, without_bob=False)
+    assert "-kind: Role\n" in found
+    assert "----\n" in found
+    assert "kind: ClusterRoleBinding" not in found.replace(" kind: ClusterRole,", "")
+
+
+def test_a_file_that_has_changed_since(file: Path) -> None:
+    """Where the object is not in the file any more the diff is that of the object alone."""
+    dump = load(file)
+    file.write_text("# moved\n")
+    found = as_diff([Change(ROLE, None)], dump.snapshot(), dump.origins)
+    assert found.startswith("--- a/")
+    assert "- name: reader" not in found
+    assert "-  name: reader" in found
+
+
+def test_lists(tmp_path: Path) -> None:
+    """An object in a list of a file changes where it stands."""
+    file = tmp_path / "list.yaml"
+    items = "\n".join(f"  {line}" if line else line for line in TEXT.split("---\n")[1].splitlines())
+    file.write_text(f"apiVersion: v1\nkind: List\nitems:\n- {items.strip()}\n")
+    dump = load(file)
+    obj = dict(dump.snapshot().get(ROLES, "reader", "shop") or {})
+    wanted = {**obj, "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}]}
+    found = as_diff([Change(ROLE, wanted)], dump.snapshot(), dump.origins)
+    assert "+" in found
+    assert "configmaps" in found
+    assert " # secrets of the shop" in found or "# secrets of the shop" not in found.replace("-", "")
