@@ -20,7 +20,7 @@ _OLD: Final = 1_600
 _EVERY: Final = 20.0
 """Seconds between two rounds of a server process."""
 _GROWN: Final = 1.25
-"""How many times the kept objects must have grown before they are examined too."""
+"""The factor by which the kept objects must have grown before they are examined too."""
 
 
 @contextmanager

@@ -37,7 +37,7 @@ class Sender:
 
     def __init__(self) -> None:
         self.caller: Any = None
-        """What the engine that answers has found out about the sender."""
+        """Facts about the sender, found by the engine that answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Request:
     head_size: int = 0
     """Bytes of the request line and the headers; 0 in process."""
     sender: Sender | None = field(default=None, repr=False, compare=False)
-    """Whose requests have these headers on this connection; None in process."""
+    """The sender of requests with these headers on this connection; None in process."""
 
     @classmethod
     def of(

@@ -78,7 +78,7 @@ class ResourceWatch:
         yield from (ObjectChange(obj, deleted=True) for obj in gone)
 
     def changes(self) -> Iterator[ObjectChange]:
-        """What happens after the list, until the end."""
+        """The events after the list, until the end."""
         while not self._ended.is_set():
             try:
                 yield from self._watched() if self._version else self.listed()

@@ -59,7 +59,7 @@ class TraceRecorder:
                     self._events.append(TraceEvent(self._clock(), applied=(obj,)))
 
     def trace(self) -> tuple[TraceEvent, ...]:
-        """What was recorded so far."""
+        """The events recorded so far."""
         with self._lock:
             return tuple(self._events)
 

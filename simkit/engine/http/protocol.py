@@ -81,7 +81,7 @@ class HTTPConnection(HttpToolsProtocol):
         """The received bytes, if they began with the present request."""
         self._heads = KnownHeads()
         self._idle_since: float | None = None
-        """When the last answer was written, while the next request has not begun."""
+        """The time of the last answer, while the next request has not begun."""
         self._head_size: int | None = 0  # None while a body is being read
         self._dropping = False
         self._state: RequestState | None = None

@@ -44,7 +44,7 @@ _PLAIN: Final = MediaTypeOptions()
 
 
 class PreparedRead:
-    """What a path means to an identity."""
+    """The meaning of a path for an identity."""
 
     __slots__ = ("ask", "catalogue", "counted", "encoding", "flow", "head", "headers", "key", "sums")
 
@@ -63,7 +63,7 @@ Moment = tuple[int, int]
 
 
 class Caller:
-    """What the headers of a connection mean."""
+    """The meaning of the headers of a connection."""
 
     __slots__ = ("authenticator", "changes", "reads", "second")
 
