@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -15,7 +14,7 @@ from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.names import GroupResource
 from simkit.notebook.access_checks import AccessCheck, must, must_not
 from simkit.notebook.state_checks import StateCheck, WriteCheck
-from simkit.notebook.verdict import Note, Verdict
+from simkit.notebook.verdict import Note, Verdict, error_lines
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
@@ -68,13 +67,15 @@ class Exercise:
 
     def check(self, answer: Any) -> Verdict:
         """The verdict on an answer. Answers that are refused, cannot be read or raise errors are wrong."""
+        if _is_empty(answer):
+            return Verdict((Note(False, "the answer is empty", (self.task,)),))
         trial = self.cluster.fork()
         try:
             _carry_out(answer, trial, self.carry_out)
         except (SimkitError, StatusError, PlainError) as wrong:
             return Verdict((Note(False, "the server does not take the answer", tuple(str(wrong).splitlines())),))
         except Exception as wrong:  # of the learner's own code
-            return Verdict((Note(False, "the answer stopped with an error", _error_text(wrong)),))
+            return Verdict((Note(False, "the answer stopped with an error", error_lines(wrong)),))
         trial.settle()
         notes = [_tried(attempt, trial) for attempt in self.attempts]
         if self.exact:
@@ -120,22 +121,17 @@ def _asks_access(attempt: Check) -> bool:
     return isinstance(attempt, AccessCheck) and attempt.allowed
 
 
+def _is_empty(answer: Any) -> bool:
+    return answer is ... or not answer or (isinstance(answer, str) and not answer.strip())
+
+
 def _carry_out(answer: Any, trial: Cluster, how: Callable[[Cluster, Any], object] | None) -> None:
     if callable(answer):
         answer(trial)
-    elif not answer or answer is ... or (isinstance(answer, str) and not answer.strip()):
-        raise SimkitError("the answer is empty")
     elif how is not None:
         how(trial, answer)
     else:
         trial.apply(answer)
-
-
-def _error_text(error: Exception) -> tuple[str, ...]:
-    """The error of an answer, with the line of the answer that raised it if it is a function."""
-    frames = traceback.extract_tb(error.__traceback__)
-    line = next((f"{frame.line!r}, " for frame in frames if frame.name == "answer" and frame.line), "")
-    return (f"{line}{type(error).__name__}: {error}",)
 
 
 def _tried(attempt: Check, trial: Cluster) -> Note:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simkit.analysis.rbac.subject import identity_of
-from simkit.meta.errors import StatusError
+from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.objects import Object
-from simkit.notebook.verdict import Note
+from simkit.notebook.verdict import Note, error_lines
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
+    from simkit.meta.identity import Identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,13 @@ class StateCheck:
     hint: str = ""
 
     def note(self, trial: Cluster) -> Note:
-        """The statement with what is wrong with it on a fork. An object that is missing makes it wrong."""
+        """The statement with what is wrong with it on a fork. An error, such as a missing object, makes it wrong."""
         try:
             fault = self.fault(trial)
-        except StatusError as missing:
-            fault = str(missing)
+        except (SimkitError, StatusError, PlainError) as wrong:
+            fault = str(wrong)
+        except Exception as wrong:  # of the learner's own code, which a check may call again
+            fault = "\n".join(error_lines(wrong))
         if not fault:
             return Note(True, self.text)
         return Note(False, f"not so: {self.text}", (*fault.splitlines(), *([self.hint] if self.hint else [])))
@@ -49,15 +52,28 @@ class WriteCheck:
 
     def note(self, trial: Cluster) -> Note:
         """The outcome of writing the object on a fork of the fork."""
-        message = ""
-        try:
-            trial.fork().apply([self.obj], identity=identity_of(self.subject) if self.subject else None)
-        except StatusError as refusal:
-            message = str(refusal)
-        fault = self._fault(message)
+        fault = self._fault(self._refusal(trial.fork()))
         if not fault:
             return Note(True, f"{self.text}: {'accepted' if self.accepted else 'refused'}")
         return Note(False, self.text, (*fault.splitlines(), *([self.hint] if self.hint else [])))
+
+    def _refusal(self, trial: Cluster) -> str:
+        """The message with which the object is refused when it is created, or replaced where it is there already."""
+        identity = identity_of(self.subject) if self.subject else None
+        try:
+            trial.create(self.obj, identity=identity)
+        except StatusError as refusal:
+            if refusal.reason != "AlreadyExists":
+                return str(refusal)
+            return self._refusal_of_update(trial, identity)
+        return ""
+
+    def _refusal_of_update(self, trial: Cluster, identity: Identity | None) -> str:
+        try:
+            trial.apply([self.obj], identity=identity)
+        except StatusError as refusal:
+            return str(refusal)
+        return ""
 
     def _fault(self, message: str) -> str:
         if self.accepted:

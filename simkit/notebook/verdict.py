@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -59,6 +60,13 @@ class Verdict:
 def _html(note: Note) -> str:
     more = "".join(f"<li>{escape(detail)}</li>" for detail in note.details)
     return f"<li>{'✓' if note.right else '✗'} {escape(note.text)}{f'<ul>{more}</ul>' if more else ''}</li>"
+
+
+def error_lines(error: Exception) -> tuple[str, ...]:
+    """An error of a learner's code in a line, with the line of the function ``answer`` that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    line = next((f"{frame.line!r}, " for frame in frames if frame.name == "answer" and frame.line), "")
+    return (f"{line}{type(error).__name__}: {error}",)
 
 
 def points(verdicts: Mapping[str, Verdict]) -> int:

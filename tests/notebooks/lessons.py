@@ -1,0 +1,76 @@
+"""Lessons of the course run cell by cell in this process, with answers of our choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from IPython.core.interactiveshell import InteractiveShell
+
+from tools.course import FOLDER, SOLUTION
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A notebook with solutions; the one for learners is the same without them."""
+
+    name: str
+
+    @property
+    def path(self) -> Path:
+        return FOLDER / f"{self.name}.ipynb"
+
+    def cells(self, *, solved: bool = False) -> list[Any]:
+        path = FOLDER / "solutions" / f"{self.name}.ipynb" if solved else self.path
+        notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+        return list(notebook.cells)
+
+    def exercises(self) -> list[str]:
+        """The names of the exercises, in order."""
+        return [cell.metadata.nbgrader.grade_id for cell in self.cells() if "exercise" in tags(cell)]
+
+
+def tags(cell: Any) -> list[str]:
+    return list(cell.metadata.get("tags", ()))
+
+
+def lessons() -> list[str]:
+    """The names of all lessons."""
+    return sorted(path.stem for path in FOLDER.glob("*.ipynb"))
+
+
+def told(lesson: Lesson, wrong: dict[str, str]) -> Iterator[tuple[str, str, Any]]:
+    """Run a lesson; each exercise with its stub, a wrong answer and its solution. The last result is the points.
+
+    Yields
+    ------
+    tuple
+        The name of the exercise, which answer it was (``stub``, ``wrong``, ``solution``), and the verdict.
+    """
+    shell: Any = InteractiveShell.instance()
+    shell.reset(new_session=True)
+    name, answers = "", {}
+    for cell in lesson.cells(solved=True):
+        if cell.cell_type != "code":
+            continue
+        if "exercise" in tags(cell):
+            name = cell.metadata.nbgrader.grade_id
+            answers = {"stub": SOLUTION.sub("", cell.source), "wrong": wrong[name], "solution": cell.source}
+        elif "check" in tags(cell):
+            for which, answer in answers.items():
+                run(shell, answer)
+                yield name, which, run(shell, cell.source)
+        else:
+            result = run(shell, cell.source)
+            if "points" in tags(cell):
+                yield "", "points", result
+
+
+def run(shell: Any, source: str) -> Any:
+    """The value of a cell. Raises what it raises."""
+    done = shell.run_cell(source)
+    done.raise_error()
+    return done.result
