@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from simkit.cluster.access import Access, apply_authorization
 from simkit.cluster.extensions import Extensions, performing
@@ -29,8 +30,10 @@ from simkit.meta.clock import Clock, NameSource, SystemClock, fork_clock
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.simulation.simulation import Simulation
 from simkit.snapshot.protocol import Snapshot
+
+if TYPE_CHECKING:
+    from simkit.simulation.simulation import Simulation
 
 
 class ControlPlane:

@@ -46,10 +46,10 @@ from simkit.meta.clock import NameSource
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
 from simkit.schema.feature_gates import parse_feature_gates
-from simkit.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
+    from simkit.simulation.simulation import Simulation
 
 _LOG: Final = logging.getLogger("simkit.cluster")
 

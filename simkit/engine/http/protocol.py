@@ -29,7 +29,6 @@ from simkit.engine.http.peer_chain import peer_chain
 from simkit.engine.http.refusals import UNSUPPORTED_VERSION, has_broken_path, host_refusal, is_other_version, refusal
 from simkit.engine.http.request_state import Next, RequestState
 from simkit.engine.http.response_bytes import response_bytes
-from simkit.engine.http.upgrade.switch import switch
 from simkit.meta.errors import StatusError
 from simkit.meta.message import DROPPED, Request, Response, Sender
 
@@ -388,6 +387,8 @@ class HTTPConnection(HttpToolsProtocol):
 
     def _switch(self, request: Request, response: Response) -> None:
         """Change the protocol of the connection, or say why it is not changed."""
+        from simkit.engine.http.upgrade.switch import switch  # other protocols are loaded when one is wanted
+
         try:
             switch(request, response.upgrade, self.transport, self.connection_lost, self.loop)
             self._unset_keepalive_if_required()
