@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simkit.cli.helm import is_chart, rendered
 from simkit.cli.notes import complain, note
 from simkit.cli.output import COMPLETE, add_output, write_rows
 from simkit.cli.reports import FORMS, Case, Fault
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   simkit upgrade cluster.yaml --to 1.33 --audit-log audit.jsonl.gz
+  simkit upgrade charts/shop --helm --to 1.33              # rendered by helm, which has to be installed
   simkit upgrade manifests/ --to 1.32                      # whatever 1.32 does not take any more
   helm template shop charts/shop | simkit upgrade - --to 1.33 -o markdown
   simkit upgrade cluster.yaml --from 1.23 --to 1.24 --manifests deploy/ -o sarif
@@ -58,6 +60,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--manifests", action="append", default=[], metavar="PATH", help="manifests besides; may be repeated"
     )
+    parser.add_argument("--helm", action="store_true", help="render folders with a Chart.yaml by helm template")
     parser.add_argument("--demo", action="store_true", help="use the demo cluster of simkit")
     parser.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
@@ -116,7 +119,7 @@ def _read(args: argparse.Namespace) -> tuple[Items, str]:
     ):
         raise SimkitError("say what to look at, in one way: paths, --context NAME for a running cluster, or --demo")
     paths = [*args.path, *args.manifests, *([str(demo_path())] if args.demo else [])]
-    source: list[Any] = [standard_input() if path == "-" else path for path in paths]
+    source: list[Any] = [_source(path, args) for path in paths]
     if not live:
         return read_items(source), ""
     from simkit.cluster.loading import release_of as release_of_server
@@ -124,6 +127,13 @@ def _read(args: argparse.Namespace) -> tuple[Items, str]:
 
     cluster = LiveCluster(args.context or "", args.kubeconfig)
     return read_items([*source, *cluster.pieces()]), release_of_server(cluster)
+
+
+def _source(path: str, args: argparse.Namespace) -> Any:
+    """What to read of a path: standard input, a chart as helm renders it, or the path itself."""
+    if path == "-":
+        return standard_input()
+    return rendered(path, args.since or args.to) if args.helm and is_chart(path) else path
 
 
 def _write(found: UpgradeReport, args: argparse.Namespace) -> None:

@@ -40,6 +40,7 @@ class OverlaySnapshot:
         self._base = base
         self._index = index_of(base, objects)
         self._put = MemorySnapshot(objects, index=self._index)
+        self._scanned: dict[tuple[GroupResource, str | None], tuple[Object, ...]] = {}
         self._hidden: dict[GroupResource, set[tuple[str, str]]] = {}
         gone = [Key(self._index.stored(key.resource), key.namespace, key.name) for key in remove]
         for key in (*gone, *(key for key, _ in self._put.items())):
@@ -64,10 +65,19 @@ class OverlaySnapshot:
         return self._base.get(resource, name, namespace)
 
     def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
-        below = self._base.scan(resource, namespace)
         hidden = self._hidden.get(resource)
         if not hidden:
-            return below
+            return self._base.scan(resource, namespace)
+        known = self._scanned.get((resource, namespace))
+        if known is None:
+            known = self._scanned[resource, namespace] = self._merged(resource, namespace, hidden)
+        return known
+
+    def _merged(
+        self, resource: GroupResource, namespace: str | None, hidden: Collection[tuple[str, str]]
+    ) -> tuple[Object, ...]:
+        """The objects underneath that are not covered, and those on top, by namespace and name."""
+        below = self._base.scan(resource, namespace)
         kept = (obj for obj in below if _names(obj) not in hidden)
         above = self._put.scan(resource, namespace) if resource in self._put.captured() else ()
         return tuple(merge(kept, above, key=_names))

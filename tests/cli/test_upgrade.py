@@ -52,3 +52,26 @@ def test_the_release_of_the_cluster_is_seen(tmp_path: Path, capsys: pytest.Captu
     main(["upgrade", str(tmp_path), "--to", "1.28", "-o", "json"])
     assert [row["release"] for row in json.loads(capsys.readouterr().out)] == ["1.27"]
     assert main(["upgrade", str(tmp_path), "--to", "1.23"]) == 2
+
+
+def test_charts_are_rendered_by_helm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --helm a chart is what helm makes of it, a refusal of helm is told, and so is that it is missing."""
+    chart, tools = tmp_path / "shop", tmp_path / "bin"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("name: shop\nversion: 1.0.0\napiVersion: v2\n")
+    (chart / "templates" / "job.yaml").write_text(JOB.replace("v1beta1", "{{ .Values.version }}"))
+    words = ["upgrade", str(chart), "--helm", "--to", "1.25"]
+    tools.mkdir()
+    monkeypatch.setenv("PATH", str(tools))
+    assert main(words) == 2
+    assert "helm is not installed" in capsys.readouterr().err
+    helm = tools / "helm"
+    helm.write_text(f"#!/bin/sh\necho '{JOB}'\n")
+    helm.chmod(0o755)
+    assert main(words) == 1
+    assert "nightly" in capsys.readouterr().out
+    helm.write_text("#!/bin/sh\necho 'Error: no values' >&2\nexit 1\n")
+    assert main(words) == 2
+    assert "no values" in capsys.readouterr().err
