@@ -1,4 +1,4 @@
-"""Flags of ``simkit serve`` for where objects are stored."""
+"""Flags of ``simkit serve`` for the store."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simkit.cli.flag_types import words
+from simkit.cluster.stores import STORES
 from simkit.meta.errors import SimkitError
 
 _FILES = {
@@ -22,14 +23,14 @@ def add_arguments(group: Any) -> None:
     group.add_argument(
         "--storage",
         metavar="WHERE",
-        help="memory (default), sqlite:PATH, a file that lasts, or etcd:URL[,URL], which several servers may share",
+        help="; ".join(f"{each.form} ({each.help})" for each in STORES.values()),
     )
     group.add_argument("--etcd-servers", type=words, default=(), metavar="URL,URL", help="as --storage etcd:URL,URL")
     add_connection(group)
 
 
 def add_connection(group: Any) -> None:
-    """Add the flags that say how an etcd is reached."""
+    """Add the flags for the connection to an etcd."""
     group.add_argument("--etcd-prefix", default="/registry", metavar="PREFIX", help="of all keys (default /registry)")
     for name, text in _FILES.items():
         group.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
@@ -38,7 +39,7 @@ def add_connection(group: Any) -> None:
 def options(args: argparse.Namespace) -> dict[str, Any]:
     """The values of the flags, by the name of the option. Raises SimkitError for two stores at once."""
     if args.storage and args.etcd_servers:
-        raise SimkitError("--storage and --etcd-servers both say where objects are stored; give one of them")
+        raise SimkitError("--storage and --etcd-servers both name a store; give one of them")
     servers = f"etcd:{','.join(args.etcd_servers)}" if args.etcd_servers else ""
     return {
         "storage": args.storage or servers or "memory",
@@ -47,6 +48,6 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def connection(args: argparse.Namespace) -> dict[str, Any]:
-    """The values of the flags that say how an etcd is reached, by the name of the option."""
+    """The values of the flags for the connection to an etcd, by the name of the option."""
     named = {name.replace("-", "_") for name in ("etcd-prefix", *_FILES)}
     return {name: getattr(args, name) for name in sorted(named)}

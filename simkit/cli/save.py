@@ -8,6 +8,7 @@ from typing import Any
 from simkit.cli import etcd_flags
 from simkit.cli.notes import note
 from simkit.cli.source import add_source, opened
+from simkit.cluster.stores import is_lasting, lasting_forms, new_store
 from simkit.meta.errors import SimkitError
 
 EXAMPLES = """\
@@ -33,18 +34,18 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     add_source(parser, paths=True)
     parser.add_argument("--secrets", action="store_true", help="write the values of secrets too")
-    parser.add_argument("--to", required=True, metavar="WHERE", help="etcd:URL[,URL] or sqlite:PATH")
+    parser.add_argument("--to", required=True, metavar="WHERE", help=lasting_forms())
     etcd_flags.add_connection(parser)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the objects, and return the exit code."""
-    from simkit.cluster.assembly import new_store, stored_objects
+    from simkit.cluster.assembly import stored_objects
     from simkit.cluster.options import Options
 
-    if not args.to.startswith(("etcd:", "sqlite:")):
-        raise SimkitError(f"--to {args.to!r} is no place for objects; write etcd:URL[,URL] or sqlite:PATH")
+    if not is_lasting(args.to):
+        raise SimkitError(f"--to {args.to!r} names no store that lasts; write {lasting_forms()}")
     dump = opened(args)
     options = Options(release=dump.release, storage=args.to, **etcd_flags.connection(args))
     store = new_store(options)

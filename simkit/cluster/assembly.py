@@ -2,58 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from simkit.cluster import bootstrap
 from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.options import Options
+from simkit.cluster.stores import new_store
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.seams import Store
-from simkit.engine.storage.memory import MemoryStore
 from simkit.kinds.conversions import convert, versions
-from simkit.meta.clock import Clock, SystemClock
-from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, copied, group_version_of, metadata
 from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.dump import Dump
-
-
-def new_store(options: Options) -> Store:
-    """The store of the options. Raises SimkitError for one that is unknown or cannot be opened."""
-    clock = options.clock or SystemClock()
-    kind, _, path = options.storage.partition(":")
-    if kind == "sqlite" and path:
-        from simkit.engine.storage.sqlite import open_store  # and the database only where it is asked for
-
-        return open_store(path, clock)
-    if kind == "etcd" and path:
-        return _etcd(options, clock, path.split(","))
-    if options.storage != "memory":
-        raise SimkitError(f"--storage {options.storage!r} is not known; use memory, sqlite:PATH or etcd:URL[,URL]")
-    return MemoryStore(clock)
-
-
-def _etcd(options: Options, clock: Clock, servers: Sequence[str]) -> Store:
-    """The store in an etcd that is there already."""
-    try:
-        from simkit.engine.storage.etcd import open_store  # gRPC only where it is asked for
-        from simkit.snapshot.etcd.encryption import read_encryption
-        from simkit.snapshot.etcd.endpoints import EtcdEndpoints
-        from simkit.snapshot.etcd.layout import Layout
-        from simkit.snapshot.etcd.values import Values
-    except ModuleNotFoundError as error:
-        raise SimkitError(f"a store in etcd needs {error.name}: pip install 'simkit[etcd]'") from error
-    if not isinstance(clock, SystemClock):
-        raise SimkitError("a store in etcd runs on the machine's clock, since others use it too; leave the clock out")
-    endpoints = EtcdEndpoints(
-        servers, options.etcd_prefix, options.etcd_cafile, options.etcd_certfile, options.etcd_keyfile
-    )
-    catalogue = Catalogue.for_release(options.release, everything=True)
-    configuration = options.encryption_provider_config
-    values = Values(catalogue, read_encryption(configuration) if configuration is not None else None)
-    leases = {catalogue.lookup("events").storage: options.event_ttl}
-    return open_store(endpoints, Layout.of(endpoints.root, catalogue), values, clock, leases)
 
 
 def fresh(options: Options) -> ControlPlane:
