@@ -66,7 +66,7 @@ lock:  ## write the lock files anew from pyproject.toml
 		--no-emit-find-links --no-header $(foreach extra,descriptions dev docs etcd fleet live notebook serve testing,--extra $(extra)) \
 		--output-file requirements.lock pyproject.toml
 	build/lock/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host \
-		--no-emit-find-links --no-header --extra notebook --constraint requirements.lock \
+		--no-emit-find-links --no-header --constraint requirements.lock \
 		--output-file requirements-demo.lock pyproject.toml
 
 changelog: $(READY)  ## put the fragments of docs/changes into CHANGELOG.md

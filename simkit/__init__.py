@@ -78,5 +78,10 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(home), name)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Give a notebook ``%kubectl``, ``%%kubectl``, ``%%apply`` and their completion: ``%load_ext simkit``."""
+    import_module("simkit.notebook.magics").load_ipython_extension(shell)
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final, Protocol, TypeVar
 
 PATIENCE: Final = 2.0
@@ -40,15 +41,16 @@ class Display(Protocol):
 class Task:
     """Something that is under way: what it is, how much of it is done, and how much there is if that is known."""
 
-    def __init__(self, text: str, total: int | None, unit: str) -> None:
+    def __init__(self, text: str, total: int | None, unit: str, watch: _Watch) -> None:
         self.text, self.total, self.unit = text, total, unit
         self.done = 0
         self.started = time.monotonic()
+        self._watch = watch
 
     def advance(self, amount: int = 1) -> None:
         """Count so much more as done."""
         self.done += amount
-        _WATCH.tick(self)
+        self._watch.tick(self)
 
 
 @contextmanager
@@ -67,12 +69,25 @@ def task(text: str, total: int | None = None, *, unit: str = "") -> Iterator[Tas
     >>> with task("counting", total=3) as counting:
     ...     counting.advance(3)
     """
-    made = Task(text, total, unit)
-    _WATCH.begin(made)
+    watch = _OWN.get() or _WATCH
+    made = Task(text, total, unit, watch)
+    watch.begin(made)
     try:
         yield made
     finally:
-        _WATCH.end(made)
+        watch.end(made)
+
+
+@contextmanager
+def shown_by(display: Display) -> Iterator[None]:
+    """Show the tasks of this thread by a display of one's own, at once, as long as the context lasts."""
+    watch = _Watch(display)
+    before = _OWN.set(watch)
+    try:
+        yield
+    finally:
+        _OWN.reset(before)
+        watch.close()
 
 
 def tracked(items: Iterable[T], text: str, *, total: int | None = None) -> Iterator[T]:
@@ -103,12 +118,16 @@ def clear() -> None:
 
 
 class _Watch:
-    """The tasks that are under way, and what shows them once somebody has waited for long enough."""
+    """The tasks that are under way, and what shows them once somebody has waited for long enough.
 
-    def __init__(self) -> None:
+    A display that is given shows them at once, and is kept until the end.
+    """
+
+    def __init__(self, display: Display | None = None) -> None:
         self.silent = False
         self._tasks: list[Task] = []
-        self._display: Display | None = None
+        self._given = display
+        self._display: Display | None = display
         self._timer: threading.Timer | None = None
         self._lock = threading.RLock()
         self._due = 0.0
@@ -116,7 +135,7 @@ class _Watch:
     def begin(self, task: Task) -> None:
         with self._lock:
             self._tasks.append(task)
-            if len(self._tasks) == 1:
+            if len(self._tasks) == 1 and self._given is None:
                 self._wait()
             elif self._display is not None:
                 self._display.show(task)
@@ -137,8 +156,12 @@ class _Watch:
                 self._tasks.remove(task)
             if self._display is not None:
                 self._display.remove(task)
-            if not self._tasks:
+            if not self._tasks and self._given is None:
                 self._stop()
+
+    def close(self) -> None:
+        with self._lock:
+            self._stop()
 
     def clear(self) -> None:
         with self._lock:
@@ -260,3 +283,4 @@ def _is_watched() -> bool:
 
 
 _WATCH: Final = _Watch()
+_OWN: Final[ContextVar[_Watch | None]] = ContextVar("simkit-progress", default=None)

@@ -138,6 +138,14 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[Any]], *, told: str
     )
 
 
+def cut_short(text: str, longest: int = LONGEST) -> str:
+    """The text, or where no page could hold it, both ends with the number of letters that are left out."""
+    if len(text) <= longest:
+        return text
+    half = longest // 2
+    return f"{text[:half]} … ({len(text) - longest:,} letters) … {text[-half:]}"
+
+
 def html_cell(value: Any) -> str:
     """A cell in HTML. Of a text that no page could hold both ends are shown, and how much is left out.
 
@@ -146,11 +154,7 @@ def html_cell(value: Any) -> str:
     >>> html_cell("a<b"), html_cell(3)
     ('<td>a&lt;b</td>', '<td class="number">3</td>')
     """
-    text = cell(value)
-    if len(text) > LONGEST:
-        half = LONGEST // 2
-        text = f"{text[:half]} … ({len(text) - LONGEST:,} letters) … {text[-half:]}"
-    text = escape(text)
+    text = escape(cut_short(cell(value)))
     return f'<td class="number">{text}</td>' if is_number(value) else f"<td>{text}</td>"
 
 

@@ -1,6 +1,8 @@
 """Widgets and exercises for notebooks, imported on first use.
 
-``panel(cluster)`` asks and tries; ``exercises`` checks a reader's answers by execution.
+``explore(cluster)`` shows its objects, ``panel(cluster)`` who can do something, ``what_if_panel(cluster)`` the effect
+of changes, ``escalation_viewer(cluster)`` proofs request by request, ``inspect_request(cluster)`` the handler chain,
+and ``timeline_panel()`` API versions; ``exercises`` checks a reader's answers by execution.
 """
 
 from __future__ import annotations
@@ -13,19 +15,32 @@ if TYPE_CHECKING:
     from simkit.notebook.access_panel import Panel, panel
     from simkit.notebook.diagrams import Diagram, chain_diagram, sequence_diagram
     from simkit.notebook.exercises import Exercise, Guess
+    from simkit.notebook.explorer import Explorer, explore
     from simkit.notebook.prediction import Prediction
+    from simkit.notebook.proof_steps import EscalationViewer, escalation_viewer
+    from simkit.notebook.release_timeline import TimelinePanel, timeline_panel
+    from simkit.notebook.request_inspector import RequestInspector, inspect_request
     from simkit.notebook.state_checks import must_accept, must_hold, must_refuse
     from simkit.notebook.verdict import Note, Verdict, points
+    from simkit.notebook.what_if import WhatIfPanel, what_if_panel
 
 __all__ = [
     "Diagram",
+    "EscalationViewer",
     "Exercise",
+    "Explorer",
     "Guess",
     "Note",
     "Panel",
     "Prediction",
+    "RequestInspector",
+    "TimelinePanel",
     "Verdict",
+    "WhatIfPanel",
     "chain_diagram",
+    "escalation_viewer",
+    "explore",
+    "inspect_request",
     "must",
     "must_accept",
     "must_hold",
@@ -34,25 +49,37 @@ __all__ = [
     "panel",
     "points",
     "sequence_diagram",
+    "timeline_panel",
+    "what_if_panel",
 ]
 
 _HOMES = {
     "Diagram": "simkit.notebook.diagrams",
-    "chain_diagram": "simkit.notebook.diagrams",
-    "sequence_diagram": "simkit.notebook.diagrams",
+    "EscalationViewer": "simkit.notebook.proof_steps",
+    "Exercise": "simkit.notebook.exercises",
+    "Explorer": "simkit.notebook.explorer",
+    "Guess": "simkit.notebook.exercises",
+    "Note": "simkit.notebook.verdict",
+    "Panel": "simkit.notebook.access_panel",
     "Prediction": "simkit.notebook.prediction",
+    "RequestInspector": "simkit.notebook.request_inspector",
+    "TimelinePanel": "simkit.notebook.release_timeline",
+    "Verdict": "simkit.notebook.verdict",
+    "WhatIfPanel": "simkit.notebook.what_if",
+    "chain_diagram": "simkit.notebook.diagrams",
+    "escalation_viewer": "simkit.notebook.proof_steps",
+    "explore": "simkit.notebook.explorer",
+    "inspect_request": "simkit.notebook.request_inspector",
+    "must": "simkit.notebook.access_checks",
     "must_accept": "simkit.notebook.state_checks",
     "must_hold": "simkit.notebook.state_checks",
-    "must_refuse": "simkit.notebook.state_checks",
-    "Note": "simkit.notebook.verdict",
-    "points": "simkit.notebook.verdict",
-    "Exercise": "simkit.notebook.exercises",
-    "Guess": "simkit.notebook.exercises",
-    "Verdict": "simkit.notebook.verdict",
-    "must": "simkit.notebook.access_checks",
     "must_not": "simkit.notebook.access_checks",
-    "Panel": "simkit.notebook.access_panel",
+    "must_refuse": "simkit.notebook.state_checks",
     "panel": "simkit.notebook.access_panel",
+    "points": "simkit.notebook.verdict",
+    "sequence_diagram": "simkit.notebook.diagrams",
+    "timeline_panel": "simkit.notebook.release_timeline",
+    "what_if_panel": "simkit.notebook.what_if",
 }
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets as widgets
 import pandas as pd
 
 from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS
-from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.names import GroupResource
+from simkit.notebook.background import Background
+from simkit.notebook.change_controls import ChangeControls
 from simkit.notebook.change_stack import ChangeStack
 from simkit.notebook.pages import PAGE, Pages
+from simkit.notebook.rule_text import rule_html
+from simkit.notebook.sections import PanelBox, Sections
 from simkit.snapshot.protocol import Snapshot
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ _RESOURCES: Final = (
 _NAMESPACES: Final = GroupResource("", "namespaces")
 
 
-class Panel(widgets.VBox):  # type: ignore[misc]
+class Panel(PanelBox):
     """A panel that asks a cluster who may do something, makes changes on forks of it, and shows their effect.
 
-    Mistakes are told in the panel, not raised; the cluster stays as it is.
+    Mistakes are told in the panel, not raised; the cluster stays as it is. Everything runs in the background.
 
     Examples
     --------
@@ -39,22 +40,32 @@ class Panel(widgets.VBox):  # type: ignore[misc]
     >>> shown = Panel(simkit.Cluster(seed=1))
     >>> shown.resource.value = "secrets"
     >>> shown.ask.click()
+    >>> shown.wait()
     >>> shown.answer.rows["subject"].tolist()[0]
     'group:system:masters'
-    >>> shown.binding.value = "ClusterRoleBinding cluster-admin"
-    >>> shown.remove.click()
+    >>> shown.changes.take_away("ClusterRoleBinding cluster-admin")
+    >>> shown.wait()
     >>> shown.answer.rows[["change", "binding"]].values.tolist()[0]
     ['gone', 'cluster-admin']
     """
 
+    title = "Who can"
+
     def __init__(self, cluster: Cluster, *, page: int = PAGE) -> None:
         self.trying = ChangeStack(cluster)
-        self.told = widgets.HTML()
-        self.answer = Pages(page=page, empty="No question asked yet.")
-        self.effect = Pages(page=page, empty="No change of access.")
-        tables = widgets.Tab([self.answer, self.effect])
-        tables.titles = ("Who can", "Effect")
-        super().__init__([self._question(cluster.snapshot()), self._changes(), self.told, tables])
+        self.work = Background()
+        self.answer = Pages(page=page, empty="No question asked yet.", label="who can")
+        self.effect = Pages(page=page, empty="No change of access.", label="effect of the changes")
+        self.rule = widgets.HTML()
+        self.changes = ChangeControls(self.trying, self.work, self._changed)
+        self.answer.on_choose(self._show_rule)
+        parts = {
+            "Who can": widgets.VBox([self.answer, self.rule]),
+            "What if": self.changes,
+            "Effect": self.effect,
+        }
+        self.sections = Sections(parts)
+        super().__init__([self._question(cluster.snapshot()), self.work, self.sections])
 
     def _question(self, snapshot: Snapshot) -> widgets.HBox:
         narrow = widgets.Layout(width="17em")
@@ -66,91 +77,65 @@ class Panel(widgets.VBox):  # type: ignore[misc]
         )
         self.name = widgets.Text(description="Name", placeholder="none", layout=narrow)
         self.namespace = widgets.Combobox(
-            options=_namespaces(snapshot), description="Namespace", placeholder="anywhere", layout=narrow
+            options=namespaces_of(snapshot), description="Namespace", placeholder="anywhere", layout=narrow
         )
         self.ask = widgets.Button(description="Who can?", button_style="primary", icon="search")
-        self.ask.on_click(lambda _: self._asked())
+        self.ask.on_click(lambda _: self.asked())
         return widgets.HBox(
             [self.verb, self.resource, self.name, self.namespace, self.ask], layout=widgets.Layout(flex_flow="wrap")
         )
 
-    def _changes(self) -> widgets.Accordion:
-        self.binding = widgets.Combobox(
-            description="Binding", placeholder="RoleBinding namespace/name", layout=widgets.Layout(width="32em")
-        )
-        self.remove = widgets.Button(description="Without it", button_style="warning", icon="minus")
-        self.manifests = widgets.Textarea(
-            description="Manifests", placeholder="YAML to apply", layout=widgets.Layout(width="40em", height="9em")
-        )
-        self.attempt = widgets.Button(description="With them", button_style="success", icon="plus")
-        self.undo = widgets.Button(description="Undo", disabled=True)
-        self.clear = widgets.Button(description="Undo all", disabled=True)
-        self.steps = widgets.HTML("<i>No change yet.</i>")
-        self.remove.on_click(lambda _: self._tried(lambda: self.trying.without(self.binding.value)))
-        self.attempt.on_click(lambda _: self._tried(lambda: self.trying.apply(self.manifests.value)))
-        self.undo.on_click(lambda _: self._tried(self.trying.undo))
-        self.clear.on_click(lambda _: self._tried(self.trying.clear))
-        box = widgets.VBox(
-            [
-                widgets.HBox([self.binding, self.remove]),
-                widgets.HBox([self.manifests, self.attempt]),
-                widgets.HBox([self.steps, self.undo, self.clear]),
-            ]
-        )
-        shown = widgets.Accordion([box], selected_index=0)
-        shown.titles = ("What if",)
-        return shown
+    def asked(self) -> None:
+        """Answer the question of the fields, in the background."""
+        self.work.run("asking", self._rows, self._show)
 
-    def _asked(self) -> None:
-        self.told.value = ""
-        self._guarded(self._answer)
-
-    def _tried(self, change: Callable[[], None]) -> None:
-        """Make a change, and show the answer and the effect again."""
-        self.told.value = ""
-        if self._guarded(change):
-            self._show_steps()
-            self._guarded(self._show_effect)
-            if self.resource.value.strip():
-                self._guarded(self._answer)
-
-    def _guarded(self, act: Callable[[], None]) -> bool:
-        """True if it succeeded; otherwise the panel shows the error."""
-        try:
-            act()
-        except (SimkitError, StatusError, PlainError) as wrong:
-            self.told.value = f'<b style="color:#D55E00">{escape(str(wrong))}</b>'
-            return False
-        return True
-
-    def _answer(self) -> None:
+    def _rows(self) -> pd.DataFrame:
         word = self.resource.value.strip()
         is_url = word.startswith("/")
-        rows = self.trying.who_can(
+        return self.trying.who_can(
             self.verb.value.strip(),
             "" if is_url else word,
             url=word if is_url else "",
             name=self.name.value.strip(),
             namespace=self.namespace.value.strip() or None,
         )
+
+    def _show(self, rows: pd.DataFrame) -> None:
+        self.rule.value = ""
         self.answer.show(rows)
-        self.binding.options = _bindings(rows)
+        self.changes.binding.options = _bindings(rows)
+        self.sections.chooser.value = "Who can"
 
-    def _show_effect(self) -> None:
-        rows = self.trying.effect() if self.trying.steps else pd.DataFrame()
-        self.effect.show(rows)
-        if self.trying.steps:
-            gained = int((rows["change"] == "gained").sum())
-            self.told.value = f"{gained:,} permissions gained, {len(rows) - gained:,} lost"
+    def _changed(self) -> None:
+        """Show the effect of the changes, and the answer again."""
+        asks = bool(self.resource.value.strip())
 
-    def _show_steps(self) -> None:
-        steps = self.trying.steps
-        items = "".join(f"<li>{escape(step)}</li>" for step in steps)
-        self.steps.value = f"<ol>{items}</ol>" if steps else "<i>No change yet.</i>"
-        self.undo.disabled = self.clear.disabled = not steps
+        def found() -> tuple[pd.DataFrame, pd.DataFrame | None]:
+            effect = self.trying.effect() if self.trying.steps else pd.DataFrame()
+            return effect, self._rows() if asks else None
+
+        def show(both: tuple[pd.DataFrame, pd.DataFrame | None]) -> None:
+            effect, rows = both
+            self.effect.show(effect)
+            if rows is not None:
+                self._show(rows)
+            if self.trying.steps:
+                self.work.tell(told_effect(effect))
+
+        self.work.run("comparing access", found, show)
+
+    def _show_rule(self, row: dict[str, Any]) -> None:
+        self.rule.value = rule_html(self.trying.current.snapshot(), row)
 
 
-def _namespaces(snapshot: Snapshot) -> tuple[str, ...]:
+def told_effect(effect: pd.DataFrame) -> str:
+    """The number of permissions gained and lost."""
+    gained = int((effect["change"] == "gained").sum()) if len(effect) else 0
+    return f"{gained:,} permissions gained, {len(effect) - gained:,} lost"
+
+
+def namespaces_of(snapshot: Snapshot) -> tuple[str, ...]:
+    """The first names of namespaces, for a field to suggest."""
     if _NAMESPACES not in snapshot.captured():
         return ()
     names = sorted(obj["metadata"]["name"] for obj in snapshot.scan(_NAMESPACES))
@@ -169,5 +154,5 @@ def _bindings(rows: pd.DataFrame) -> tuple[str, ...]:
 
 
 def panel(cluster: Cluster, *, page: int = PAGE) -> Panel:
-    """The panel of a cluster, for the last line of a cell."""
+    """The panel of a cluster, for the last line of a cell: who can do something, now and after changes."""
     return Panel(cluster, page=page)

@@ -2,99 +2,176 @@
 
 from __future__ import annotations
 
-from html import escape
-from typing import Final
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
 
-import ipywidgets as widgets
+import anywidget
 import pandas as pd
+import traitlets
 
-from simkit.meta.readable_table import head, html_cell
+from simkit.meta.readable_table import cell, cut_short, head, html_table, is_number
 
 PAGE: Final = 50
 """Rows per page; the browser gets no more at a time."""
-_MARKS: Final = {"new": "sk-more", "gained": "sk-more", "gone": "sk-less", "lost": "sk-less"}
-"""Values of the column ``change`` that colour a row."""
-_STYLE: Final = """<style>
-.sk-rows table { border-collapse: collapse; font-size: 12px; line-height: 1.4; }
-.sk-rows th { text-align: left; padding: 4px 10px; border-bottom: 2px solid currentColor; white-space: nowrap; }
-.sk-rows td { text-align: left; padding: 3px 10px; border-bottom: 1px solid #8884; vertical-align: top;
-  max-width: 60em; overflow-wrap: anywhere; }
-.sk-rows td.number { text-align: right; }
-.sk-rows tr.sk-more td { background: #009e7326; }
-.sk-rows tr.sk-less td { background: #d55e0026; text-decoration: line-through; }
-.sk-rows tr.sk-less td:first-child { text-decoration: none; }
-</style>"""
+STATIC: Final = Path(__file__).parent / "static"
+MARKS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("new", "gained", "stored", "wrote", "changed"), "sk-more"),
+    **dict.fromkeys(("gone", "lost"), "sk-less"),
+    **dict.fromkeys(("refused", "denied", "failed", "removed"), "sk-bad"),
+    "deprecated": "sk-warn",
+}
+"""Values of a column ``change``, ``outcome`` or ``phase`` that colour a row."""
+_MARKING: Final = ("change", "outcome", "phase")
+_FEW: Final = 12
+"""Rows that need no filter."""
+_LAST_OF_PAGE: Final = -2
+"""The value of ``chosen`` with which the browser turns back to the last row of the page before."""
 
 
-class Pages(widgets.VBox):  # type: ignore[misc]
-    """A table of which one page is shown, filtered by words that its rows must contain.
+class Pages(anywidget.AnyWidget):
+    """A table of which one page is shown, filtered by words that its rows must contain, sorted by a column.
 
-    Rows whose column ``change`` says gained, lost, new or gone are coloured.
+    A row is chosen by a click or with the arrow keys, which also turn pages; Enter activates it. Rows whose column
+    ``change``, ``outcome`` or ``phase`` has a value of ``MARKS`` are coloured.
+
+    Attributes
+    ----------
+    page, pages
+        The page that is shown, from 1, and how many there are.
+    filter
+        Words that shown rows hold, in any case.
+    sort
+        The column to sort by, with a minus in front for the other direction; empty: the order of the rows.
+    chosen
+        The number of the chosen row on the page, from 0; -1 if none is.
 
     Notes
     -----
-    Turning a page renders that page alone; narrowing is O(cells).
+    Turning a page renders that page alone; narrowing and sorting are O(cells).
     """
 
-    def __init__(self, rows: pd.DataFrame | None = None, *, page: int = PAGE, empty: str = "Nothing.") -> None:
-        self._size, self._empty = page, empty
-        self.filter = widgets.Text(
-            placeholder="words that rows must hold", description="Filter", continuous_update=False
-        )
-        self.page = widgets.BoundedIntText(
-            value=1, min=1, max=1, description="Page", layout=widgets.Layout(width="11em")
-        )
-        self.back = widgets.Button(description="Back", layout=widgets.Layout(width="5em"))
-        self.next = widgets.Button(description="Next", layout=widgets.Layout(width="5em"))
-        self.count, self.shown = widgets.Label(), widgets.HTML()
-        bar = widgets.HBox([self.filter, self.page, self.count, self.back, self.next])
-        super().__init__([bar, self.shown])
-        self.filter.observe(self._narrow, "value")
-        self.page.observe(self._render, "value")
-        self.back.on_click(lambda _: self._turn(-1))
-        self.next.on_click(lambda _: self._turn(+1))
+    _esm = STATIC / "row_table.js"
+    _css = STATIC / "row_table.css"
+    columns = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    cells: traitlets.List[list[dict[str, Any]]] = traitlets.List().tag(sync=True)
+    marks = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    page = traitlets.Int(1).tag(sync=True)
+    pages = traitlets.Int(1).tag(sync=True)
+    matching = traitlets.Int(0).tag(sync=True)
+    total = traitlets.Int(0).tag(sync=True)
+    filter = traitlets.Unicode("").tag(sync=True)
+    sort = traitlets.Unicode("").tag(sync=True)
+    chosen = traitlets.Int(-1).tag(sync=True)
+    activated = traitlets.Int(0).tag(sync=True)
+    empty = traitlets.Unicode("Nothing.").tag(sync=True)
+    label = traitlets.Unicode("table").tag(sync=True)
+    bar = traitlets.Bool(True).tag(sync=True)
+
+    def __init__(
+        self, rows: pd.DataFrame | None = None, *, page: int = PAGE, empty: str = "Nothing.", label: str = "table"
+    ) -> None:
+        self.size = page
+        super().__init__(empty=empty, label=label)
         self.show(pd.DataFrame() if rows is None else rows)
+        self.observe(lambda _: self._narrow(), ["filter", "sort"])
+        self.observe(lambda _: self._render(), "page")
 
     def show(self, rows: pd.DataFrame) -> None:
-        """Replace the rows of the table, and show the first page."""
-        self._all = rows
+        """Replace the rows of the table, and show the first page. A column to sort by stays if it is there."""
+        self._all = rows.reset_index(drop=True)
         self._texts: pd.Series[str] | None = None
-        self._narrow()
+        with self.hold_sync():
+            if self.sort.removeprefix("-") not in self._all:
+                self.sort = ""
+            self.bar = len(rows) > min(self.size, _FEW) or bool(self.filter)
+            self._narrow()
 
     @property
     def rows(self) -> pd.DataFrame:
         """The rows that pass the filter, of all pages."""
         return self._rows
 
-    def _turn(self, step: int) -> None:
-        self.page.value += step  # the widget keeps it between its bounds
+    @property
+    def row(self) -> dict[str, Any] | None:
+        """The chosen row by column; None if none is chosen."""
+        number = self.number
+        if number < 0:
+            return None
+        return {str(name): value for name, value in self._rows.iloc[number].items()}
 
-    def _narrow(self, _: object = None) -> None:
+    @property
+    def position(self) -> int:
+        """The place of the chosen row among all rows that ``show`` was given; -1 if none is chosen."""
+        number = self.number
+        return int(self._rows.index[number]) if number >= 0 else -1
+
+    @property
+    def number(self) -> int:
+        """The place of the chosen row among those that pass the filter, in their order; -1 if none is chosen."""
+        number = (self.page - 1) * self.size + self.chosen
+        return number if self.chosen >= 0 and number < len(self._rows) else -1
+
+    def choose(self, number: int) -> None:
+        """Choose a row by its number among those that pass the filter, and show its page."""
+        self.page = number // self.size + 1
+        self.chosen = number % self.size
+
+    def on_choose(self, callback: Callable[[dict[str, Any]], None]) -> None:
+        """Call a function with each row that is chosen."""
+        self.observe(lambda _: self._tell(callback), "chosen")
+
+    def on_activate(self, callback: Callable[[dict[str, Any]], None]) -> None:
+        """Call a function with each row on which somebody presses Enter, or clicks twice."""
+        self.observe(lambda _: self._tell(callback), "activated")
+
+    def _tell(self, callback: Callable[[dict[str, Any]], None]) -> None:
+        row = self.row
+        if row is not None:
+            callback(row)
+
+    def _narrow(self) -> None:
         self._rows = self._all
-        for word in self.filter.value.lower().split():
+        for word in self.filter.lower().split():
             if self._texts is None:
                 self._texts = self._all.astype(str).agg(" ".join, axis=1).str.lower() if len(self._all) else pd.Series()
             self._rows = self._rows[self._texts[self._rows.index].str.contains(word, regex=False)]
-        self.page.max = max(-(-len(self._rows) // self._size), 1)
-        self.page.value = 1
-        self._render()
+        column = self.sort.removeprefix("-")
+        if column in self._rows:
+            order = self._rows[column]
+            keys = order if pd.api.types.is_numeric_dtype(order) else order.map(cell)
+            self._rows = self._rows.loc[keys.sort_values(kind="stable", ascending=column == self.sort).index]
+        with self.hold_sync():
+            self.pages = max(-(-len(self._rows) // self.size), 1)
+            self.matching, self.total = len(self._rows), len(self._all)
+            self.chosen = -1
+            if self.page != 1:
+                self.page = 1
+            else:
+                self._render()
 
-    def _render(self, _: object = None) -> None:
-        first = (self.page.value - 1) * self._size
-        part = self._rows.iloc[first : first + self._size]
-        self.count.value = f"of {self.page.max}; {len(self._rows):,} of {len(self._all):,} rows"
-        self.shown.value = _table(part) if len(part) else f"<p>{escape(self._empty)}</p>"
+    def _render(self) -> None:
+        self.page = min(max(self.page, 1), self.pages)
+        part = self._part()
+        with self.hold_sync():
+            self.columns = [str(name) for name in part.columns]
+            self.cells = [[_cell(value) for value in row] for row in part.itertuples(index=False, name=None)]
+            marking = next((name for name in _MARKING if name in part), None)
+            self.marks = [MARKS.get(str(value), "") for value in part[marking]] if marking else []
+            self.chosen = len(part) - 1 if self.chosen == _LAST_OF_PAGE else min(self.chosen, len(part) - 1)
+
+    def _part(self) -> pd.DataFrame:
+        first = (self.page - 1) * self.size
+        return self._rows.iloc[first : first + self.size]
+
+    def static_html(self) -> str:
+        """The page as it is shown, for readers without a kernel."""
+        part = self._part()
+        if not len(part):
+            return ""
+        told = f"{len(part):,} of {len(self._all):,} rows" if len(part) < len(self._all) else ""
+        return html_table([head(name) for name in part.columns], part.itertuples(index=False, name=None), told=told)
 
 
-def _table(rows: pd.DataFrame) -> str:
-    top = "".join(f"<th>{escape(head(name))}</th>" for name in rows.columns)
-    marks = [_MARKS.get(str(value), "") for value in rows["change"]] if "change" in rows else [""] * len(rows)
-    body = "".join(
-        f"<tr{_classed(mark)}>{''.join(map(html_cell, row))}</tr>"
-        for mark, row in zip(marks, rows.itertuples(index=False, name=None))
-    )
-    return f"{_STYLE}<div class='sk-rows'><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
-
-
-def _classed(mark: str) -> str:
-    return f' class="{mark}"' if mark else ""
+def _cell(value: Any) -> dict[str, Any]:
+    return {"text": cut_short(cell(value)), "number": True} if is_number(value) else {"text": cut_short(cell(value))}

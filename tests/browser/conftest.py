@@ -77,6 +77,9 @@ def lab(context: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> It
         "--LabApp.news_url=",
         "--log-level=WARN",
     ]
+    saving = own / "jupyterlab_settings_dir" / "@jupyter-widgets" / "jupyterlab-manager" / "plugin.jupyterlab-settings"
+    saving.parent.mkdir(parents=True)
+    saving.write_text('{"saveState": true}')  # as with "Save Widget State Automatically" in its menu
     with (own / "log").open("wb") as log:
         server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         try:

@@ -1,0 +1,115 @@
+"""Work of a panel in a thread of its own, so that the kernel stays free, with its progress and its errors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from html import escape
+from typing import Any, Final, TypeVar
+
+import ipywidgets as widgets
+
+from simkit.meta.errors import PlainError, SimkitError, StatusError
+from simkit.meta.progress import Task, shown_by
+
+T = TypeVar("T")
+_REFUSED: Final = '<b style="color:#D55E00" role="alert">{}</b>'
+
+
+class Background(widgets.HBox):  # type: ignore[misc]
+    """A line that runs work in the background and tells how far it is, or why it failed.
+
+    Work is done in order, one piece after the other. The latest question wins: earlier ones that have not begun are
+    dropped, and so is what they found. ``wait`` is for programs and tests.
+    """
+
+    def __init__(self) -> None:
+        self.told = widgets.HTML()
+        self.bar = widgets.IntProgress(min=0, max=1, layout=widgets.Layout(width="16em", visibility="hidden"))
+        super().__init__([self.told, self.bar])
+        self._latest = 0
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="simkit-panel")
+        self._lock = threading.Condition()
+        self._pending = 0
+
+    def run(self, text: str, work: Callable[[], T], then: Callable[[T], None], *, always: bool = False) -> None:
+        """Do some work in a thread, then hand what it found to a function. Errors of users are told in the line.
+
+        ``always`` is for work that has effects: it is done even if something else is asked meanwhile.
+        """
+        with self._lock:
+            self._latest += 1
+            self._pending += 1
+            mine = self._latest
+        self.tell(f"{text} …")
+        self.bar.layout.visibility = "visible"
+        self.bar.value, self.bar.max = 0, 1
+        self._worker.submit(self._work, mine, work, then, always)
+
+    def wait(self, seconds: float = 60.0) -> None:
+        """Wait until the work is done, and what followed from it."""
+        with self._lock:
+            self._lock.wait_for(lambda: not self._pending, seconds)
+
+    def tell(self, text: str) -> None:
+        """Show a text."""
+        self.told.value = escape(text)
+
+    def tell_error(self, error: Exception) -> None:
+        """Show an error of the user."""
+        self.told.value = _REFUSED.format(escape(str(error)))
+
+    def try_now(self, act: Callable[[], Any]) -> bool:
+        """Do something at once; False, with the error in the line, if it is refused."""
+        self.told.value = ""
+        try:
+            act()
+        except (SimkitError, StatusError, PlainError) as error:
+            self.tell_error(error)
+            return False
+        return True
+
+    def _work(self, mine: int, work: Callable[[], T], then: Callable[[T], None], always: bool) -> None:
+        try:
+            if not always and not self.is_latest(mine):
+                return
+            with shown_by(_Line(self, mine)):
+                found = work()
+            if self.is_latest(mine):
+                self.told.value = ""
+                then(found)
+        except (SimkitError, StatusError, PlainError) as error:
+            if self.is_latest(mine):
+                self.tell_error(error)
+        finally:
+            if self.is_latest(mine):
+                self.bar.layout.visibility = "hidden"
+            with self._lock:
+                self._pending -= 1
+                self._lock.notify_all()
+
+    def is_latest(self, mine: int) -> bool:
+        """True if nothing was asked after the work of this number."""
+        with self._lock:
+            return mine == self._latest
+
+
+class _Line:
+    """The progress of one piece of work, in the line of its panel."""
+
+    def __init__(self, line: Background, mine: int) -> None:
+        self._line, self._mine = line, mine
+
+    def show(self, task: Task) -> None:
+        if not self._line.is_latest(self._mine):
+            return
+        total = task.total or 0
+        self._line.bar.max, self._line.bar.value = max(total, 1), min(task.done, total)
+        self._line.tell(f"{task.text} {task.done:,} of {total:,}" if total else f"{task.text} {task.done:,}")
+
+    def remove(self, task: Task) -> None:
+        """The next task takes its room."""
+
+    def close(self) -> None:
+        """The line stays."""

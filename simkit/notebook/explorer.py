@@ -1,0 +1,161 @@
+"""An explorer of a cluster: its kinds, their objects, and of one object YAML, owners, events, access and history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+import ipywidgets as widgets
+import pandas as pd
+
+from simkit.analysis.rbac.tables import table
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, metadata
+from simkit.notebook.background import Background
+from simkit.notebook.object_access import object_access
+from simkit.notebook.object_relations import events_of, relations_of
+from simkit.notebook.object_text import object_yaml
+from simkit.notebook.pages import PAGE, Pages
+from simkit.notebook.sections import PanelBox, Sections
+
+if TYPE_CHECKING:
+    from simkit.cluster.cluster import Cluster
+
+_KINDS: Final = ("kind", "objects", "resource")
+_OBJECTS: Final = ("namespace", "name", "created", "labels")
+
+
+class Explorer(PanelBox):
+    """The kinds of a cluster with their objects; of the chosen object YAML, owners, events, access and history.
+
+    Kinds and objects are chosen by mouse or with the arrow keys. Enter on an owner or dependent opens it, and
+    ``back`` returns. Everything is read from the cluster when it is asked for.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> shown = Explorer(simkit.Cluster(seed=1))
+    >>> shown.show_object("namespaces", "default")
+    >>> shown.wait()
+    >>> shown.head.value
+    '<b>Namespace default</b>'
+    """
+
+    title = "Explorer"
+
+    def __init__(self, cluster: Cluster, *, page: int = PAGE) -> None:
+        self._cluster = cluster
+        self._key: Key | None = None
+        self._seen: list[Key] = []
+        self.work = Background()
+        self.kinds = Pages(page=page, empty="The cluster has no objects.", label="kinds")
+        self.objects = Pages(page=page, empty="Choose a kind.", label="objects")
+        self.head, self.yaml = widgets.HTML("<i>Choose an object.</i>"), widgets.HTML()
+        self.owners = Pages(page=page, empty="Nothing owns it, and it owns nothing.", label="owners and dependents")
+        self.events = Pages(page=page, empty="There are no events about it.", label="events")
+        self.access = Pages(page=page, empty="Nobody may do anything with it.", label="access")
+        self.past = Pages(page=page, empty="Nothing is remembered of its past.", label="history")
+        self.back = widgets.Button(description="Back", disabled=True, layout=widgets.Layout(width="6em"))
+        parts = {"YAML": self.yaml, "Owners": self.owners, "Events": self.events, "Access": self.access}
+        self.sections = Sections({**parts, "History": self.past})
+        self.sections.chooser.observe(lambda _: self._fill(), "value")
+        self.kinds.on_choose(lambda row: self._show_kind(_resource(row)))
+        self.objects.on_choose(self._show_row)
+        self.owners.on_activate(lambda row: self.show_object(row["resource"], row["name"], row["namespace"]))
+        self.back.on_click(lambda _: self._go_back())
+        self._kind: GroupResource | None = None
+        self.kinds.layout = widgets.Layout(flex="0 0 auto", max_width="40%")
+        self.objects.layout = widgets.Layout(flex="1 1 0", min_width="0")
+        lists = widgets.HBox([self.kinds, self.objects], layout=widgets.Layout(grid_gap="2em"))
+        one = widgets.VBox([widgets.HBox([self.back, self.head]), self.sections])
+        super().__init__([self.work, lists, one])
+        self.work.run("counting objects", self._count, self.kinds.show)
+
+    def show_object(self, word: str, name: str, namespace: str | None = None) -> None:
+        """Show an object by any name of its resource. Raises SimkitError for a word that names none."""
+        resource = self._cluster.engine.catalogue.lookup(word)
+        place = (namespace or "default") if resource.namespaced else ""
+        self._show_key(Key(resource.storage, place, name))
+
+    def _count(self) -> pd.DataFrame:
+        catalogue, store = self._cluster.engine.catalogue, self._cluster.engine.store
+        kinds = {each.storage: each.kind for each in catalogue.stored()}
+        rows = [(kind, count, str(storage)) for storage, kind in kinds.items() if (count := store.count(storage))]
+        rows.sort()
+        return table(rows, _KINDS)
+
+    def _show_kind(self, resource: GroupResource) -> None:
+        def rows() -> pd.DataFrame:
+            entries = self._cluster.engine.store.scan(resource)
+            return table((_row(entry.object) for entry in entries), _OBJECTS)
+
+        def show(found: pd.DataFrame) -> None:
+            self._kind = resource
+            if not found["namespace"].any():
+                found = found.drop(columns="namespace")
+            self.objects.label = f"objects: {resource}"
+            self.objects.show(found)
+
+        self.work.run("listing objects", rows, show)
+
+    def _show_row(self, row: dict[str, Any]) -> None:
+        if self._kind is not None:
+            self._show_key(Key(self._kind, row.get("namespace", ""), row["name"]))
+
+    def _show_key(self, key: Key, *, returns: bool = False) -> None:
+        if self._key is not None and not returns:
+            self._seen.append(self._key)
+        self._key = key
+        self.back.disabled = not self._seen
+        obj = self._object()
+        where = f" in namespace {key.namespace}" if key.namespace else ""
+        told = "" if obj is not None else " <i>is not there any more</i>"
+        kind = str(obj["kind"]) if obj is not None else str(key.resource)
+        self.head.value = f"<b>{escape(kind)} {escape(key.name)}</b>{escape(where)}{told}"
+        self.yaml.value = f"<pre>{escape(object_yaml(obj))}</pre>" if obj is not None else ""
+        for each in (self.owners, self.events, self.access, self.past):
+            each.show(pd.DataFrame())
+        self._fill()
+
+    def _go_back(self) -> None:
+        if self._seen:
+            self._show_key(self._seen.pop(), returns=True)
+
+    def _object(self) -> Object | None:
+        return self._cluster.snapshot().get(*_place(self._key)) if self._key is not None else None
+
+    def _fill(self) -> None:
+        """Find out what the shown section tells of the object."""
+        obj, key, name = self._object(), self._key, self.sections.chooser.value
+        if obj is None or key is None or name == "YAML":
+            return
+        finds: dict[str, tuple[Pages, Callable[[], pd.DataFrame]]] = {
+            "Owners": (self.owners, lambda: relations_of(self._cluster.snapshot(), obj)),
+            "Events": (self.events, lambda: events_of(self._cluster.snapshot(), obj)),
+            "Access": (self.access, lambda: object_access(self._cluster, key)),
+            "History": (self.past, lambda: self._cluster.history(obj).to_frame()),
+        }
+        pages, find = finds[name]
+        self.work.run(f"looking for {name.lower()}", find, pages.show)
+
+
+def _resource(row: dict[str, Any]) -> GroupResource:
+    name, _, group = str(row["resource"]).partition(".")
+    return GroupResource(group, name)
+
+
+def _place(key: Key) -> tuple[GroupResource, str, str]:
+    return key.resource, key.name, key.namespace
+
+
+def _row(obj: Object) -> tuple[Any, ...]:
+    data = metadata(obj)
+    labels: Iterable[tuple[str, Any]] = (data.get("labels") or {}).items()
+    told = ", ".join(f"{name}={value}" for name, value in labels)
+    return (data.get("namespace", ""), data.get("name", ""), data.get("creationTimestamp") or "", told)
+
+
+def explore(cluster: Cluster, *, page: int = PAGE) -> Explorer:
+    """An explorer of a cluster: kinds, objects, and of one object YAML, owners, events, access and history."""
+    return Explorer(cluster, page=page)

@@ -1,0 +1,150 @@
+"""A kubectl for clusters in this process: one line and a text for standard input, to what kubectl would print."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from simkit.notebook.kubectl import describing, explaining, reading, writing
+from simkit.notebook.kubectl.client import Client, KubectlError
+
+if TYPE_CHECKING:
+    from simkit.cluster.cluster import Cluster
+
+READING: Final[dict[str, Callable[[Client, argparse.Namespace], str]]] = {
+    "get": reading.get,
+    "describe": describing.describe,
+    "explain": explaining.explain,
+    "api-resources": reading.api_resources,
+    "logs": reading.logs,
+    "patch": writing.patch,
+    "label": writing.label,
+    "annotate": writing.annotate,
+    "scale": writing.scale,
+    "rollout": writing.rollout,
+}
+WITH_INPUT: Final[dict[str, Callable[[Client, argparse.Namespace, str], str]]] = {
+    "create": writing.create,
+    "apply": writing.apply,
+    "delete": writing.delete,
+}
+COMMANDS: Final = (*READING, *WITH_INPUT, "auth")
+"""The commands that are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a command printed, and its exit code. True if that is 0."""
+
+    text: str
+    code: int = 0
+
+    def __bool__(self) -> bool:
+        return self.code == 0
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text.removesuffix("\n")
+
+    def _repr_html_(self) -> str:
+        style = "white-space:pre;overflow-x:auto;line-height:1.3;margin:0"
+        return f"<pre style='{style}'>{escape(self.text)}</pre>"
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are kubectl's."""
+
+    def error(self, message: str) -> NoReturn:
+        raise KubectlError(f"error: {message}")
+
+
+def kubectl(cluster: Cluster, line: str, stdin: str = "", *, namespace: str = "default") -> Printed:
+    """What kubectl would print for a command line.
+
+    Parameters
+    ----------
+    line
+        The words after ``kubectl``: ``get pods -n dev``.
+    stdin
+        What ``-f -`` reads.
+    namespace
+        The namespace of the context.
+
+    Returns
+    -------
+    Printed
+        The text, standard error after standard output, and the exit code.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> kubectl(simkit.Cluster(seed=1), "auth can-i delete pods --as user:ann")
+    no
+    """
+    warnings: list[str] = []
+    try:
+        text, code = _run(cluster, shlex.split(line), stdin, namespace, warnings), 0
+    except KubectlError as error:
+        text, code = f"{error.text}\n", error.code
+    except ValueError as error:
+        text, code = f"error: {error}\n", 1
+    return Printed("".join(f"Warning: {each}\n" for each in dict.fromkeys(warnings)) + text, code)
+
+
+def _run(cluster: Cluster, words: list[str], stdin: str, namespace: str, warnings: list[str]) -> str:
+    args, rest = parser().parse_known_args(words)
+    unknown = [each for each in rest if each.startswith("-")]
+    if unknown:
+        raise KubectlError(f"error: unknown flag: {unknown[0].partition('=')[0]}")
+    args.words = [*args.words, *rest]
+    client = Client(cluster, args.namespace or namespace, args.as_, warnings)
+    command, *args.words = args.words or [""]
+    if command == "auth" and args.words:
+        command, *args.words = args.words
+        known = {"can-i": reading.can_i, "whoami": reading.whoami}
+        if command in known:
+            return known[command](client, args)
+    if command in WITH_INPUT:
+        return WITH_INPUT[command](client, args, stdin)
+    if command not in READING:
+        raise KubectlError(f'error: unknown command "{command}" for "kubectl"; known: {", ".join(COMMANDS)}')
+    return READING[command](client, args)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands: the flags that one of them has."""
+    made: Any = _Parser(add_help=False, allow_abbrev=False, prog="kubectl")
+    made.add_argument("words", nargs="*")
+    for short, name in (("-n", "--namespace"), ("-o", "--output"), ("-l", "--selector"), ("-c", "--container")):
+        made.add_argument(short, name, default="")
+    for name in ("--field-selector", "--subresource", "--dry-run", "--role", "--clusterrole", "--namespaced"):
+        made.add_argument(name, default="")
+    made.add_argument("--as", dest="as_", default="")
+    made.add_argument("-p", "--patch", default="{}")
+    made.add_argument("--type", default="strategic", choices=("strategic", "merge", "json"))
+    made.add_argument("--replicas", default="")
+    made.add_argument("--tail", default="-1")
+    made.add_argument("--api-group", default=None)
+    for name in (
+        "--from-literal",
+        "--image",
+        "--verb",
+        "--resource",
+        "--resource-name",
+        "--user",
+        "--group",
+        "--serviceaccount",
+    ):
+        made.add_argument(name, action="append", default=[])
+    made.add_argument("-f", "--filename", action="append", default=[])
+    made.add_argument("-A", "--all-namespaces", action="store_true")
+    for name in ("--show-labels", "--no-headers", "--overwrite", "--all", "--server-side", "--force-conflicts"):
+        made.add_argument(name, action="store_true")
+    parsed: argparse.ArgumentParser = made
+    return parsed

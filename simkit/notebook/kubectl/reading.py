@@ -1,0 +1,170 @@
+"""kubectl get, api-resources, auth and logs."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any, Final
+
+from simkit.meta.domain import api_group
+from simkit.notebook.kubectl.client import Client, KubectlError
+from simkit.notebook.kubectl.printing import (
+    columns_text,
+    listed,
+    object_text,
+    table_rows,
+    without_managed_fields,
+)
+from simkit.notebook.kubectl.selection import Selected, selected, title
+from simkit.schema.resources import Resource
+
+_TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+_OUTPUTS: Final = ("", "wide", "yaml", "json", "name")
+
+
+def get(client: Client, args: Namespace) -> str:
+    """Tables, names or documents of objects."""
+    if args.output not in _OUTPUTS:
+        raise KubectlError(
+            f'error: unable to match a printer suitable for the output format "{args.output}", '
+            f"allowed formats are: json,name,wide,yaml"
+        )
+    chosen = selected(client, args.words)
+    if args.output in ("yaml", "json", "name"):
+        return _documents(client, chosen, args)
+    return _tables(client, chosen, args)
+
+
+def _query(args: Namespace) -> dict[str, str]:
+    found = {"labelSelector": args.selector, "fieldSelector": args.field_selector}
+    return {name: text for name, text in found.items() if text}
+
+
+def _namespace(client: Client, resource: Resource, args: Namespace) -> str:
+    if not resource.namespaced or args.all_namespaces:
+        return ""
+    return client.namespace
+
+
+def _tables(client: Client, chosen: list[Selected], args: Namespace) -> str:
+    rows: dict[str, list[list[str]]] = {}
+    errors: list[KubectlError] = []
+    several = len({each.resource.group_resource for each in chosen}) > 1
+    for each in chosen:
+        namespace = _namespace(client, each.resource, args)
+        path = client.path(each.resource, namespace, each.name)
+        try:
+            answer = client.ask("GET", path, query=_query(args) if not each.name else None, accept=_TABLE)
+        except KubectlError as error:
+            errors.append(error)
+            continue
+        kind = title(each.resource, "").rstrip("/")
+        known = rows.setdefault(kind, [])
+        found = table_rows(
+            answer.object,
+            wide=args.output == "wide",
+            namespaces=args.all_namespaces and each.resource.namespaced,
+            labels=args.show_labels,
+            prefix=kind if several else "",
+            heads=not known and not args.no_headers,
+        )
+        known += found if len(found) > (not args.no_headers and not known) else []
+    text = "\n".join(columns_text(each) for each in rows.values() if each)
+    if errors:
+        raise KubectlError(text + "\n".join(error.text for error in errors))
+    return text or _nothing(client, chosen, args)
+
+
+def _nothing(client: Client, chosen: list[Selected], args: Namespace) -> str:
+    if args.all_namespaces or not chosen[0].resource.namespaced:
+        return "No resources found\n"
+    return f"No resources found in {client.namespace} namespace.\n"
+
+
+def _documents(client: Client, chosen: list[Selected], args: Namespace) -> str:
+    found: list[dict[str, Any]] = []
+    for each in chosen:
+        path = client.path(each.resource, _namespace(client, each.resource, args), each.name)
+        answer = client.ask("GET", path, query=_query(args) if not each.name else None).object
+        kinds = {"apiVersion": each.resource.api_version, "kind": each.resource.kind}
+        found += [answer] if each.name else [{**kinds, **item} for item in answer["items"]]
+    if args.output == "name":
+        named = (client.catalogue.resource_of(obj) for obj in found)
+        return "".join(f"{title(each, obj['metadata']['name'])}\n" for each, obj in zip(named, found))
+    one = len(found) == 1 and bool(chosen[0].name)
+    return object_text(without_managed_fields(found[0]) if one else listed(found), args.output)
+
+
+def api_resources(client: Client, args: Namespace) -> str:
+    """The resources that are served, by group and name."""
+    found = [each for each in _preferred(client) if each.verbs]
+    if args.namespaced:
+        found = [each for each in found if each.namespaced is (args.namespaced == "true")]
+    if args.api_group is not None:
+        found = [each for each in found if each.group == args.api_group]
+    if args.output == "name":
+        return "".join(f"{each.resource}.{each.group}\n" if each.group else f"{each.resource}\n" for each in found)
+    heads = ["NAME", "SHORTNAMES", "APIVERSION", "NAMESPACED", "KIND"]
+    rows = [
+        [each.resource, ",".join(each.short_names), each.api_version, str(each.namespaced).lower(), each.kind]
+        for each in found
+    ]
+    if args.output == "wide":
+        heads += ["VERBS", "CATEGORIES"]
+        rows = [[*row, ",".join(each.verbs), ",".join(each.categories)] for row, each in zip(rows, found)]
+    return columns_text(([] if args.no_headers else [heads]) + rows)
+
+
+def _preferred(client: Client) -> list[Resource]:
+    catalogue = client.catalogue
+    known = {each.group_resource: catalogue.preferred(each.group_resource) for each in catalogue.resources()}
+    return sorted((each for each in known.values() if each is not None), key=lambda each: (each.group, each.resource))
+
+
+def can_i(client: Client, args: Namespace) -> str:
+    """``yes`` or ``no``. Raises KubectlError with ``no`` and exit code 1, as the command ends."""
+    verb, word = args.words[0], args.words[1] if len(args.words) > 1 else ""
+    attributes: dict[str, Any]
+    told = ""
+    if word.startswith("/"):
+        attributes = {"nonResourceAttributes": {"verb": verb, "path": word}}
+    else:
+        kind, _, name = word.partition("/")
+        resource = client.catalogue.lookup(kind) if kind != "*" else None
+        asked = {"verb": verb, "resource": resource.resource if resource else "*", "name": name}
+        asked |= {"group": resource.group if resource else "*", "subresource": args.subresource}
+        if not args.all_namespaces and (resource is None or resource.namespaced):
+            asked["namespace"] = client.namespace
+        if resource is not None and not resource.namespaced and not args.all_namespaces:
+            group = f" in group '{resource.group}'" if resource.group else ""
+            told = f"Warning: resource '{resource.resource}' is not namespace scoped{group}\n\n"
+        attributes = {"resourceAttributes": {key: value for key, value in asked.items() if value}}
+    group = api_group("authorization")
+    kind = "SelfSubjectAccessReview"
+    review = {"apiVersion": f"{group}/v1", "kind": kind, "spec": attributes}
+    answer = client.ask("POST", f"/apis/{group}/v1/selfsubjectaccessreviews", review).object
+    if answer["status"]["allowed"]:
+        return f"yes\n{told}"
+    raise KubectlError(f"no\n{told}".rstrip("\n") + ("\n" if told else ""))
+
+
+def whoami(client: Client, args: Namespace) -> str:
+    """The attributes of the user."""
+    group = api_group("authentication")
+    review = {"apiVersion": f"{group}/v1", "kind": "SelfSubjectReview"}
+    answer = client.ask("POST", f"/apis/{group}/v1/selfsubjectreviews", review).object
+    user = answer["status"]["userInfo"]
+    rows = [["ATTRIBUTE", "VALUE"]]
+    rows += [["Username", user["username"]]] if user.get("username") else []
+    rows += [["UID", user["uid"]]] if user.get("uid") else []
+    rows += [["Groups", f"[{' '.join(user['groups'])}]"]] if user.get("groups") else []
+    rows += [[f"Extra: {key}", f"[{' '.join(values)}]"] for key, values in sorted((user.get("extra") or {}).items())]
+    return columns_text(rows)
+
+
+def logs(client: Client, args: Namespace) -> str:
+    """The log of a container, on a simulated node."""
+    word = args.words[0].removeprefix("pod/").removeprefix("pods/")
+    query = {"container": args.container} if args.container else {}
+    query |= {"tailLines": args.tail} if args.tail != "-1" else {}
+    path = client.path(client.resource("pods"), client.namespace, word, "log")
+    return client.ask("GET", path, query=query).body.decode("utf-8", "replace")

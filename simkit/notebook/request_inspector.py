@@ -1,0 +1,146 @@
+"""An inspector of requests: one request through the handler chain, with the decision of each stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import ipywidgets as widgets
+
+from simkit.analysis.rbac.subject import identity_of
+from simkit.analysis.rbac.tables import subjects
+from simkit.language.yaml.decode import BrokenText, decode
+from simkit.meta.errors import SimkitError
+from simkit.meta.message import Request
+from simkit.notebook.access_panel import OFFERED
+from simkit.notebook.background import Background
+from simkit.notebook.object_text import object_yaml
+from simkit.notebook.pages import PAGE, Pages
+from simkit.notebook.sections import PanelBox
+from simkit.snapshot.diff import ABSENT, FieldChange
+
+if TYPE_CHECKING:
+    from simkit.cluster.cluster import Cluster
+    from simkit.cluster.traced_request import TracedRequest
+
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_PATCH: Final = "application/strategic-merge-patch+json"
+_CUSTOM_PATCH: Final = "application/merge-patch+json"
+
+
+class RequestInspector(PanelBox):
+    """A request of a subject, executed on a fork, with the decision of each stage of the handler chain.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> shown = RequestInspector(simkit.Cluster(seed=1))
+    >>> shown.subject.value, shown.path.value = "user:ann", "/api/v1/secrets"
+    >>> shown.run.click()
+    >>> shown.wait()
+    >>> shown.steps.rows[["stage", "outcome"]].values.tolist()[-2:]
+    [['authorization', 'denied'], ['answer', 'failed']]
+    """
+
+    title = "Request"
+
+    def __init__(self, cluster: Cluster, *, page: int = PAGE) -> None:
+        self._cluster = cluster
+        self.traced: TracedRequest | None = None
+        """The last request with its steps."""
+        self.work = Background()
+        wide = widgets.Layout(width="40em")
+        self.subject = widgets.Combobox(description="As", placeholder="an administrator", layout=wide)
+        self.method = widgets.Dropdown(options=_METHODS, description="Method", layout=widgets.Layout(width="14em"))
+        self.path = widgets.Combobox(
+            description="Path", value="/api/v1/namespaces/default/pods", options=self._paths(), layout=wide
+        )
+        self.body = widgets.Textarea(
+            description="Body", placeholder="YAML or JSON", layout=widgets.Layout(width="40em", height="10em")
+        )
+        self.run = widgets.Button(description="Send to a fork", button_style="primary", icon="play")
+        self.answer, self.detail = widgets.HTML(), widgets.HTML()
+        self.steps = Pages(page=page, empty="Nothing was sent yet.", label="stages of the handler chain")
+        self.run.on_click(lambda _: self._send())
+        self.steps.on_choose(self._show_detail)
+        line = widgets.HBox([self.method, self.path], layout=widgets.Layout(flex_flow="wrap"))
+        question = widgets.VBox([self.subject, line, self.body, self.run])
+        super().__init__([question, self.work, self.answer, self.steps, self.detail])
+        self.work.run("listing subjects", self._subjects, lambda found: setattr(self.subject, "options", found))
+
+    def _subjects(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(subjects(self._cluster.snapshot())["subject"]))[:OFFERED]
+
+    def _paths(self) -> tuple[str, ...]:
+        """The collections that a field suggests."""
+        found = []
+        for each in self._cluster.engine.catalogue.stored():
+            scope = "/namespaces/default" if each.namespaced else ""
+            found.append(f"{each.path}{scope}/{each.resource}")
+        return tuple(sorted(found)[:OFFERED])
+
+    def _send(self) -> None:
+        subject, method, path = self.subject.value.strip(), self.method.value, self.path.value.strip()
+        text = self.body.value
+
+        def traced() -> TracedRequest:
+            body = _parsed(text) if method in ("POST", "PUT", "PATCH") else None
+            media = "application/json"
+            if method == "PATCH":
+                media = _PATCH if not self._is_custom(path) else _CUSTOM_PATCH
+            target = quote(path, safe="/?&=%:,.~-_!*'()")
+            request = Request.of(method, target, body, content_type=media)
+            identity = identity_of(subject) if subject else None
+            return self._cluster.trace_request(request, identity=identity)
+
+        self.work.run("sending", traced, self._show)
+
+    def _is_custom(self, path: str) -> bool:
+        parts = path.split("?")[0].split("/")
+        if len(parts) < 4 or parts[1] != "apis":
+            return False
+        return any(each.custom and each.group == parts[2] for each in self._cluster.engine.catalogue.stored())
+
+    def _show(self, traced: TracedRequest) -> None:
+        self.traced = traced
+        status = traced.response.status
+        colour = "#009E73" if traced else "#D55E00"
+        where = f", refused at {traced.refused_at}" if traced.refused_at else ""
+        line = escape(f"{traced.request.method} {traced.request.uri}")
+        self.answer.value = f'<code>{line}</code> <b style="color:{colour}">{status}</b>{escape(where)}'
+        self.detail.value = ""
+        self.steps.show(traced.to_frame())
+        refused = next((number for number, step in enumerate(traced.steps) if step.refused), None)
+        if refused is not None:
+            self.steps.choose(refused)
+
+    def _show_detail(self, row: dict[str, Any]) -> None:
+        assert self.traced is not None
+        step = self.traced.steps[self.steps.position]
+        told = [*step.detail, *(line for change in step.changes for line in _change_lines(change))]
+        head = escape(f"{row['stage']}: {row['step']}: {row['outcome']}")
+        lines = escape("\n".join(told) or "nothing to add")
+        self.detail.value = f"<p><b>{head}</b></p><pre style='white-space:pre-wrap'>{lines}</pre>"
+
+
+def _change_lines(change: FieldChange) -> Iterator[str]:
+    """A changed field with its values as YAML, those that were there under a minus."""
+    yield f"{change.path}:"
+    for sign, value in (("-", change.before), ("+", change.after)):
+        if value is not ABSENT:
+            yield from (f"  {sign} {line}" for line in object_yaml(value).removesuffix("...\n").splitlines())
+
+
+def _parsed(text: str) -> Any:
+    """The body in a text. Raises SimkitError for what is no YAML."""
+    try:
+        return decode(text)
+    except BrokenText as error:
+        raise SimkitError(f"the body is no YAML: {error}") from None
+
+
+def inspect_request(cluster: Cluster, *, page: int = PAGE) -> RequestInspector:
+    """A panel that sends a request to a fork of a cluster, and shows what each stage of the handler chain decides."""
+    return RequestInspector(cluster, page=page)

@@ -1,0 +1,33 @@
+"""The rule behind a row of an answer, as YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any, Final
+
+from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import at
+from simkit.notebook.object_text import object_yaml
+from simkit.snapshot.protocol import Snapshot
+
+_ROLES: Final = {
+    "Role": GroupResource(RBAC_GROUP, "roles"),
+    "ClusterRole": GroupResource(RBAC_GROUP, "clusterroles"),
+}
+
+
+def rule_html(snapshot: Snapshot, row: Mapping[str, Any]) -> str:
+    """The rule that gives a grant, under its binding and role; empty for a row without one."""
+    resource = _ROLES.get(str(row.get("role_kind", "")))
+    number = int(row["rule"]) if resource is not None else -1
+    if resource is None or number < 0:
+        return ""
+    namespace = str(row.get("scope", "")) if resource.resource == "roles" else ""
+    role = snapshot.get(resource, str(row["role"]), namespace)
+    rules = at(role, "rules") if role is not None else None
+    if not isinstance(rules, list) or number >= len(rules):
+        return ""
+    head = f"{row['binding_kind']} {row['binding']} gives {row['role_kind']} {row['role']}, rule {number}"
+    return f"<p><b>{escape(head)}</b></p><pre>{escape(object_yaml(rules[number]))}</pre>"

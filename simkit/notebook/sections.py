@@ -1,0 +1,76 @@
+"""Parts of a panel of which one is shown at a time, and what readers without a kernel see of a panel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any, Final
+
+import ipywidgets as widgets
+
+from simkit.notebook.background import Background
+
+_HTML: Final = "text/html"
+_FIRST_LOOK: Final = 1.0
+"""Seconds that a panel has to find its first lists before its HTML is written into the notebook."""
+
+
+class Sections(widgets.VBox):  # type: ignore[misc]
+    """Buttons of which one is pressed, and below them its section. Tab reaches the buttons, Enter presses one."""
+
+    def __init__(self, sections: Mapping[str, widgets.Widget]) -> None:
+        self._sections = dict(sections)
+        self.chooser = widgets.ToggleButtons(
+            options=list(self._sections), style=widgets.ToggleButtonsStyle(button_width="auto")
+        )
+        super().__init__([self.chooser, *self._sections.values()])
+        self.chooser.observe(lambda _: self._show(), "value")
+        self._show()
+
+    def _show(self) -> None:
+        for name, section in self._sections.items():
+            section.layout.display = None if name == self.chooser.value else "none"
+
+
+class PanelBox(widgets.VBox):  # type: ignore[misc]
+    """A panel that also has HTML for readers without a kernel, such as exports, code hosts and printers."""
+
+    title = "panel"
+    work: Background
+    """The line that runs its work."""
+
+    def wait(self) -> None:
+        """Wait until the work of the panel is done; for programs and tests."""
+        self.work.wait()
+
+    def static_html(self) -> str:
+        """The panel as it stands, as a page without controls."""
+        return f"<p><b>{escape(self.title)}</b></p>{''.join(_parts(self))}"
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        found = super()._repr_mimebundle_(**options)
+        data = found[0] if isinstance(found, tuple) else found
+        if data is not None:
+            self.work.wait(_FIRST_LOOK)
+            data[_HTML] = self.static_html()
+        return found
+
+
+def _parts(widget: Any) -> list[str]:
+    """The HTML of what a widget holds: tables, texts, and fields with a value."""
+    if hasattr(widget, "layout") and widget.layout is not None and widget.layout.display == "none":
+        return []
+    if not isinstance(widget, widgets.VBox | widgets.HBox):
+        return [_part(widget)]
+    return [part for child in widget.children for part in _parts(child)]
+
+
+def _part(widget: Any) -> str:
+    if hasattr(widget, "static_html"):
+        return str(widget.static_html())
+    if isinstance(widget, widgets.HTML):
+        return str(widget.value)
+    value = getattr(widget, "value", "")
+    if isinstance(value, str) and value and getattr(widget, "description", ""):
+        return f"<p>{escape(widget.description)}: <code>{escape(value)}</code></p>"
+    return ""

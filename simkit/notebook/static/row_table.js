@@ -1,0 +1,151 @@
+// A page of a table: rows are chosen with the mouse or the arrow keys, pages are turned, words filter, heads sort.
+// The kernel keeps all rows and sends one page; cells are set as text, never as markup.
+
+const SHORT = 28; // letters of a cell that stay on one line
+
+function made(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+function render({ model, el }) {
+  const filter = made("input", { type: "search", class: "sk-filter", placeholder: "words that rows must hold" });
+  const page = made("input", { type: "number", class: "sk-page", min: "1", step: "1" });
+  const back = made("button", { type: "button" }, "Back");
+  const next = made("button", { type: "button" }, "Next");
+  const count = made("span", { class: "sk-count", "aria-live": "polite" });
+  const bar = made("div", { class: "sk-bar" }, made("label", {}, "Filter ", filter), made("label", {}, "Page ", page), count, back, next);
+  const head = made("tr", {});
+  const body = made("tbody", {});
+  const grid = made("table", { role: "grid", class: "sk-rows" }, made("thead", {}, head), body);
+  const empty = made("p", { class: "sk-empty" });
+  const box = made("div", { class: "sk-table", role: "group" }, bar, made("div", { class: "sk-scroll" }, grid), empty);
+  el.replaceChildren(box);
+
+  const send = (name, value) => {
+    model.set(name, value);
+    model.save_changes();
+  };
+  const turn = (to, from_end = false) => {
+    const wanted = Math.min(Math.max(to, 1), model.get("pages"));
+    if (wanted === model.get("page")) return;
+    model.set("chosen", from_end ? -2 : -1);
+    send("page", wanted);
+  };
+  const choose = (number) => {
+    if (number < 0) return turn(model.get("page") - 1, true);
+    if (number >= model.get("cells").length) return turn(model.get("page") + 1);
+    if (number !== model.get("chosen")) send("chosen", number);
+    mark();
+    body.rows[number].focus({ preventScroll: false });
+  };
+
+  function showHead() {
+    const [sorted, down] = [model.get("sort").replace(/^-/, ""), model.get("sort").startsWith("-")];
+    head.replaceChildren(
+      ...model.get("columns").map((column) => {
+        const button = made("button", { type: "button", title: "sort by this column" }, column.replaceAll("_", " "));
+        button.addEventListener("click", () => send("sort", sorted === column && !down ? `-${column}` : column));
+        const direction = sorted === column ? (down ? "descending" : "ascending") : "none";
+        return made("th", { scope: "col", "aria-sort": direction }, button);
+      }),
+    );
+  }
+
+  function showRows() {
+    const focused = body.contains(document.activeElement);
+    const marks = model.get("marks");
+    body.replaceChildren(
+      ...model.get("cells").map((row, number) => {
+        const cells = row.map((cell) => {
+          const shown = made("td", { role: "gridcell" });
+          shown.textContent = cell.text;
+          if (cell.number) shown.classList.add("number");
+          if (cell.text.length <= SHORT) shown.classList.add("short");
+          return shown;
+        });
+        const line = made("tr", { class: marks[number] || "", "aria-rowindex": String(number + 1) }, ...cells);
+        line.addEventListener("click", () => choose(number));
+        line.addEventListener("dblclick", () => send("activated", model.get("activated") + 1));
+        return line;
+      }),
+    );
+    empty.textContent = body.rows.length ? "" : model.get("empty");
+    grid.style.display = body.rows.length ? "" : "none";
+    mark();
+    if (focused && body.rows.length) body.rows[Math.max(model.get("chosen"), 0)].focus();
+  }
+
+  function mark() {
+    const chosen = model.get("chosen");
+    [...body.rows].forEach((line, number) => {
+      line.tabIndex = number === Math.max(chosen, 0) ? 0 : -1;
+      line.setAttribute("aria-selected", String(number === chosen));
+    });
+  }
+
+  function showBar() {
+    const [pages, matching, total] = ["pages", "matching", "total"].map((name) => model.get(name).toLocaleString("en-US"));
+    count.textContent = `of ${pages}; ${matching} of ${total} rows`;
+    if (document.activeElement !== filter) filter.value = model.get("filter");
+    page.value = model.get("page");
+    page.max = model.get("pages");
+    back.disabled = model.get("page") <= 1;
+    next.disabled = model.get("page") >= model.get("pages");
+    bar.style.display = model.get("bar") ? "" : "none";
+    box.setAttribute("aria-label", model.get("label"));
+    grid.setAttribute("aria-label", model.get("label"));
+    grid.setAttribute("aria-rowcount", String(model.get("matching")));
+  }
+
+  let typed;
+  filter.addEventListener("input", () => {
+    clearTimeout(typed);
+    typed = setTimeout(() => send("filter", filter.value), 200);
+  });
+  filter.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") choose(Math.max(model.get("chosen"), 0));
+    event.stopPropagation();
+  });
+  page.addEventListener("change", () => turn(Number(page.value) || 1));
+  back.addEventListener("click", () => turn(model.get("page") - 1));
+  next.addEventListener("click", () => turn(model.get("page") + 1));
+  const keys = {
+    ArrowDown: () => choose(model.get("chosen") + 1),
+    ArrowUp: () => choose(model.get("chosen") - 1),
+    PageDown: () => turn(model.get("page") + 1),
+    PageUp: () => turn(model.get("page") - 1),
+    Home: () => choose(0),
+    End: () => choose(model.get("cells").length - 1),
+    Enter: () => send("activated", model.get("activated") + 1),
+    " ": () => send("activated", model.get("activated") + 1),
+  };
+  body.addEventListener("keydown", (event) => {
+    if (!(event.key in keys) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation(); // or the notebook would take the keys
+    if (event.key === "Enter" && model.get("chosen") < 0) choose(0);
+    keys[event.key]();
+  });
+
+  // One change of the model comes as many events; the page is drawn once for all of them.
+  const pending = new Set();
+  const plan = (draw) => () => {
+    if (!pending.size) queueMicrotask(() => { const due = [...pending]; pending.clear(); due.forEach((each) => each()); });
+    pending.add(draw);
+  };
+  const watched = [
+    ["columns", showHead], ["sort", showHead], ["cells", showRows], ["marks", showRows], ["empty", showRows],
+    ["chosen", mark], ["page", showBar], ["pages", showBar], ["matching", showBar], ["total", showBar], ["filter", showBar],
+    ["label", showBar], ["bar", showBar],
+  ].map(([name, draw]) => [`change:${name}`, plan(draw)]);
+  watched.forEach(([name, draw]) => model.on(name, draw));
+  showHead();
+  showRows();
+  showBar();
+  return () => watched.forEach(([name, draw]) => model.off(name, draw));
+}
+
+export default { render };

@@ -1,0 +1,124 @@
+"""Changes, proofs, requests and releases in panels, through their traits."""
+
+from __future__ import annotations
+
+import pytest
+
+import simkit
+from simkit.notebook import escalation_viewer, inspect_request, timeline_panel, what_if_panel
+from tests.analysis.worlds import account, binding, namespace, role, rule
+
+WORLD = [
+    *(namespace("dev"), account("dev", "app")),
+    role("r", rule("get", "secrets")),
+    binding("readers", "r", "user:ann", namespace="dev"),
+    role("admin", rule("*", "*", groups="*")),
+    binding("admins", "admin", "sa:dev/app"),
+    role("tokens", rule("create", "serviceaccounts/token")),
+    binding("tokens", "tokens", "user:eve"),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> simkit.Cluster:
+    """A cluster in which eve can issue herself a token of an administrator."""
+    return simkit.load(WORLD, captured=["*"])
+
+
+def test_a_binding_is_taken_away_and_given_back(cluster: simkit.Cluster) -> None:
+    """Enter on a binding removes it from the list and tells who lost what; paths are compared on demand."""
+    shown = what_if_panel(cluster)
+    shown.wait()
+    names = shown.bindings.rows["binding"].tolist()
+    assert sorted(names) == ["admins", "readers", "tokens"]
+    shown.bindings.choose(names.index("tokens"))
+    assert shown.changes.binding.value == "ClusterRoleBinding tokens"
+    shown.bindings.activated += 1
+    shown.wait()
+    assert shown.by_subject.rows.values.tolist() == [
+        ["lost", "user:eve", 1, ("*",), ("create serviceaccounts/token",)],
+    ]
+    assert "tokens" not in shown.bindings.rows["binding"].tolist()
+    shown.compare_paths.click()
+    shown.wait()
+    assert "user:eve" in shown.paths.rows.query("change == 'closed'")["subject"].tolist()
+    shown.changes.undo.click()
+    shown.wait()
+    assert sorted(shown.bindings.rows["binding"]) == sorted(names)
+    assert len(shown.effect.rows) == 0
+
+
+def test_a_proof_is_gone_through_request_by_request(cluster: simkit.Cluster) -> None:
+    """The chosen path is executed on a fork; the buttons and the table show the same request."""
+    before = cluster.engine.store.revision
+    shown = escalation_viewer(cluster, "user:eve")
+    shown.wait()
+    assert "user:eve" in shown.subject.options
+    shown.find.click()
+    shown.wait()
+    assert shown.prove.disabled
+    shown.paths.choose(0)
+    shown.prove.click()
+    shown.wait()
+    assert "proven" in shown.verdict.value
+    assert shown.proof is not None
+    assert "Request 1 of " in shown.step.value
+    assert shown.back.disabled
+    shown.next.click()
+    assert f"Request 2 of {len(shown.proof.performed)}" in shown.step.value
+    shown.requests.choose(len(shown.requests.rows) - 1)
+    assert shown.next.disabled
+    assert cluster.engine.store.revision == before
+
+
+def test_a_goal_that_nobody_knows_is_told(cluster: simkit.Cluster) -> None:
+    """A mistake stands in the panel."""
+    shown = escalation_viewer(cluster, goal="world peace")
+    shown.find.click()
+    shown.wait()
+    assert "world peace" in shown.work.told.value
+
+
+def test_a_request_is_inspected(cluster: simkit.Cluster) -> None:
+    """The stage that refused is chosen at once; details show changed fields as YAML; the cluster stays as it is."""
+    shown = inspect_request(cluster)
+    shown.wait()
+    shown.subject.value, shown.path.value = "user:ann", "/api/v1/namespaces/dev/pods"
+    shown.run.click()
+    shown.wait()
+    assert "refused at authorization" in shown.answer.value
+    assert "authorization" in shown.detail.value
+    shown.subject.value, shown.method.value = "", "POST"
+    shown.body.value = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}"
+    shown.path.value = "/api/v1/namespaces/dev/configmaps"
+    shown.run.click()
+    shown.wait()
+    assert ">201<" in shown.answer.value
+    shown.steps.choose(shown.steps.rows["outcome"].tolist().index("changed"))
+    assert "metadata.uid:\n  +" in shown.detail.value
+    assert [each["metadata"]["name"] for each in cluster.list("configmaps", "dev")] == []
+
+
+@pytest.mark.parametrize("body", ["a: b: c", "{", "- : ["])
+def test_a_body_that_cannot_be_read_is_told(cluster: simkit.Cluster, body: str) -> None:
+    """A mistake stands in the panel, and nothing is sent."""
+    shown = inspect_request(cluster)
+    shown.method.value, shown.body.value = "POST", body
+    shown.run.click()
+    shown.wait()
+    assert "the body is no YAML: line " in shown.work.told.value
+    assert shown.traced is None
+
+
+def test_a_release_shows_its_versions(cluster: simkit.Cluster) -> None:
+    """What is served, what is new, and what is gone at a release; with a cluster also how many objects."""
+    shown = timeline_panel(api_groups=["batch"], release="1.24")
+    shown.wait()
+    assert "objects" not in shown.table.rows
+    assert [lane["name"] for lane in shown.lanes.lanes][:1] == ["batch/v1beta1 CronJob"]
+    shown.lanes.release = "1.25"
+    rows = shown.table.rows.query("kind == 'CronJob'")[["phase", "api_version", "news"]].values.tolist()
+    assert ["removed", "batch/v1beta1", "no longer served"] in rows
+    counted = timeline_panel(cluster, api_groups=["rbac.authorization.k8s.io"])
+    counted.wait()
+    assert counted.table.rows.query("kind == 'ClusterRoleBinding'")["objects"].tolist() == [2]
