@@ -181,13 +181,10 @@ class HTTPConnection(HttpToolsProtocol):
         self._method, self.url, self.headers = line.method, line.url, head.raw
         self.expect_100_continue = False
         request = Request(
-            *(line.method, line.path, line.query, head.headers, b"", self._chain, self._peer),
+            *(line.method, line.path, line.query, head.headers, body, self._chain, self._peer),
             *(len(line.url) + head.size, head.sender),
         )
-        state = self._application.new_state()
-        if body:
-            state.take(body)
-        self._answer(request, state, keep_alive=True)
+        self._answer(request, self._application.new_state(), keep_alive=True)
 
     def _read_in_pieces(self, data: bytes) -> None:
         self._whole = None

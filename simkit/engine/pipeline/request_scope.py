@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -72,6 +72,8 @@ class RequestScope:
         self.is_storage_version = resource.gvk == resource.storage_gvk
         self.encoding = resource.api_version if self.custom is None else self.custom.encoding
         """The key under which entries cache their bytes."""
+        self.first_records: dict[tuple[str, Hashable], Mapping[str, Any]] = {}
+        """The managed fields of new objects, by their managers and their structure."""
 
     def beside(self, resource: Resource) -> RequestScope:
         """Another resource of the same server."""

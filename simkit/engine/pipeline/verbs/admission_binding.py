@@ -21,6 +21,7 @@ from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.kinds.apiextensions.validation.defaults import has_unknown
 from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
 from simkit.language.merge.managedfields import Record
+from simkit.language.merge.structure import structure
 from simkit.language.merge.update import track_update
 from simkit.language.merge.versions import Converter
 from simkit.meta.attributes import Verdict
@@ -112,6 +113,8 @@ class AdmissionBinding:
             raise forbidden(self.scope.resource.group_resource, info.name, decision.reason)
 
 
+_FORMS: Final = 128
+"""The records of new objects that are kept for a resource."""
 _SIGNING_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningrequests")
 _STATUS: Final = of_paths(("f:status",))
 
@@ -193,13 +196,28 @@ def managed_fields_tracker(
         before = scope.from_storage(live) if live is not None else None
         after = scope.as_written(wanted)
         try:
-            fields = tracked(before, after, now)
+            fields = created(after, now) if live is None and not subresource else tracked(before, after, now)
         except _Unfit:  # as kube-apiserver does it: what cannot be compared is forgotten
             fields = []
         metadata = {**wanted["metadata"], "managedFields": fields}
         if not fields:
             del metadata["managedFields"]
         return {**wanted, "metadata": metadata}
+
+    def created(after: Object, now: str) -> list[Record]:
+        """The record of a new object, which is that of others with the same structure but for its time."""
+        if after["metadata"].get("managedFields") is not None:
+            return tracked(None, after, now)
+        form = structure(after)
+        known = scope.first_records.get((options.manager, form))
+        if known is not None:
+            return [{**known, "time": now}]
+        made = tracked(None, after, now)
+        if form is not None and len(made) == 1:
+            if len(scope.first_records) >= _FORMS:
+                scope.first_records.clear()
+            scope.first_records[options.manager, form] = made[0]
+        return made
 
     def tracked(before: Object | None, after: Object, now: str) -> list[Record]:
         return track_update(
