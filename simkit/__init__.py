@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from simkit.meta.identity import Identity, service_account
     from simkit.meta.message import Request
     from simkit.snapshot.dump import Dump
+    from simkit.snapshot.unpacking import Limits
 
 __all__ = [
     "Cluster",
     "Dump",
     "Identity",
     "IncompleteSnapshot",
+    "Limits",
     "Options",
     "Request",
     "SimkitError",
@@ -58,6 +60,7 @@ _HOMES = {
     "Request": "simkit.meta.message",
     "service_account": "simkit.meta.identity",
     "Dump": "simkit.snapshot.dump",
+    "Limits": "simkit.snapshot.unpacking",
     "Cluster": "simkit.cluster.cluster",
     "load": "simkit.cluster.loading",
     "demo": "simkit.cluster.loading",

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from simkit.snapshot.unpacking import Limits
 
 _WORDS: Final = {"true": True, "false": False, "t": True, "f": False, "1": True, "0": False}
 
@@ -37,6 +41,21 @@ def flag(text: str) -> bool:
     if text.lower() not in _WORDS:
         raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
     return _WORDS[text.lower()]
+
+
+def unpack_limits(text: str) -> Limits:
+    """``bytes=64Gi,ratio=1000,nesting=5`` as limits; what is not named keeps its default."""
+    from simkit.meta.quantity import NANO, QuantityError, parse
+    from simkit.snapshot.unpacking import DEFAULT_LIMITS
+
+    fields, found = {"bytes": "unpacked_bytes", "ratio": "ratio", "nesting": "nesting"}, dict[str, int]()
+    for item in words(text):
+        name, _, value = item.partition("=")
+        try:
+            found[fields[name]] = parse(value).nano // NANO
+        except (KeyError, QuantityError):
+            raise argparse.ArgumentTypeError(f"{item!r} is no limit; write it like bytes=64Gi,ratio=1000") from None
+    return replace(DEFAULT_LIMITS, **found)
 
 
 def seconds(text: str) -> float:

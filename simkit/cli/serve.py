@@ -24,13 +24,14 @@ from simkit.cli import (
 from simkit.cli.flag_types import Merging, flag, gate_switches, port, switches, words
 from simkit.cli.free_ports import check_ports
 from simkit.cli.notes import complain, note
-from simkit.cli.source import standard_input
+from simkit.cli.source import add_unpack, standard_input
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
     from simkit.cluster.options import Options
     from simkit.engine.http.server import Server, ServingOptions
+    from simkit.snapshot.unpacking import Limits
 
 EXAMPLES: Final = """\
 examples:
@@ -99,6 +100,7 @@ def _add_behaviour(group: Any) -> None:
     group.add_argument("--release", default="1.30", metavar="X.Y", help="behave as this release (default 1.30)")
     etcd_flags.add_arguments(group)
     group.add_argument("--load", type=Path, metavar="PATH", help="start with the objects of a dump (file or folder)")
+    add_unpack(group)
     group.add_argument(
         "--allow-privileged",
         type=flag,
@@ -174,7 +176,7 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     clock = SystemClock()
     serving = _serving(args)
     _tell_limits(args.release)
-    made = _assembled(replace(_options(args), **_signing(args, serving)), args.load)
+    made = _assembled(replace(_options(args), **_signing(args, serving)), args.load, args.unpack)
     settings = access_flags.settings(args, serving, anonymous_auth=made.options.anonymous_auth)
     authentication = build(settings, object_getter(made.store), clock, made.engine.metrics)
     made.engine.authenticate_with(authentication)
@@ -272,14 +274,14 @@ def _signing(args: argparse.Namespace, serving: ServingOptions) -> dict[str, Any
     }
 
 
-def _assembled(options: Options, dump: Path | None) -> ControlPlane:
+def _assembled(options: Options, dump: Path | None, limits: Limits) -> ControlPlane:
     from simkit.cluster import assembly
 
     if dump is None:
         return assembly.fresh(options)
     from simkit.snapshot.load import load
 
-    read = load(standard_input() if str(dump) == "-" else dump, release=options.release)
+    read = load(standard_input() if str(dump) == "-" else dump, release=options.release, limits=limits)
     for problem in read.lost:
         complain(str(problem))
     return assembly.loaded(options, read, whole=True, calls=bool(options.services))

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from simkit.cli.flag_types import namespace
+from simkit.cli.flag_types import namespace, unpack_limits
 from simkit.cli.notes import complain, note
 from simkit.meta import datasets, progress
 from simkit.meta.domain import DEFAULT_NAMESPACE
@@ -19,6 +19,7 @@ from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load
 from simkit.snapshot.protocol import Snapshot
 from simkit.snapshot.sources import Source
+from simkit.snapshot.unpacking import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
@@ -62,6 +63,18 @@ def add_reading(group: Any, *, release_flag: str = "--release") -> None:
         default=DEFAULT_NAMESPACE,
         metavar="NS",
         help="where objects go that name no namespace (default)",
+    )
+    add_unpack(group)
+
+
+def add_unpack(group: Any) -> None:
+    """Add the option ``--unpack`` to a parser or a group of its options."""
+    group.add_argument(
+        "--unpack",
+        type=unpack_limits,
+        default=DEFAULT_LIMITS,
+        metavar="LIMITS",
+        help="what compressed files may become (bytes=4Gi,ratio=200,nesting=3)",
     )
 
 
@@ -140,7 +153,15 @@ def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
         placed, captured = onto_defaults(source, release), ["*"]
     secrets, positions = getattr(args, "secrets", False), getattr(args, "output", "") == "sarif"
     return _told(
-        load(placed, release=release, captured=captured, secrets=secrets, namespace=args.into, positions=positions)
+        load(
+            placed,
+            release=release,
+            captured=captured,
+            secrets=secrets,
+            namespace=args.into,
+            limits=args.unpack,
+            positions=positions,
+        )
     )
 
 

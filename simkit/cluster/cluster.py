@@ -27,6 +27,7 @@ from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource
 from simkit.snapshot.protocol import Snapshot
+from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from simkit.cluster.trial import Trial
@@ -82,6 +83,7 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
         captured: Iterable[str | GroupResource] = (),
         secrets: bool = False,
         namespace: str = DEFAULT_NAMESPACE,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> Self:
         """A cluster with the objects of a dump in its store.
 
@@ -97,6 +99,8 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
             True to keep the values of Secrets.
         namespace
             The namespace of objects that name none.
+        limits
+            What compressed files and archives may unpack to.
 
         Returns
         -------
@@ -106,7 +110,14 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
 
         options = options or Options()
         with collection_paused():
-            dump = load(source, release=options.release, captured=captured, secrets=secrets, namespace=namespace)
+            dump = load(
+                source,
+                release=options.release,
+                captured=captured,
+                secrets=secrets,
+                namespace=namespace,
+                limits=limits,
+            )
             return cls.of(dump, options)
 
     @classmethod

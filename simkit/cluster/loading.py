@@ -16,6 +16,7 @@ from simkit.meta.names import GroupResource
 from simkit.schema.releases import RELEASES
 from simkit.snapshot.live import LiveCluster
 from simkit.snapshot.sources import Piece, Source
+from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 
 
 def load(
@@ -27,6 +28,7 @@ def load(
     seed: int | None = None,
     manifests: bool = False,
     namespace: str = DEFAULT_NAMESPACE,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Cluster:
     """A cluster with the objects of a dump, unchanged.
 
@@ -50,6 +52,8 @@ def load(
         else is in the cluster but the server's own roles and bindings, to which they may refer.
     namespace
         Where objects go that live in namespaces and name none.
+    limits
+        What compressed files and archives may unpack to: ``simkit.Limits(ratio=1000)``.
 
     Returns
     -------
@@ -70,7 +74,9 @@ def load(
     options = Options(release=release, seed=seed)
     if manifests:
         source, captured = onto_defaults(source, release), ("*",)
-    cluster = Cluster.load(source, options=options, captured=captured, secrets=secrets, namespace=namespace)
+    cluster = Cluster.load(
+        source, options=options, captured=captured, secrets=secrets, namespace=namespace, limits=limits
+    )
     if cluster.dump is not None and cluster.dump.lost and not cluster.dump.objects:
         raise SimkitError("; ".join(map(str, cluster.dump.lost)))
     return cluster

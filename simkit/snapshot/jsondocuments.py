@@ -15,7 +15,7 @@ from simkit.snapshot.report import Report
 from simkit.snapshot.yamldocuments import yaml_documents
 
 _LIKE_JSON: Final = re.compile(r"""\s*[{\[]\s*(?:["{}\[\]\d]|\Z)""")
-_BRACKET: Final = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_BRACKET: Final = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _TOO_DEEP: Final = 900
 """Levels from which on the readers give up."""
 _ITEMS: Final = re.compile(r'"items"\s*:\s*\[')

@@ -14,7 +14,9 @@ _ACTION: Final = re.compile(r"\{\{-? ?[^\s{]")
 _SEPARATOR: Final = re.compile(r"^---[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _HEAD: Final = re.compile(r"^(apiVersion|kind):[ \t]*[\"']?([^\s\"'#]+)[\"']?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _ANY_HEAD: Final = re.compile(r"^apiVersion:", re.MULTILINE)
-_NAME: Final = re.compile(r"^metadata:[ \t]*\r?\n(?:[ \t]+.*\r?\n)*?[ \t]+name:[ \t]*(.+?)[ \t]*\r?$", re.MULTILINE)
+_NAME: Final = re.compile(
+    r"^metadata:[ \t]*+\r?\n(?:[ \t].*\n)*?[ \t]++name:[ \t]*+(\S++(?:[ \t]++\S++)*+)", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)

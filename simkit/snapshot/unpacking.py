@@ -75,10 +75,12 @@ class Unpacking:
         if depth < self.limits.nesting:
             return True
         what = f"it is packed more than {self.limits.nesting} times"
-        self.report.add(name, None, what, "it was left out; unpack it, or raise Limits(nesting=...)")
+        raised = f"--unpack nesting={depth + 1}, Limits(nesting={depth + 1})"
+        self.report.add(name, None, what, f"it was left out; unpack it, or raise the limit: {raised}")
         return False
 
     def _refuse(self, name: str, most: int) -> None:
         what = f"it unpacks to more than {most:,} bytes, which is more than a dump does or may"
-        hint = "it was left out; if it is to be trusted, unpack it, or raise Limits(unpacked_bytes=..., ratio=...)"
+        raised = "--unpack bytes=64Gi,ratio=1000, Limits(unpacked_bytes=..., ratio=...)"
+        hint = f"it was left out; if it is to be trusted, unpack it, or raise the limit: {raised}"
         self.report.add(name, None, what, hint)

@@ -13,7 +13,7 @@ from simkit.snapshot.report import Report
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(r"^%.*$", re.MULTILINE)
-_NOTHING: Final = re.compile(r"(?:[ \t]*(?:#[^\n]*|\.\.\.[ \t]*)?(?:\r?\n|\Z))*")
+_NOTHING: Final = re.compile(r"(?:[ \t]*+(?:#[^\n]*+|\.\.\.[ \t]*+)?+(?:\r?\n|\Z))*+")
 _ITEMS: Final = re.compile(r"^items:[ \t]*\r?\n(?=( *)- )", re.MULTILINE)
 _ENDS_ITEMS: Final = re.compile(r"^[^ \-#\r\n]", re.MULTILINE)
 _TABLE: Final = re.compile(r"(?:NAMESPACE|NAME) {2,}\S")
@@ -68,7 +68,7 @@ def _single(text: str, line: int, advance: Advance) -> Document:
 
 def _leading_lines(text: str) -> int:
     """The number of leading empty lines and comments."""
-    match = re.match(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*", text)
+    match = re.match(r"(?:[ \t]*+(?:#[^\n]*+)?+\r?\n)*+", text)
     return match.group().count("\n") if match else 0
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import simkit
+from simkit.cli import main
 from simkit.cluster.cluster import Cluster
 from simkit.meta.message import Request
 from simkit.snapshot.load import load
@@ -120,3 +121,17 @@ def test_one_object_that_nests_too_deeply(tmp_path: Path, levels: int, brackets:
     (told,) = loaded.dump.lost  # and nothing else
     assert (told.file, told.line, "nests too deeply" in told.what) == (str(file), told.line, True)
     assert told.line in (1, 3)
+
+
+def test_limits_can_be_raised_wherever_a_source_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By ``simkit.load`` and on the command line, in the words that the report proposes."""
+    small = tmp_path / "small.json.gz"
+    small.write_bytes(gzip.compress(GOOD + b" " * (70 << 20)))
+    assert len(simkit.load(small, limits=simkit.Limits(ratio=2000)).list("namespaces")) == 1
+    command = ["who-can", "get", "secrets", "--complete", "*", "--dump", str(small)]
+    assert main(command) == 2
+    assert "--unpack bytes=64Gi,ratio=1000" in capsys.readouterr().err
+    assert main([*command, "--unpack", "bytes=1Gi,ratio=2000"]) in (0, 1)
+    for wrong in ("ratio=x", "much=3", "ratio"):
+        assert main([*command, "--unpack", wrong]) == 2
+        assert "write it like bytes=64Gi,ratio=1000" in capsys.readouterr().err

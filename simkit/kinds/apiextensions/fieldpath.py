@@ -11,7 +11,7 @@ from typing import Final
 
 from simkit.schema.structural import Schema
 
-_TOKEN: Final = re.compile(r"'(?:[^'\\]|\\.)*'|[.\[\]]|[^.\[\]']+|'")
+_TOKEN: Final = re.compile(r"'(?:[^']|(?<=\\)')*+'?|[.\[\]]|[^.\[\]'][^.\[\]]*+")
 _ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "'": "'", "\\": "\\"}
 
 

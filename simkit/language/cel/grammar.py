@@ -34,8 +34,13 @@ MAX_DEPTH: Final = 250
 LONGEST: Final = 100_000
 """The most letters of an expression in cel-go."""
 _BRACKETS: Final = re.compile(
-    r"""[\[\](){}]|'{3}(?:\\.|[^\\])*?'{3}|"{3}(?:\\.|[^\\])*?"{3}|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""", re.DOTALL
+    r"""[\[\](){}]
+    |[rR](?:'{3}(?:(?!'{3}).)*+(?:'{3})?|"{3}(?:(?!"{3}).)*+(?:"{3})?|'[^']*+'?|"[^"]*+"?)
+    |'{3}(?:\\.|(?!'{3})[^\\])*+(?:'{3})?|"{3}(?:\\.|(?!"{3})[^\\])*+(?:"{3})?
+    |'(?:\\.|[^'\\])*+'?|"(?:\\.|[^"\\])*+"?""",
+    re.DOTALL | re.VERBOSE,
 )
+"""Brackets and texts. A text that is not closed reaches to the end, so that nothing is read twice."""
 _COMMON_DEPTH: Final = 30
 _DEEP_STACK: Final = 10_000
 """Python's recursion limit for deep expressions, set when the first one comes."""

@@ -11,8 +11,10 @@ from typing import Any, Final
 from simkit.language.yaml.decode import BrokenText, decode
 
 _WIDTH: Final = 1_000_000
-_DASHES: Final = re.compile(r"^( *)([^\s#-][^\n]*):[ \t]*(?:#[^\n]*)?\n(?:[ \t]*(?:#[^\n]*)?\n)*( *)- ", re.MULTILINE)
-_NESTED: Final = re.compile(r"^( *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n(?=(\1 +)[^\s#-])", re.MULTILINE)
+_DASHES: Final = re.compile(
+    r"^( *)([^\s#-][^\n#]*):[ \t]*+(?:#[^\n]*+)?+\n(?:[ \t]*+(?:#[^\n]*+)?+\n)*+( *)- ", re.MULTILINE
+)
+_NESTED: Final = re.compile(r"^( *)[^\s#-][^\n#]*:[ \t]*+(?:#[^\n]*+)?+\n(?=(\1 +)[^\s#-])", re.MULTILINE)
 
 
 def rewritten(text: str, wanted: Mapping[str, Any]) -> str:

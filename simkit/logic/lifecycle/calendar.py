@@ -13,7 +13,7 @@ from simkit.schema.releases import dated
 
 _MAJOR: Final = re.compile(r"v?(\d{1,3})\.\d+")
 """Names whose first number is a major version; years are not."""
-_NUMBERED: Final = re.compile(r"(.*?)(\d+)")
+_NUMBERED: Final = re.compile(r"(|.*\D)(\d+)")
 CADENCE: Final = 4
 """Months between releases if a history does not say: three releases a year."""
 

@@ -1,0 +1,48 @@
+"""Python's ``re`` meets texts from outside only through patterns whose price grows with the text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from simkit.snapshot.load import load
+from tests.security.patterns import SLOW, Use, slowest, uses
+
+MADE = {
+    "analysis/escalation/prove/examples.py": "patterns of our own table, tried on words of our own",
+    "analysis/upgrade/behaviour/label_names.py": "a name of our own data, escaped",
+    "engine/authn/authentication_configuration.py": "two words of ours; the text is the administrator's file",
+    "engine/pipeline/audit/rotating_file.py": "the name of our own file, escaped",
+    "kinds/parts/devices/names.py": "one word, a constant of the file",
+    "language/cel/grammar.py": "the grammar of celpy, at the start",
+    "schema/custom/formats.py": "formats whose letters and spaces exclude each other",
+    "snapshot/yamldocuments.py": "spaces and a dash",
+}
+"""Files in which a pattern is made of something else than one text, and why that may be."""
+USES = list(uses())
+
+
+def test_patterns_that_are_made_are_known() -> None:
+    """A pattern that cannot be read off the source stands in this list, with its reason."""
+    assert {use.path for use in USES if use.pattern is None} == MADE.keys()
+    assert len(USES) > 150
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_no_pattern_backtracks(part: int) -> None:
+    """The worst of some hundred texts, made of what the pattern itself names, is read in a moment."""
+    found = [(use.path, use.line, slowest(use)) for use in USES[part::4] if use.pattern is not None]
+    assert not [each for each in found if each[2][0] > SLOW]
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", r"\s*\n", "(?:x*y*)*z"])
+def test_the_search_for_texts_finds_bad_patterns(pattern: str) -> None:
+    """It knows those that everybody warns of."""
+    used = Use("", 1, pattern, re.DOTALL, frozenset({"search"}))
+    assert slowest(used)[0] > SLOW
+
+
+def test_comments_with_returns() -> None:
+    """Thirty lines of comments that end with a return kept a loading program for minutes."""
+    assert len(load("# a\r\n" * 60 + "apiVersion: v1\r\nkind: Namespace\r\nmetadata: {name: a}\r\n")) == 1
