@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 from nbclient import NotebookClient
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
-ALL = sorted(path.name for path in FOLDER.glob("*.ipynb"))
-ALONE = [name for name in ALL if not name.startswith(("01", "02"))]
+INDEX = "index.ipynb"
+ALL = sorted(path.name for path in FOLDER.glob("[0-9]*.ipynb"))
+ALONE = [*(name for name in ALL if not name.startswith(("01", "02"))), INDEX]
 
 
 def read(name: str) -> Any:
@@ -28,6 +30,24 @@ def test_it_is_clean(name: str) -> None:
     assert not any(cell.outputs or cell.execution_count for cell in code)
     assert [cell.metadata.get("tags") for cell in code].count(["parameters"]) == 1
     assert code[-1].source.count("assert ") >= 3
+
+
+@pytest.mark.parametrize("name", [*ALL, INDEX])
+def test_its_head_says_what_for(name: str) -> None:
+    """The first cell tells what one can do afterwards, and how long it takes."""
+    head = read(name).cells[0].source
+    assert re.search(r"^\*\*Afterwards you (can|know)\*\*", head, re.MULTILINE)
+    assert re.search(r"^\*\*Time\*\*: \d+ minutes$", head, re.MULTILINE)
+
+
+def test_the_index_names_every_notebook() -> None:
+    """Each has a row, with the time that its head says; the course is linked."""
+    source = read(INDEX).cells[0].source
+    linked = dict(re.findall(r"\]\(([\w-]+\.ipynb)\) \| ([^|]+) \|", source))
+    assert sorted(linked) == ALL
+    for name, time in linked.items():
+        assert f"**Time**: {time}" in read(name).cells[0].source
+    assert "(course)" in source
 
 
 @pytest.mark.slow
