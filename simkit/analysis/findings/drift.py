@@ -131,15 +131,15 @@ DRIFT_CHECKS: Final = (
         Severity.MEDIUM,
         "Readers take these roles for what the documentation says; the server brings back what is missing at its next "
         "start and never takes away what was added.",
-        "Apply the server's own, and give what was added by a role of its own.",
+        "Apply the default role, and grant the additions by a role of their own.",
         changed_defaults,
     ),
     Check(
         "subsumed-binding",
         "Bindings that add nothing",
         Severity.INFO,
-        "Taking it away looks as if it took access away, and it stays when the wider one goes.",
-        "Delete it, or the wider one if this is what is needed.",
+        "Deleting it seems to remove access, but does not. If the wider binding is deleted, this one still grants it.",
+        "Delete it, or delete the wider binding if this one is enough.",
         subsumed_bindings,
     ),
 )

@@ -87,9 +87,9 @@ def deny_all(namespace: str) -> Mapping[str, Any]:
 NAMESPACE_CHECKS: Final = (
     Check(
         "pod-security",
-        "Privileged pods are let in",
+        "Privileged pods are allowed",
         Severity.MEDIUM,
-        "Whoever makes a privileged pod has the node that it runs on, and with it the other pods there.",
+        "Everybody who can create a privileged pod controls its node, and the other pods there.",
         "Label the namespace with the level baseline, or restricted, once its own pods comply.",
         open_to_privileged_pods,
         (*RBAC, NAMESPACES),
@@ -98,8 +98,8 @@ NAMESPACE_CHECKS: Final = (
         "network-policy",
         "Namespaces without network policies",
         Severity.INFO,
-        "A pod that was broken into reaches every other pod, where nothing else keeps networks apart.",
-        "Allow the traffic that is needed by network policies; begin with one that denies what comes from elsewhere.",
+        "An attacker in one pod can reach every other pod, unless something else separates the networks.",
+        "Allow only the needed traffic. Begin with a network policy that denies traffic from other namespaces.",
         without_network_policy,
         (*RBAC, NAMESPACES, PODS, NETWORK_POLICIES),
     ),
