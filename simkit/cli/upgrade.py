@@ -130,7 +130,7 @@ def _read(args: argparse.Namespace) -> tuple[Items, str]:
 
 
 def _source(path: str, args: argparse.Namespace) -> Any:
-    """What to read of a path: standard input, a chart as helm renders it, or the path itself."""
+    """The source of a path: standard input, a chart as helm renders it, or the path itself."""
     if path == "-":
         return standard_input()
     return rendered(path, args.since or args.to) if args.helm and is_chart(path) else path

@@ -38,7 +38,7 @@ COMMANDS: Final = (*READING, *WITH_INPUT, "auth")
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What a command printed, and its exit code. True if that is 0."""
+    """The output of a command, and its exit code. True if that is 0."""
 
     text: str
     code: int = 0
@@ -65,7 +65,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def kubectl(cluster: Cluster, line: str, stdin: str = "", *, namespace: str = "default") -> Printed:
-    """What kubectl would print for a command line.
+    """The output of kubectl for a command line.
 
     Parameters
     ----------

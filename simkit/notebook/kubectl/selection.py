@@ -20,7 +20,7 @@ class Selected(NamedTuple):
 
 
 def selected(client: Client, words: Sequence[str]) -> list[Selected]:
-    """What the words name. Raises KubectlError as kubectl words it."""
+    """The objects that the words name. Raises KubectlError as kubectl words it."""
     if not words:
         raise KubectlError("error: Required resource not specified.")
     if any("/" in word for word in words):

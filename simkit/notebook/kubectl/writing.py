@@ -21,7 +21,7 @@ _APPLY: Final = "application/apply-patch+yaml"
 
 
 def _said(args: Namespace, done: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
-    """What was done to each object: a line, or the object in the form of ``--output``."""
+    """The result for each object: a line, or the object in the form of ``--output``."""
     if args.output in ("yaml", "json"):
         shown = [each for _, _, each in done]
         return object_text(without_managed_fields(shown[0]) if len(shown) == 1 else listed(shown), args.output)
