@@ -41,6 +41,25 @@ def test_findings_are_filtered_and_linked(page: Page, report: str) -> None:
 
 
 @pytest.mark.slow
+def test_places_of_pictures_lead_on(page: Page, report: str) -> None:
+    """A place shows the ways through it, a point of the curve its step, a namespace of the heat map its findings."""
+    page.goto(report)
+    every = page.locator("#paths > details").count()
+    page.locator("#paths > details > summary").first.click()
+    page.locator("#paths > details").first.locator("button.place").first.click()
+    expect(page.locator("#through")).to_contain_text(f"of {every} ways lead through")
+    assert page.locator("#paths > details:not([hidden])").count() <= every
+    page.click("#through button")
+    expect(page.locator("#through")).to_be_hidden()
+    page.locator("svg.curve a").first.click()
+    expect(page.locator("#s-1 > .in")).to_be_visible()
+    namespace = page.locator("#exposure a[data-namespace]").first
+    name = namespace.inner_text()
+    namespace.click()
+    assert page.input_value("select[name=namespace]") in (name, "")
+
+
+@pytest.mark.slow
 def test_it_is_readable_in_narrow_windows_and_in_the_dark(page: Page, report: str) -> None:
     """Nothing is wider than 800 pixels; paper and ink change places."""
     page.set_viewport_size({"width": 800, "height": 1000})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,17 @@ def test_the_report_stands_alone(page: Page) -> None:
     assert "RoleBinding shop/everyone gives ClusterRole cluster-admin" in text
     assert "What to change first" in text
     assert "proven" in text
+
+
+def test_places_lead_on(tmp_path: Path) -> None:
+    """Each place of a path, each point of the plan's curve and each namespace of the heat map leads to more of it."""
+    made = content(dump_of(*OBJECTS))
+    text = write_page(made, tmp_path / "report.html").read_text(encoding="utf-8")
+    places = {step["target"] for group in made["path_groups"] for step in group["steps"]}
+    assert {unescape(one) for one in re.findall(r'data-through="([^"]*)"', text)} == places
+    assert all(text.count(f'<a href="#s-{step["number"]}"><circle') == 3 for step in made["plan"]["steps"])
+    held = {row["namespace"] for row in made["exposure"]["rows"]} - {"*"}
+    assert set(re.findall(r'data-namespace="([^"]*)"', text)) == held
 
 
 @needs_shared

@@ -67,4 +67,5 @@ def _line(name: str, values: list[int], highest: int, steps: list[str]) -> list[
         f'<circle cx="{x}" cy="{y}" r="4" class="{name}"><title>{escape(step)}: {value:,} {name} left</title></circle>'
         for (x, y), value, step in zip(points, values, steps)
     ]
-    return [drawn, *dots]
+    linked = [f'<a href="#s-{number}">{dot}</a>' if number else dot for number, dot in enumerate(dots)]
+    return [drawn, *linked]

@@ -41,16 +41,37 @@
   form.elements.sort.addEventListener("change", sort);
   form.addEventListener("reset", function () { setTimeout(function () { filter(); sort(); }); });
   form.addEventListener("submit", function (event) { event.preventDefault(); });
+  var ways = all("#paths > details"), through = document.getElementById("through");
+  function lead(place) {
+    var count = 0;
+    ways.forEach(function (way) {
+      way.hidden = !!place && !all("[data-through]", way).some(function (button) { return button.dataset.through === place; });
+      count += way.hidden ? 0 : 1;
+    });
+    through.hidden = !place;
+    through.querySelector("span").textContent = place ? count + " of " + ways.length + " ways lead through " + place + "." : "";
+    if (place) through.scrollIntoView({ block: "center" });
+  }
+  all("[data-through]").forEach(function (button) { button.addEventListener("click", function () { lead(button.dataset.through); }); });
+  through.querySelector("button").addEventListener("click", function () { lead(""); });
   function reveal() {
     var target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;
     if (target.dataset.f && target.hidden) { form.reset(); all("[data-f]").forEach(function (row) { row.hidden = false; }); groups.forEach(function (group) { group.hidden = false; }); }
+    if (ways.indexOf(target) >= 0 && target.hidden) lead("");
     for (var one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
     target.scrollIntoView();
   }
   all("a[data-level]").forEach(function (link) {
     link.addEventListener("click", function () {
       all("input[name=level]", form).forEach(function (box) { box.checked = box.value === link.dataset.level; });
+      filter();
+      groups.forEach(function (group) { group.open = !group.hidden; });
+    });
+  });
+  all("a[data-namespace]").forEach(function (link) {
+    link.addEventListener("click", function () {
+      form.elements.namespace.value = link.dataset.namespace;
       filter();
       groups.forEach(function (group) { group.open = !group.hidden; });
     });
