@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from simkit.analysis.access.compare import compare
 from simkit.analysis.rbac.subject import parse_subject
@@ -24,6 +24,8 @@ __all__ = ["Exercise", "Guess", "Note", "Verdict", "must", "must_not"]
 Answer = str | Mapping[str, Any] | Sequence[Any] | Callable[["Cluster"], object]
 """Manifests, as text or objects, or a function that changes a given cluster."""
 Check = AccessCheck | StateCheck | WriteCheck
+SHOWN: Final = 8
+"""Permissions beyond the task that are listed; a wide role has hundreds."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class Exercise:
                 extra.append(f"{who} also gained: {' '.join(words)}")
         if not extra:
             return Note(True, "nobody gained more than was asked for")
+        if len(extra) > SHOWN:
+            extra[SHOWN:] = [f"and {len(extra) - SHOWN} more"]
         return Note(False, f"{what} was given than was asked for", tuple(extra))
 
     def _repr_html_(self) -> str:

@@ -54,7 +54,8 @@ class Verdict:
     def _repr_html_(self) -> str:
         items = "".join(map(_html, self.notes))
         colour = RIGHT_COLOUR if self.right else WRONG_COLOUR
-        return f'<p style="color:{colour}"><b>{escape(self.headline)}</b></p><ul>{items}</ul>'
+        headline = f'<p style="color:{colour}"><b>{escape(self.headline)}</b></p>'
+        return f'{headline}<ul style="overflow-wrap:anywhere">{items}</ul>'
 
 
 def _html(note: Note) -> str:

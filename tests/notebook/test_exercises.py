@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import simkit
@@ -41,6 +43,13 @@ def test_a_right_answer(cluster: simkit.Cluster, exercise: Exercise) -> None:
     assert [note.right for note in verdict.notes] == [True] * 4
     assert str(verdict).startswith("Right.\n  ✓ user:ann can list pods in shop")
     assert cluster.engine.store.revision == before
+
+
+def test_a_wide_answer_is_told_in_a_few_lines(cluster: simkit.Cluster, exercise: Exercise) -> None:
+    """The first permissions beyond the task, and how many more there are."""
+    note = exercise.check([binding("ann", "admin", "user:ann", namespace="shop")]).notes[-1]
+    assert len(note.details) == 9
+    assert re.fullmatch(r"and \d{2,} more", note.details[-1])
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from typing import Final
 
 TOP: Final = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Pages at the top of the repository, with their names on the site."""
-LEFT_OUT: Final = ("changes",)
-"""Folders of docs that are no pages of the site."""
+LEFT_OUT: Final = ("changes", "solutions", ".ipynb_checkpoints")
+"""Folders that are not shown on the site."""
 _LINK: Final = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)((?:#[^)]*)?)\)")
 
 
@@ -31,14 +31,18 @@ def site_paths(root: Path) -> dict[str, str]:
     docs = {
         path.relative_to(root).as_posix(): path.relative_to(root / "docs").as_posix()
         for path in sorted((root / "docs").rglob("*"))
-        if path.is_file() and path.relative_to(root / "docs").parts[0] not in LEFT_OUT
+        if path.is_file() and not _left_out(path.relative_to(root))
     }
     notebooks = {
         path.relative_to(root).as_posix(): path.relative_to(root).as_posix()
         for path in sorted((root / "notebooks").rglob("*.ipynb"))
-        if ".ipynb_checkpoints" not in path.parts
+        if not _left_out(path.relative_to(root))
     }
     return {**TOP, **docs, **notebooks}
+
+
+def _left_out(path: Path) -> bool:
+    return not set(LEFT_OUT).isdisjoint(path.parts)
 
 
 def relinked(text: str, page: Path, places: dict[Path, Path]) -> str:
