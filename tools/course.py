@@ -6,7 +6,7 @@ are:
 
 - ``exercise="name"``: the learner's answer, a stub followed by the solution between ``### BEGIN SOLUTION`` and
   ``### END SOLUTION``.
-- ``check="name"``: what checks the answer. Learners cannot edit it.
+- ``check="name"``: what checks the answer. Learners cannot edit it, and its code is folded.
 - ``points=3``: the graded cell, whose result is the number of points.
 
 A Markdown cell that begins with *Your answer* is the learner's, and is graded by the teacher.
@@ -60,7 +60,10 @@ def _metadata(cell: Any) -> Iterator[tuple[str, Any]]:
         yield "tags", ["exercise"]
         yield "nbgrader", _nbgrader(said["exercise"], solution=True)
     elif "check" in said:
-        yield "tags", ["check"]
+        yield "tags", ["check", "hide-input"]
+        yield "jupyter", {"source_hidden": True}
+        yield "editable", False
+        yield "deletable", False
         yield "nbgrader", _nbgrader(f"check-{said['check']}", locked=True)
     elif "points" in said:
         yield "tags", ["points"]
