@@ -31,6 +31,7 @@ PROOF_COLUMNS: Final = (
 BREAKS: Final = "breaks, and works when mended"
 UNMENDED: Final = "breaks"
 FINE: Final = "works"
+FAILED_BEFORE: Final = "fails before and after"
 _EXISTS: Final = 409
 
 
@@ -76,7 +77,7 @@ class UpgradeProof(Evidence):
     def summary(self) -> pd.DataFrame:
         """DataFrame with one row per verdict: what, count."""
         verdicts = [row.verdict for row in self.rows]
-        found = [(each, verdicts.count(each)) for each in (UNMENDED, BREAKS, FINE) if each in verdicts]
+        found = [(each, verdicts.count(each)) for each in (UNMENDED, BREAKS, FAILED_BEFORE, FINE) if each in verdicts]
         return pd.DataFrame(found, columns=["what", "count"])
 
     def __repr__(self) -> str:
@@ -209,7 +210,7 @@ def _request(
         answer.before,
         answer.after,
         status,
-        FINE if not broken else BREAKS if works else UNMENDED,
+        (BREAKS if works else UNMENDED) if broken else FINE if answer.after < 400 else FAILED_BEFORE,
         answer.message,
         f"{told}: {message}" if message else told,
     )

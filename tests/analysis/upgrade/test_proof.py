@@ -41,7 +41,7 @@ def test_both_answers() -> None:
     asked = rows[f"{BETA} flowschemas", "get exempt"]
     assert (asked.release, asked.before, asked.after, asked.mended) == ("1.32", 200, 404, 200)
     assert asked.who == "sa:ops/tuner (tuner/1)"
-    assert rows[f"{BETA} flowschemas", "get absent"].verdict == "works"
+    assert rows[f"{BETA} flowschemas", "get absent"].verdict == "fails before and after"
     written = rows["CronJob a", "create batch/v1beta1 CronJob"]
     assert (written.after, written.mended, written.mending) == (404, 201, "written as batch/v1")
     assert "no successor" in rows["PodSecurityPolicy a", "create policy/v1beta1 PodSecurityPolicy"].mending
