@@ -1,0 +1,185 @@
+"""The price of requests beside that of a bare answer by uvicorn: ratios, and calls, which no busy machine changes."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import orjson
+import pytest
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
+from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.http.apiserver import APIServerHandler
+from simkit.engine.http.asgi import Application
+from simkit.engine.http.protocol import HTTPConnection
+from simkit.engine.http.serving import new_loop
+from simkit.meta.identity import MASTERS, Identity
+
+ROUNDS, REQUESTS = 7, 60
+_HEADERS: Final = b"Host: a\r\nAuthorization: Bearer t\r\n"
+_MAPS: Final = "/api/v1/namespaces/default/configmaps"
+_DATA: Final = {f"key-{line}": f"{line}" * 140 for line in range(6)}
+
+
+class Wire:
+    """A transport that counts answers."""
+
+    def __init__(self) -> None:
+        self.answers = 0
+
+    def write(self, data: bytes) -> None:
+        assert not data.startswith((b"HTTP/1.1 4", b"HTTP/1.1 5")), data
+        self.answers += data.startswith(b"HTTP/1.1 2")
+
+    def get_extra_info(self, name: str) -> Any:
+        return ("127.0.0.1", 1) if name in ("peername", "sockname") else None
+
+    def is_closing(self) -> bool:
+        return False
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def resume_reading(self) -> None:
+        """Nothing is ever paused."""
+
+    def close(self) -> None:
+        raise AssertionError("the connection was closed")
+
+    abort = close
+
+
+async def bare(scope: Any, receive: Any, send: Any) -> None:
+    """The same answer of 1 KB to every request."""
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"1200")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"x" * 1200})
+
+
+def get() -> Iterator[bytes]:
+    """The same object again and again."""
+    while True:
+        yield f"GET {_MAPS}/one HTTP/1.1\r\n".encode() + _HEADERS + b"\r\n"
+
+
+def create() -> Iterator[bytes]:
+    """Objects of 1 KB with names of their own."""
+    for number in range(10_000, 99_999):
+        obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c-{number}"}, "data": _DATA}
+        yield _post(_MAPS, obj)
+
+
+def review() -> Iterator[bytes]:
+    """Access reviews about users of their own."""
+    group = "authorization.k8s.io"
+    for number in range(10_000, 99_999):
+        attributes = {"verb": "get", "resource": "pods", "namespace": "default"}
+        spec = {"user": f"u{number}", "resourceAttributes": attributes}
+        obj = {"apiVersion": f"{group}/v1", "kind": "SubjectAccessReview", "spec": spec}
+        yield _post(f"/apis/{group}/v1/subjectaccessreviews", obj)
+
+
+def _post(path: str, obj: object) -> bytes:
+    body = orjson.dumps(obj)
+    head = b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    return f"POST {path} HTTP/1.1\r\n".encode() + _HEADERS + head + body
+
+
+def application() -> Application:
+    """A server with default roles and one config map."""
+    tokens = StaticTokens({"t": Identity("root", (MASTERS,))})
+    cluster = Cluster(options=Options(authenticators=(tokens,)))
+    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one", "namespace": "default"}, "data": _DATA}
+    cluster.create(obj)
+    return Application(APIServerHandler(cluster.engine))
+
+
+class Line:
+    """A connection to an application, driven by hand."""
+
+    def __init__(self, protocol: type[HttpToolsProtocol], app: Any) -> None:
+        config = uvicorn.Config(
+            app,
+            http=protocol,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+        )
+        config.load()
+        self.wire = Wire()
+        self._protocol = protocol(config, ServerState(), {}, asyncio.get_running_loop())
+        self._protocol.connection_made(self.wire)  # type: ignore[arg-type]
+
+    async def send(self, requests: Iterator[bytes], count: int) -> None:
+        """Send requests, each when the one before is answered."""
+        for _ in range(count):
+            wanted = self.wire.answers + 1
+            self._protocol.data_received(next(requests))
+            while self.wire.answers < wanted:
+                await asyncio.sleep(0)
+
+
+async def prices(kind: Callable[[], Iterator[bytes]]) -> tuple[float, float]:
+    """Processor time of a request and of a bare answer, each the least of some rounds in turn."""
+    ours, theirs, requests = Line(HTTPConnection, application()), Line(HttpToolsProtocol, bare), kind()
+    await ours.send(requests, 100)
+    least = [float("inf"), float("inf")]
+    for _ in range(ROUNDS):
+        for number, (line, sent) in enumerate(((ours, requests), (theirs, get()))):
+            began = time.thread_time()
+            await line.send(sent, REQUESTS)
+            least[number] = min(least[number], time.thread_time() - began)
+    return least[0], least[1]
+
+
+async def calls(kind: Callable[[], Iterator[bytes]]) -> float:
+    """Calls of Python functions for each request."""
+    ours, requests, counted = Line(HTTPConnection, application()), kind(), 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal counted
+        counted += event == "call"
+
+    await ours.send(requests, 100)
+    sys.setprofile(count)
+    try:
+        await ours.send(requests, 100)
+    finally:
+        sys.setprofile(None)
+    return counted / 100
+
+
+def _in_loop(work: Any) -> Any:
+    loop = new_loop()
+    gc.disable()
+    try:
+        return loop.run_until_complete(work)
+    finally:
+        gc.enable()
+        loop.close()
+
+
+@pytest.mark.parametrize(("kind", "most"), [(get, 1.25), (create, 27.0), (review, 17.0)])
+def test_requests_keep_their_price_beside_a_bare_answer(kind: Callable[[], Iterator[bytes]], most: float) -> None:
+    """A GET costs about as much as a bare answer, without TLS; the others some times as much."""
+    ours, theirs = _in_loop(prices(kind))
+    assert ours / theirs < most
+
+
+@pytest.mark.parametrize(("kind", "most"), [(get, 52), (create, 440), (review, 295)])
+def test_requests_take_few_calls(kind: Callable[[], Iterator[bytes]], most: int) -> None:
+    """Whoever adds calls to the path of every request sees it here; raise the bound only with a reason."""
+    assert _in_loop(calls(kind)) < most
