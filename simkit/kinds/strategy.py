@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from simkit.meta.fielderror import FieldError
 from simkit.meta.identity import Identity
@@ -62,6 +62,8 @@ class Subresource:
     merge: Callable[[Draft, Object], None]
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
     warnings: Callable[[Object, Object | None], Sequence[str]] = _all_well  # type: ignore[assignment]
+    creates: bool = False
+    """True if a write to it makes the object where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,25 +104,48 @@ class DeleteStrategy:
     """True if only the deletion timestamp is set, without a grace period."""
     orphans_by_default: bool = False
     """True if dependents are orphaned by default."""
+    has_dependents: bool = True
+    """False if a propagation policy does nothing: ``rest.Unsupported``."""
     orphan_warning: str = ""
     """Warning for a request without a propagation policy."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataChecks:
-    """The number of times an update validates the metadata, besides the validation that all kinds share.
+def _kept() -> bool:
+    return False
 
-    Each validation reports all causes again. Measured with an invalid label, finalizer and grace period for each kind.
+
+class MetadataCheck(NamedTuple):
+    """One validation of the metadata in an update.
+
+    ``whole`` is one like that of a new object; else it is one against the stored metadata: immutable fields.
+    ``until`` tells whether the release has dropped it. ``prefix`` tells whether a whole one looks at ``generateName``.
     """
 
-    changes: int = 1
-    """Validation against the stored metadata: immutable fields."""
-    whole: int = 1
-    """Validation like that of a new object."""
+    whole: bool
+    until: Callable[[], bool] = _kept
+    prefix: bool = True
 
-    def of_part(self) -> MetadataChecks:
-        """The checks for a write of the status or another part, which is not validated like a new object."""
-        return MetadataChecks(changes=1 if self.changes or self.whole else 0, whole=0)
+
+CHANGES: Final = MetadataCheck(whole=False)
+"""Validation against the stored metadata: ``ValidateObjectMetaUpdate``."""
+WHOLE: Final = MetadataCheck(whole=True)
+"""Validation like that of a new object: ``ValidateObjectMeta``."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataChecks:
+    """The validations of the metadata in an update, besides the one that all kinds share.
+
+    Each reports all causes again. Measured with an invalid label, annotation, owner, finalizer, prefix and grace period
+    for each kind.
+    """
+
+    before: Sequence[MetadataCheck] = (CHANGES, WHOLE)
+    """In order, before the errors of the kind."""
+    after: Sequence[MetadataCheck] = ()
+    """... and after them."""
+    part: Sequence[MetadataCheck] = (CHANGES,)
+    """In a write of the status or another part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +185,7 @@ class Strategy:
     warnings: Callable[[Object, Object | None], Sequence[str]] = _all_well  # type: ignore[assignment]
     """Warnings returned to the client of a write."""
     metadata_checks: MetadataChecks = MetadataChecks()
-    """The number of times an update validates the metadata."""
+    """The validations of the metadata in an update."""
     unqualified_finalizers: bool = False
     """True if finalizers need no domain: kinds of apiextensions and custom ones."""
     allow_create_on_update: bool = False
@@ -185,6 +210,13 @@ class Strategy:
     the version of the request, and converted to the storage version at the end."""
     to_storage: Callable[[Object], Object] = _same
     """Converts a validated object to the storage version."""
+
+    def creates_on_update(self, subresource: str) -> bool:
+        """True if PUT to the main resource (empty) or a subresource creates an absent object."""
+        if not subresource:
+            return self.allow_create_on_update
+        special = (self.subresources or {}).get(subresource)
+        return special is not None and special.creates
 
 
 DEFAULT_STRATEGY = Strategy()

@@ -93,7 +93,8 @@ class RandomSteps:
         assert resource is not None, f"{gvk} is not served"
         self._resource: Resource = resource
         self._random, self._schema = Random(seed), catalogue.schema(gvk)
-        name = "x" if resource.namespaced else "{{unique}}-x"
+        given = name_of(obj)
+        name = "x" if resource.namespaced else given if NAMESPACE in given else f"{NAMESPACE}-x"
         self._object: Mapping[str, Any] = {**obj, "metadata": {**obj["metadata"], "name": name}}
         if resource.namespaced:
             self._object["metadata"]["namespace"] = NAMESPACE
@@ -125,6 +126,9 @@ class RandomSteps:
             yield self._random.choice(choices)()
         yield {"method": "DELETE", "path": self._place, "body": self._random.choice(_DELETIONS)}
         yield {"method": "GET", "path": self._place}
+        if not self._resource.namespaced:
+            yield {**self._patched("merge-patch+json", {"metadata": {"finalizers": None}}, ""), "compare": "status"}
+            yield {"method": "DELETE", "path": self._place, "compare": "status"}
 
     def _some(self) -> Mapping[str, Any]:
         return self._random.choice(self._odd) if self._odd else self._object
@@ -172,4 +176,8 @@ class RandomSteps:
 
     def _list(self) -> Step:
         headers = {"Accept": self._random.choice(_ACCEPTS)}
-        return {"method": "GET", "path": f"{self._path}{self._random.choice(_LISTS)}", "headers": headers}
+        options = self._random.choice(_LISTS)
+        if not self._resource.namespaced and "fieldSelector" not in options:
+            mine = f"fieldSelector=metadata.name%3D{name_of(self._object)}"
+            options = f"{options}&{mine}" if options else f"?{mine}"
+        return {"method": "GET", "path": f"{self._path}{options}", "headers": headers}

@@ -59,7 +59,8 @@ def before_delete(deletion: Deletion, live: Object, now: float) -> Draft | None:
     if terminating and (asked is None or asked >= left):
         return dict(live)  # a grace period only shrinks, and finalizers stay as they were
     grace = strategy.grace_period(live, deletion.grace_seconds) if strategy.grace_period else 0
-    finalizers = wanted_finalizers(metadata.get("finalizers") or (), deletion.propagation, strategy.orphans_by_default)
+    propagation = deletion.propagation if strategy.has_dependents else "Background"
+    finalizers = wanted_finalizers(metadata.get("finalizers") or (), propagation, strategy.orphans_by_default)
     draft: Draft = {**live, "metadata": {**metadata, "finalizers": finalizers}}
     if not finalizers:
         del draft["metadata"]["finalizers"]

@@ -6,11 +6,11 @@ k8s.io/apiserver/pkg/registry/rest/update.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN, validate_finalizers, validate_object_meta
-from simkit.kinds.strategy import NameRule
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataCheck, NameRule
 from simkit.meta.clock import NameSource, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required
@@ -117,20 +117,23 @@ def validate_update(
     *,
     name_rule: NameRule = path_segment,
     unqualified_finalizers: bool = False,
-    changes: int = 1,
-    whole: int = 1,
+    checks: Sequence[MetadataCheck] = (CHANGES, WHOLE),
+    shared: bool = True,
 ) -> list[FieldError]:
     """The errors in the metadata of an update, each as often as kube-apiserver reports it.
 
-    It looks at it by itself and against what is stored; then the kind does so again, as often as its
-    ``MetadataChecks`` say.
+    It looks at it by itself and against what is stored (``shared``); then the kind does so again, as its checks say.
     """
     common, finalizers = validate_object_meta(draft["metadata"]), validate_finalizers(draft["metadata"])
     names = [] if unqualified_finalizers else _finalizer_name_errors(draft["metadata"])
     against = _change_errors(draft["metadata"], live["metadata"]) + common
     prefixes, segments = (_prefix_errors(draft["metadata"], rule) for rule in (name_rule, path_segment))
-    again = changes * [*against, *names] + whole * [*prefixes, *common, *finalizers, *names]
-    return [*segments, *common, *finalizers, *against, *again]
+    found = [*segments, *common, *finalizers, *against] if shared else []
+    for check in checks:
+        if not check.until():
+            whole = [*(prefixes if check.prefix else ()), *common, *finalizers]
+            found += [*(whole if check.whole else against), *names]
+    return found
 
 
 def _change_errors(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> list[FieldError]:

@@ -11,7 +11,7 @@ from simkit.engine.registry.allocation import SERVICES, ServiceAllocation
 from simkit.engine.registry.deletion import before_delete, check_preconditions
 from simkit.engine.registry.write import Deletion, Outcome, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store, Unstorable
-from simkit.kinds.strategy import WriteContext
+from simkit.kinds.strategy import MetadataCheck, WriteContext
 from simkit.language.merge.update import with_old_times
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.deadline import check_deadline
@@ -232,24 +232,30 @@ class Registry:
     def _check(self, write: Write, draft: Draft, live: Object) -> None:
         scope = write.scope
         checks = scope.strategy.metadata_checks
-        if write.subresource:
-            checks = checks.of_part()
-        errors = meta.validate_update(
-            draft,
-            live,
-            name_rule=scope.strategy.validate_name,
-            unqualified_finalizers=scope.strategy.unqualified_finalizers,
-            changes=checks.changes,
-            whole=checks.whole,
-        )
+        errors = self._metadata_errors(write, draft, live, checks.part if write.subresource else checks.before)
         special = (scope.strategy.subresources or {}).get(write.subresource)
         errors += self._held_against(
             (special.validate if special is not None else scope.strategy.validate)(draft, live)
         )
+        if checks.after and not write.subresource:
+            errors += self._metadata_errors(write, draft, live, checks.after, shared=False)
         if not name_of(draft):
             errors.insert(0, required("metadata.name", "name or generateName is required"))
         if errors:
             raise invalid(scope.kind, write.key.name, errors)
+
+    def _metadata_errors(
+        self, write: Write, draft: Draft, live: Object, checks: Sequence[MetadataCheck], *, shared: bool = True
+    ) -> list[FieldError]:
+        strategy = write.scope.strategy
+        return meta.validate_update(
+            draft,
+            live,
+            name_rule=strategy.validate_name,
+            unqualified_finalizers=strategy.unqualified_finalizers,
+            checks=checks,
+            shared=shared,
+        )
 
     def delete(self, deletion: Deletion) -> Outcome:
         """Remove an object, or mark it for removal if something keeps it.

@@ -14,7 +14,7 @@ from simkit.kinds.parts.admission.expressions import PolicyReader
 from simkit.kinds.parts.admission.rules import FAILURE_POLICIES, default_match, validate_match
 from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.printers.cells import UNSET, created
-from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
+from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -99,7 +99,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(changes=0),
+    metadata_checks=MetadataChecks((WHOLE,)),
     unqualified_finalizers=True,
     default=_default,
     validate=_validate,

@@ -15,7 +15,7 @@ from simkit.kinds.parts.admission.rules import default_match, validate_match
 from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_required_name
-from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
+from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -44,7 +44,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(changes=0),
+    metadata_checks=MetadataChecks((WHOLE,)),
     unqualified_finalizers=True,
     default=_default,
     validate=_validate,

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from simkit.kinds.parts.admission.expressions import PolicyReader, validate_validation
 from simkit.kinds.parts.admission.rules import FAILURE_POLICIES, default_match, validate_match
-from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.validation.conditions import validate_conditions
-from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_subdomain, kind_name
@@ -109,13 +109,14 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(changes=0),
+    metadata_checks=MetadataChecks((WHOLE,), part=()),
     unqualified_finalizers=True,
     default=_default,
     prepare=_prepare,
     validate=_validate,
     raises_generation=spec_differs,
     print_row=_row,
-    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
+    status_reset_fields=(("metadata",),),
     allow_unconditional_update=False,
 )

@@ -16,7 +16,7 @@ from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.printers.label_selector import selector_structure
 from simkit.kinds.parts.validation.fields import validate_required_name, validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
-from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
+from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, spec_differs
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import (
@@ -106,7 +106,7 @@ def param_cell(reference: Object | None) -> str:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(changes=0),
+    metadata_checks=MetadataChecks((WHOLE,)),
     unqualified_finalizers=True,
     default=_default,
     validate=_validate,

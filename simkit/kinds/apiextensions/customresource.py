@@ -13,7 +13,7 @@ from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.kinds.apiextensions.embedded_metadata import embedded
 from simkit.kinds.apiextensions.printer_columns import cell
 from simkit.kinds.apiextensions.scale import validate_scale
-from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value, quoted
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
@@ -38,7 +38,7 @@ def strategy_of(version: CustomVersion) -> Strategy:
     custom = _CustomResourceStrategy(version)
     with_status = version.resource.has_status
     return Strategy(
-        metadata_checks=MetadataChecks(whole=0),
+        metadata_checks=MetadataChecks((CHANGES,)),
         default=custom.default,
         validate=custom.validate,
         raises_generation=custom.raises_generation,

@@ -18,7 +18,7 @@ from simkit.kinds.apiextensions.naming import (
     with_condition,
 )
 from simkit.kinds.apiextensions.validation.parts import validate_name
-from simkit.kinds.strategy import DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import CHANGES, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Draft, Object, at, metadata
@@ -201,7 +201,7 @@ def _keep_all_but_status(draft: Draft, live: Object) -> None:
 
 
 _STABLE: Final = Strategy(
-    metadata_checks=MetadataChecks(whole=0),
+    metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
     prepare=_prepare,
     validate=_validate,

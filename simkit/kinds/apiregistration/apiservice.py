@@ -10,7 +10,7 @@ import base64
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.conditions import status_of
 from simkit.kinds.parts.validation.fields import validate_text
@@ -133,6 +133,7 @@ STRATEGY = Strategy(
     prepare_with_context=_prepare_with_context,
     validate=_validate,
     print_row=_row,
-    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
+    status_reset_fields=(("metadata",),),
     allow_unconditional_update=False,
 )

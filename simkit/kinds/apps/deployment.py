@@ -35,7 +35,7 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_selector,
     workload_warnings,
 )
-from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
@@ -143,7 +143,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 _STABLE: Final = Strategy(
-    metadata_checks=MetadataChecks(whole=0),
+    metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
     prepare=_prepare,
     validate=_validate,

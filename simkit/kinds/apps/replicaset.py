@@ -25,7 +25,8 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_selector,
     workload_warnings,
 )
-from simkit.kinds.strategy import Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at
 
@@ -55,7 +56,8 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         errors += validate_replicated("spec.template", spec, "ReplicaSet", chosen)
     if old is None:
         return errors
-    return [*errors, *errors, *validate_immutable_selector(obj, old)]  # kube-apiserver checks an update twice
+    again = () if applies("replica-sets-checked-once") else errors
+    return [*errors, *again, *validate_immutable_selector(obj, old)]
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
@@ -63,6 +65,9 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 _STABLE: Final = Strategy(
+    metadata_checks=MetadataChecks(
+        (MetadataCheck(whole=True, until=lambda: applies("replica-sets-checked-once")), CHANGES)
+    ),
     default=_default,
     prepare=_prepare,
     validate=_validate,

@@ -33,7 +33,7 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_nonnegative_fields,
     validate_selector,
 )
-from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_label
@@ -223,7 +223,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 _STABLE: Final = Strategy(
-    metadata_checks=MetadataChecks(whole=0),
+    metadata_checks=MetadataChecks((CHANGES,)),
     validate_name=dns_label,
     default=_default,
     prepare=_prepare,

@@ -15,7 +15,7 @@ from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, UNSET, created
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.parts.validation.object_references import validate_scaled_reference, validate_version
 from simkit.kinds.parts.validation.resource_quantities import validate_nonnegative_quantity
-from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -178,7 +178,7 @@ def _resource(target: Object, now: Object, absent: str) -> str:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(whole=0),
+    metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
     prepare=_prepare,
     validate=_validate,

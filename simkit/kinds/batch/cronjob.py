@@ -24,7 +24,7 @@ from simkit.kinds.parts.printers.cells import NONE, UNSET, age, created
 from simkit.kinds.parts.printers.label_selector import selector_text
 from simkit.kinds.parts.workload.older_versions import keeping_dependents
 from simkit.kinds.parts.workload.template_owner import default_missing, name_warnings, validate_nonnegative_fields
-from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of, null_creation
@@ -155,7 +155,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 _STABLE: Final = Strategy(
-    metadata_checks=MetadataChecks(whole=0),
+    metadata_checks=MetadataChecks((CHANGES,), part=()),
     default=_default,
     prepare=_prepare,
     validate=_validate,

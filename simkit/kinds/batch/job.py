@@ -27,7 +27,7 @@ from simkit.kinds.parts.workload.template_owner import (
     selector_of,
     shown_labels,
 )
-from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
@@ -298,6 +298,7 @@ def _fields(obj: Object) -> Mapping[str, str]:
 
 
 STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((WHOLE, CHANGES)),
     default=_default,
     prepare=_prepare,
     validate=_validate,

@@ -15,7 +15,7 @@ from simkit.kinds.parts.go_printing.diff import difference
 from simkit.kinds.parts.printers.cells import NONE, created, duration
 from simkit.kinds.parts.validation.pem import certificates_error, octets, request_error
 from simkit.kinds.parts.validation.signer_name import validate_signer_name
-from simkit.kinds.strategy import Strategy, Subresource, WriteContext
+from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource, WriteContext
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, label
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, quoted, required, unsupported
@@ -204,7 +204,9 @@ def _fields(obj: Object) -> dict[str, str]:
     return {"spec.signerName": at(obj, "spec", "signerName") or ""}
 
 
+_CHECKS: Final = (MetadataCheck(whole=True, prefix=False), CHANGES)
 _STABLE: Final = Strategy(
+    metadata_checks=MetadataChecks(_CHECKS, part=_CHECKS),
     validate_name=path_segment,
     prepare=_prepare,
     prepare_with_context=_prepare_with_context,

@@ -10,7 +10,7 @@ from typing import Any
 
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_nonnegative
-from simkit.kinds.strategy import MetadataChecks, Strategy
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -35,7 +35,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(whole=0),
+    metadata_checks=MetadataChecks((CHANGES,)),
     unqualified_finalizers=True,
     prepare=_prepare,
     validate=_validate,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simkit.kinds.parts.event import event_fields, event_row, validate_event
-from simkit.kinds.strategy import MetadataChecks, Strategy
+from simkit.kinds.strategy import DeleteStrategy, MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError
 from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Object
@@ -19,11 +19,12 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(changes=0, whole=0),
+    metadata_checks=MetadataChecks((), part=()),
     unqualified_finalizers=True,
     validate_name=path_segment,
     validate=_validate,
     selectable_fields=event_fields,
     print_row=event_row,
+    delete_strategy=DeleteStrategy(has_dependents=False),
     allow_create_on_update=True,
 )

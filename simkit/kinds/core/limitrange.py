@@ -18,7 +18,7 @@ from simkit.kinds.parts.validation.resource_quantities import (
     validate_container_resource_name,
     validate_resource_name,
 )
-from simkit.kinds.strategy import MetadataChecks, Strategy, WriteContext
+from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, WriteContext
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, metadata, name_of
@@ -150,7 +150,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(changes=0),
+    metadata_checks=MetadataChecks((WHOLE,)),
     default=_default,
     prepare=_prepare,
     prepare_with_context=_prepare_with_context,

@@ -10,7 +10,7 @@ from typing import Any
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
 from simkit.kinds.parts.printers.cells import age
-from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource
+from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, Subresource
 from simkit.meta.domain import NAMESPACE_FINALIZER, label
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import dns_label, qualified_name
@@ -53,6 +53,12 @@ def _validate_finalizer(path: str, name: str) -> Iterator[FieldError]:
     yield from (invalid_value(path, name, text) for text in qualified_name(name))
     if "/" not in name and name not in _STANDARD:
         yield invalid_value(path, name, "name is neither a standard finalizer name nor is it fully qualified")
+
+
+def _merge_status(draft: Draft, live: Object) -> None:
+    keep_all_but_status(draft, live)
+    draft["status"] = {**(draft.get("status") or {})}
+    draft["status"]["phase"] = draft["status"].get("phase") or "Active"
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -99,6 +105,7 @@ def _fields(obj: Object) -> dict[str, str]:
 
 
 STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((WHOLE, CHANGES)),
     validate_name=dns_label,
     default=_default,
     prepare=_prepare,
@@ -108,7 +115,7 @@ STRATEGY = Strategy(
     subresources={
         "": Subresource(_merge, _validate),
         "finalize": Subresource(_merge_finalize, _validate_finalize),
-        "status": Subresource(keep_all_but_status, _validate_status),
+        "status": Subresource(_merge_status, _validate_status),
     },
     return_deleted_object=True,
     delete_strategy=DeleteStrategy(is_kept=_is_kept, prepare_for_delete=_prepare_for_delete, timestamp_only=True),

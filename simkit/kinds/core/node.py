@@ -17,7 +17,7 @@ from simkit.kinds.parts.validation.conditions import status_of
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import Network, network, validate_cidr
 from simkit.kinds.parts.validation.resource_quantities import validate_resource_quantity
-from simkit.kinds.strategy import Strategy, Subresource
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import label_value, qualified_name
@@ -173,6 +173,7 @@ def _fields(obj: Object) -> dict[str, str]:
 
 
 STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((WHOLE, CHANGES)),
     default=_default,
     prepare=_prepare,
     validate=_validate,

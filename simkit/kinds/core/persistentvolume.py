@@ -17,7 +17,7 @@ from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.parts.volume.claim_spec import modes_text
 from simkit.kinds.parts.volume.persistent_sources import SOURCES
 from simkit.kinds.parts.volume.persistent_spec import default_sources, validate_volume_spec
-from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, WriteContext
+from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, WriteContext
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
@@ -66,6 +66,8 @@ def _prepare_with_context(draft: Draft, old: Object | None, circumstances: Write
     told = status.get("lastPhaseTransitionTime") not in (None, before.get("lastPhaseTransitionTime"))
     if moved and not told:
         own_copy(draft, "status")["lastPhaseTransitionTime"] = now
+    elif not moved and not status.get("lastPhaseTransitionTime") and before.get("lastPhaseTransitionTime"):
+        own_copy(draft, "status")["lastPhaseTransitionTime"] = before["lastPhaseTransitionTime"]
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -171,7 +173,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(changes=0, whole=2),
+    metadata_checks=MetadataChecks((WHOLE, WHOLE)),
     default=_default,
     prepare_with_context=_prepare_with_context,
     validate=_validate,

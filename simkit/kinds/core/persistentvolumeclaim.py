@@ -19,7 +19,8 @@ from simkit.kinds.parts.volume.claim_spec import (
     validate_persistent_volume_claim_spec,
     validate_whole_negative,
 )
-from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataCheck, MetadataChecks, Strategy, Subresource
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, name_of
@@ -71,8 +72,10 @@ def _match_sources(spec: Draft) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors = list(validate_persistent_volume_claim_spec("spec", obj["spec"]))
-    # kube-apiserver validates the new object of an update twice.
-    return errors if old is None else [*errors, *errors, *_changes(obj, old)]
+    if old is None:
+        return errors
+    again = () if applies("volume-claims-checked-once") else errors
+    return [*errors, *again, *_changes(obj, old)]
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
@@ -135,7 +138,9 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(whole=2),
+    metadata_checks=MetadataChecks(
+        (MetadataCheck(whole=True, until=lambda: applies("volume-claims-checked-once")), CHANGES, WHOLE)
+    ),
     default=_default,
     prepare=_prepare,
     validate=_validate,

@@ -12,7 +12,7 @@ from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template, validate_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.printers.cells import pairs
-from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 
@@ -40,7 +40,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(whole=0),
+    metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
     prepare=_prepare,
     validate=_validate,

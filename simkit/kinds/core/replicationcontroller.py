@@ -20,8 +20,17 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_replicated,
     workload_warnings,
 )
-from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import (
+    CHANGES,
+    DeleteStrategy,
+    MetadataCheck,
+    MetadataChecks,
+    Strategy,
+    Subresource,
+    spec_differs,
+)
 from simkit.meta import labels
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, required
 from simkit.meta.objects import Draft, Object, at, labels_of
 
@@ -56,7 +65,8 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     else:
         chosen = labels.of_object({"matchLabels": selector})
         errors += validate_replicated("spec.template", spec, "ReplicationController", chosen)
-    return errors if old is None else [*errors, *errors]  # kube-apiserver checks an update twice
+    once = old is None or applies("replication-controllers-checked-once")
+    return errors if once else [*errors, *errors]
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
@@ -75,6 +85,9 @@ def _fields(obj: Object) -> dict[str, str]:
 
 
 STRATEGY = Strategy(
+    metadata_checks=MetadataChecks(
+        (MetadataCheck(whole=True, until=lambda: applies("replication-controllers-checked-once")), CHANGES)
+    ),
     default=_default,
     prepare=_prepare,
     validate=_validate,

@@ -18,7 +18,7 @@ from simkit.kinds.parts.validation.resource_quantities import (
     validate_quota_resource_name,
     validate_resource_quantity,
 )
-from simkit.kinds.strategy import Strategy, Subresource
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -146,6 +146,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((CHANGES,)),
     prepare=_prepare,
     validate=_validate,
     print_row=_row,

@@ -14,7 +14,7 @@ from simkit.kinds.parts.copy_on_write import without_empty
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.config_keys import LARGEST, validate_key
 from simkit.kinds.parts.validation.key_pair import key_pair_error
-from simkit.kinds.strategy import Strategy
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long
 from simkit.meta.go_json import go_kind
@@ -125,6 +125,7 @@ def _fields(obj: Object) -> dict[str, str]:
 
 
 STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
     default=_default,
     prepare=_prepare,
     validate=_validate,

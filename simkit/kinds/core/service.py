@@ -111,7 +111,7 @@ STRATEGY = Strategy(
     validate=validate_service,
     print_row=_row,
     warnings=_warnings,
-    subresources={"status": Subresource(keep_all_but_status, validate_service_status)},
+    subresources={"status": Subresource(keep_all_but_status, validate_service_status, creates=True)},
     allow_create_on_update=True,
     return_deleted_object=True,
 )

@@ -15,7 +15,7 @@ from simkit.kinds.parts.copy_on_write import null_where_empty, own_items
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_qualified_domain, validate_text
 from simkit.kinds.parts.validation.ip import address, validate_non_special_ip
-from simkit.kinds.strategy import MetadataChecks, Strategy
+from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
@@ -155,7 +155,7 @@ def _some(texts: Sequence[str]) -> str:
 
 
 _STABLE: Final = Strategy(
-    metadata_checks=MetadataChecks(changes=0),
+    metadata_checks=MetadataChecks((WHOLE,)),
     default=_default,
     prepare=_prepare,
     validate=_validate,

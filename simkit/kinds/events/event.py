@@ -16,7 +16,7 @@ from simkit.kinds.parts.event import (
     validate_event,
     validate_strict,
 )
-from simkit.kinds.strategy import MetadataChecks, Strategy
+from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.fielderror import FieldError
 from simkit.meta.name_validation import dns_subdomain, path_segment
@@ -35,16 +35,18 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 _LENIENT: Final = Strategy(
-    metadata_checks=MetadataChecks(changes=0),
+    metadata_checks=MetadataChecks((WHOLE,)),
     validate_name=path_segment,
     unqualified_finalizers=True,
     validate=_lenient,
     selectable_fields=event_fields,
     print_row=event_row,
+    delete_strategy=DeleteStrategy(has_dependents=False),
     allow_create_on_update=True,
 )
 STRATEGY = replace(
     _LENIENT,
+    metadata_checks=MetadataChecks((CHANGES,)),
     validate_name=dns_subdomain,
     unqualified_finalizers=False,
     validate=_validate,

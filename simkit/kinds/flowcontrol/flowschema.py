@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_status, null_where_empty, own_copy, own_items
+from simkit.kinds.parts.copy_on_write import keep_metadata_and_all_but_status, null_where_empty, own_copy, own_items
 from simkit.kinds.parts.flowcontrol.conditions import validate_flow_condition
 from simkit.kinds.parts.flowcontrol.mandatory import mandatory_spec, same
 from simkit.kinds.parts.flowcontrol.rules import validate_policy_rule
@@ -17,7 +17,7 @@ from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.conditions import status_of
 from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -99,12 +99,13 @@ def _order(obj: Object) -> tuple[int, str]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(changes=0),
+    metadata_checks=MetadataChecks((WHOLE,)),
     default=_default,
     prepare=_prepare,
     validate=_validate,
     raises_generation=spec_differs,
     print_row=_row,
     row_sort_key=_order,
-    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    subresources={"status": Subresource(keep_metadata_and_all_but_status, _validate_status)},
+    status_reset_fields=(("metadata",),),
 )

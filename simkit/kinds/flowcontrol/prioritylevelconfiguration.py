@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.conversions.prioritylevelconfiguration import KEEP_ZERO
-from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.copy_on_write import keep_metadata_and_all_but_status, own_copy
 from simkit.kinds.parts.flowcontrol.conditions import validate_flow_condition
 from simkit.kinds.parts.flowcontrol.mandatory import mandatory_spec, same
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import NONE, created
-from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
@@ -155,11 +155,12 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(changes=0),
+    metadata_checks=MetadataChecks((WHOLE,)),
     default=_default,
     prepare=_prepare,
     validate=_validate,
     raises_generation=spec_differs,
     print_row=_row,
-    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    subresources={"status": Subresource(keep_metadata_and_all_but_status, _validate_status)},
+    status_reset_fields=(("metadata",),),
 )

@@ -16,7 +16,8 @@ from simkit.kinds.parts.printers.label_selector import selector_text
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import Network, network, validate_cidr, validate_port
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
-from simkit.kinds.strategy import Strategy, spec_differs
+from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, spec_differs
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import port_name
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -38,7 +39,8 @@ def _default(draft: Draft) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors = list(_validate_fields(obj["spec"]))
-    return errors if old is None else [*errors, *errors]  # kube-apiserver checks an update twice
+    once = old is None or applies("network-policies-checked-once")
+    return errors if once else [*errors, *errors]
 
 
 def _validate_fields(spec: Object) -> Iterator[FieldError]:
@@ -117,4 +119,12 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), selector_text(at(obj, "spec", "podSelector")), created(obj, now)]
 
 
-STRATEGY = Strategy(default=_default, validate=_validate, raises_generation=spec_differs, print_row=_row)
+STRATEGY = Strategy(
+    metadata_checks=MetadataChecks(
+        (MetadataCheck(whole=True, until=lambda: applies("network-policies-checked-once")), CHANGES)
+    ),
+    default=_default,
+    validate=_validate,
+    raises_generation=spec_differs,
+    print_row=_row,
+)

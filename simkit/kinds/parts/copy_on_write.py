@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from simkit.meta.objects import Draft
 
@@ -52,3 +52,33 @@ def keep_all_but_status(draft: Draft, live: Draft | Any) -> None:
     for name in [name for name in draft if name not in fixed and name not in live]:
         del draft[name]
     draft.update({name: value for name, value in live.items() if name not in fixed})
+
+
+_RESET: Final = (
+    "deletionTimestamp",
+    "generation",
+    "selfLink",
+    "labels",
+    "annotations",
+    "finalizers",
+    "ownerReferences",
+)
+
+
+def reset_object_meta_for_status(draft: Draft, live: Draft | Any) -> None:
+    """Keep the labels, annotations, finalizers and owners of the live object on a write of the status."""
+    kept = {name: value for name, value in live["metadata"].items() if name in _RESET}
+    draft["metadata"] = {**{name: value for name, value in draft["metadata"].items() if name not in _RESET}, **kept}
+
+
+def keep_all_but_own_status(draft: Draft, live: Draft | Any) -> None:
+    """Keep everything but the status of the live object, with most of its metadata."""
+    keep_all_but_status(draft, live)
+    reset_object_meta_for_status(draft, live)
+
+
+def keep_metadata_and_all_but_status(draft: Draft, live: Draft | Any) -> None:
+    """Keep everything but the status of the live object, and of the draft the managed fields too."""
+    keep_all_but_status(draft, live)
+    tracked = draft["metadata"].get("managedFields")
+    draft["metadata"] = {**live["metadata"], "managedFields": tracked}

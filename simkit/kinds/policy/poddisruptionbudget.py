@@ -86,7 +86,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 _LIMITS: Final = ("minAvailable", "maxUnavailable")
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(changes=0, whole=0),
+    metadata_checks=MetadataChecks((), part=()),
     unqualified_finalizers=True,
     validate_name=path_segment,
     prepare=_prepare,

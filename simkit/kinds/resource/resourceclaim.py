@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy
 from simkit.kinds.parts.devices.empty_lists import without_empty_list
 from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices
 from simkit.kinds.parts.devices.status import validate_claim_status
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.strategy import Strategy, Subresource
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
@@ -93,12 +93,14 @@ def _states(obj: Object) -> str:
 
 
 STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((WHOLE, CHANGES)),
     default=_default,
     prepare=_prepare,
     validate=_validate,
     canonicalize=_canonicalize,
     validate_in_namespace=admin_errors,
     print_row=_row,
-    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
+    status_reset_fields=(("metadata",),),
     return_deleted_object=True,
 )

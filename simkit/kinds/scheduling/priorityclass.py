@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_immutable_field
-from simkit.kinds.strategy import MetadataChecks, Strategy
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, forbidden_field, required, unsupported
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -69,7 +69,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(whole=0),
+    metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
     validate=_validate,
     raises_generation=_first_only,

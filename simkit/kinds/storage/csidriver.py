@@ -12,7 +12,7 @@ from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import NONE, UNSET, created
 from simkit.kinds.parts.validation.fields import FIXED, validate_immutable_field
-from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, unsupported
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -108,7 +108,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(whole=0),
+    metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
     prepare=_prepare,
     validate=_validate,

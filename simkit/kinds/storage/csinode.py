@@ -13,7 +13,7 @@ from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.strategy import MetadataChecks, Strategy
+from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
 from simkit.meta.name_validation import qualified_name
@@ -41,7 +41,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         for driver in drivers
         if driver["name"] == before["name"] and _fixed(driver) != _fixed(before)
     ]
-    return [*errors, *(() if applies("storage-classes-have-immutable-fields") else errors), *changes]
+    return [*errors, *(() if applies("node-drivers-checked-once") else errors), *changes]
 
 
 def _fixed(driver: Object) -> Object:
@@ -89,7 +89,9 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(changes=0, whole=2),
+    metadata_checks=MetadataChecks(
+        (WHOLE, MetadataCheck(whole=True, until=lambda: applies("node-drivers-checked-once")))
+    ),
     prepare=_prepare,
     validate=_validate,
     print_row=_row,

@@ -13,7 +13,7 @@ from simkit.kinds.parts.validation.deprecated_node_labels import selector_warnin
 from simkit.kinds.parts.validation.fields import FIXED, validate_immutable_field, validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.parts.validation.resource_quantities import validate_nonnegative_quantity
-from simkit.kinds.strategy import Strategy
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, metadata, name_of
@@ -45,4 +45,10 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), metadata(obj).get("creationTimestamp")]
 
 
-STRATEGY = Strategy(validate=_validate, warnings=_warnings, print_row=_row, allow_unconditional_update=False)
+STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((WHOLE, CHANGES)),
+    validate=_validate,
+    warnings=_warnings,
+    print_row=_row,
+    allow_unconditional_update=False,
+)

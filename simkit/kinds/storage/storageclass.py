@@ -12,13 +12,13 @@ from typing import Any, Final
 from simkit.kinds.parts.go_printing.syntax import text_map
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.deprecated_node_labels import deprecation
-from simkit.kinds.parts.validation.fields import validate_immutable_field
+from simkit.kinds.parts.validation.fields import FIXED, validate_immutable_field
 from simkit.kinds.parts.volume.class_parameters import validate_parameters, validate_provisioner
 from simkit.kinds.parts.volume.topology import validate_topology
-from simkit.kinds.strategy import Strategy
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, forbidden_field, unsupported
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
 DEFAULT: Final = label("is-default-class", "storageclass")
@@ -57,8 +57,8 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
     if applies("storage-classes-have-immutable-fields"):
-        parameters = obj.get("parameters") or {}
-        yield from validate_immutable_field("parameters", text_map(parameters or None), text_map(old.get("parameters")))
+        if (obj.get("parameters") or {}) != (old.get("parameters") or {}):
+            yield invalid_value("parameters", text_map(obj.get("parameters") or None), FIXED)
         for name in ("provisioner", "reclaimPolicy", "volumeBindingMode"):
             yield from validate_immutable_field(name, obj.get(name), old.get(name))
         return
@@ -85,5 +85,10 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    warnings=_warnings, default=_default, validate=_validate, print_row=_row, return_deleted_object=True
+    metadata_checks=MetadataChecks((WHOLE, CHANGES)),
+    warnings=_warnings,
+    default=_default,
+    validate=_validate,
+    print_row=_row,
+    return_deleted_object=True,
 )

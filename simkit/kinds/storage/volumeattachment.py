@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.volume.persistent_spec import default_sources, validate_inline_volume
-from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
+from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, too_long
 from simkit.meta.name_validation import dns_subdomain
@@ -100,13 +100,15 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), spec.get("attacher") or "", volume, spec.get("nodeName") or "", attached, created(obj, now)]
 
 
+_CHECKS: Final = (WHOLE, MetadataCheck(whole=True, until=lambda: applies("attachments-checked-once")))
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(changes=0, whole=2),
+    metadata_checks=MetadataChecks(_CHECKS, part=_CHECKS),
     default=_default,
     prepare=_prepare,
     validate=_validate,
     print_row=_row,
-    subresources={"status": Subresource(keep_all_but_status, _validate)},
+    subresources={"status": Subresource(keep_all_but_own_status, _validate)},
+    status_reset_fields=(("metadata",),),
     allow_unconditional_update=False,
     return_deleted_object=True,
 )

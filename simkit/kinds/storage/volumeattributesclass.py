@@ -43,4 +43,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj) + chosen, obj.get("driverName") or "", created(obj, now)]
 
 
-STRATEGY = Strategy(validate=_validate, print_row=_row, allow_unconditional_update=False, return_deleted_object=True)
+STRATEGY = Strategy(validate=_validate, print_row=_row, return_deleted_object=True)

@@ -150,13 +150,18 @@ def _path(operation: Operation, name: str = "path") -> str:
     return str(path)
 
 
+def steps(path: str) -> list[str]:
+    """The keys of a path; what stands before its first slash is ignored."""
+    return [_ESCAPE.sub(lambda found: "/" if found[0] == "~1" else "~", part) for part in path.split("/")[1:]]
+
+
 def _place(root: Root, path: str, operation: Operation) -> tuple[Any, str]:
     """The container of a path, and the key in it."""
-    parts = [_ESCAPE.sub(lambda found: "/" if found[0] == "~1" else "~", part) for part in path.split("/")]
-    if len(parts) < 2:
+    parts = steps(path)
+    if not parts:
         raise _missing(operation, path)
     container = root[_ROOT]
-    for part in parts[1:-1]:
+    for part in parts[:-1]:
         try:
             container = _get(container, part)
         except PatchError:

@@ -8,6 +8,7 @@ import pytest
 
 import simkit
 from simkit.engine.registry.metadata import validate_update
+from simkit.kinds.strategy import CHANGES
 from simkit.meta.message import Request
 from simkit.meta.objects import Object
 
@@ -20,7 +21,7 @@ def held(*finalizers: str) -> Object:
 
 def test_finalizers_that_exclude_each_other() -> None:
     """The two are told as kube-apiserver prints a list."""
-    found = [str(error) for error in validate_update(held("orphan", "foregroundDeletion"), held(), whole=0)]
+    found = [str(error) for error in validate_update(held("orphan", "foregroundDeletion"), held(), checks=(CHANGES,))]
     assert found == [
         'metadata.finalizers: Invalid value: []string{"orphan", "foregroundDeletion"}: '
         "finalizer orphan and foregroundDeletion cannot be both set"

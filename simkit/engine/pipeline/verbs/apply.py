@@ -21,9 +21,10 @@ from simkit.language.merge.apply import apply
 from simkit.language.yaml.decode import Repeat
 from simkit.meta import go_json
 from simkit.meta.clock import timestamp
-from simkit.meta.errors import bad_request, conflict
+from simkit.meta.errors import StatusError, bad_request, conflict, unexplained
 from simkit.meta.message import Response
 from simkit.meta.objects import Draft, Object, metadata
+from simkit.schema.decoding import DecodeError
 
 
 def apply_intent(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -51,7 +52,7 @@ def apply_intent(engine: Engine, context: RequestContext, scope: RequestScope) -
         )
         report_repeats(context, scope, options.validation, repeats)
         fields = metadata(merged).get("managedFields")
-        draft = request_object.fit(context, merged, scope.resource.gvk, scope.schema, "Ignore", keep_nulls=True)
+        draft = _fitted(context, scope, merged)
         if fields:
             draft["metadata"]["managedFields"] = fields
         if live is None:
@@ -65,7 +66,7 @@ def apply_intent(engine: Engine, context: RequestContext, scope: RequestScope) -
         intent,
         subresource=info.subresource,
         dry_run=options.dry_run,
-        creates=not info.subresource,
+        creates=not info.subresource or scope.strategy.creates_on_update(info.subresource),
         mutate=admission.mutate,
         validate=admission.validate,
         identity=context.actor(),
@@ -97,6 +98,23 @@ def report_repeats(context: RequestContext, scope: RequestScope, validation: str
             f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {listed}"
         )
     request_object.report(context, scope.resource.gvk, validation, errors)
+
+
+def _fitted(context: RequestContext, scope: RequestScope, merged: Object) -> Draft:
+    """The merged object with the types of its kind. Raises the 500 of a built-in one that does not have them."""
+    gvk = scope.resource.gvk
+    try:
+        return request_object.fit(context, merged, gvk, scope.schema, "Ignore", keep_nulls=True)
+    except StatusError as error:
+        if scope.resource.custom or not isinstance(error.__cause__, DecodeError):
+            raise
+        said = str(error.__cause__)
+        said = f"error decoding from json: {said}" if said.startswith("illegal base64") else said
+        kind, about = f"{gvk.group}/{gvk.version}, Kind={gvk.kind}", metadata(merged)
+        raise unexplained(
+            f"failed to convert new object ({about.get('namespace', '')}/{about.get('name', '')}; {kind}) "
+            f"to proper version: unable to convert unstructured object to {kind}: {said}"
+        ) from None
 
 
 def _check_new(scope: RequestScope, name: str, draft: Draft) -> None:

@@ -6,9 +6,7 @@ Upstream: k8s.io/apiserver/pkg/endpoints/handlers/patch.go, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
-
-import orjson
+from typing import Any, Final, NamedTuple
 
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
@@ -21,6 +19,8 @@ from simkit.engine.pipeline.verbs.apply import apply_intent
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge import jsonpatch, mergepatch, strategic
+from simkit.language.merge.patched_order import merged_in_order, patched_in_order
+from simkit.meta import go_json
 from simkit.meta.errors import StatusError, bad_request, invalid, unsupported_media_type
 from simkit.meta.fielderror import Shown, invalid_value, quoted
 from simkit.meta.gotext import format_value
@@ -36,8 +36,14 @@ APPLY: Final = "application/apply-patch+yaml"
 
 _KNOWN: Final = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY})
 
-Change = Callable[[Object, RequestScope], Any]
-"""A function from the live object, in the version of the path, to the patched value."""
+
+class Change(NamedTuple):
+    """What a patch does to the live object, in the version of the path."""
+
+    patched: Callable[[Object, RequestScope], Any]
+    """The patched value."""
+    shown: Callable[[Object, RequestScope], str]
+    """The patched value in the messages of its errors."""
 
 
 def patch(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -90,8 +96,8 @@ def patcher(context: RequestContext, scope: RequestScope, validation: str) -> Ca
     change, repeated = _change(given, media, validation)
 
     def patched(live: Object) -> Draft:
-        changed = change(live, scope)
-        draft = _fitted(context, scope, changed, validation, repeated, given)
+        changed = change.patched(live, scope)
+        draft = _fitted(context, scope, changed, validation, repeated, lambda: change.shown(live, scope))
         request_object.check_address(context, scope, draft, named=True)
         if scope.custom is not None:
             custom_bodies.check_patched(scope.custom, changed, whole=not context.info.subresource)
@@ -104,12 +110,21 @@ def _change(body: Any, media: str, validation: str) -> tuple[Change, Sequence[st
     """The change of a patch, and the duplicate or unknown keys of its body."""
     if media == JSON_PATCH:
         operations, errors = _operations(body, validation)
-        return (lambda live, _: jsonpatch.json_patch(live, operations)), errors
+        return Change(
+            lambda live, _: jsonpatch.json_patch(live, operations),
+            lambda live, scope: _written(scope, patched_in_order(scope.ordered(live), operations)),
+        ), errors
     if media == MERGE_PATCH:
         merged = plain(mergepatch.checked_merge_patch(body, loose=validation == "Ignore"))
-        return (lambda live, _: mergepatch.merge_patch(live, merged)), _repeated(body)
+        return Change(
+            lambda live, _: mergepatch.merge_patch(live, merged),
+            lambda live, scope: _written(scope, merged_in_order(scope.ordered(live), merged)),
+        ), _repeated(body)
     change = plain(strategic.checked_strategic_patch(body))
-    return (lambda live, scope: strategic.strategic_merge(live, change, scope.schema)), _repeated(body)
+    return Change(
+        lambda live, scope: strategic.strategic_merge(live, change, scope.schema),
+        lambda _live, _scope: format_value(plain(body)),
+    ), _repeated(body)
 
 
 def _operations(body: Any, validation: str) -> tuple[Sequence[jsonpatch.Operation], list[str]]:
@@ -136,7 +151,12 @@ def _parsed(context: RequestContext, media: str, validation: str) -> Any:
 
 
 def _fitted(
-    context: RequestContext, scope: RequestScope, patched: Any, validation: str, repeated: Sequence[str], patch: Any
+    context: RequestContext,
+    scope: RequestScope,
+    patched: Any,
+    validation: str,
+    repeated: Sequence[str],
+    shown: Callable[[], str],
 ) -> Draft:
     context.warnings.clear()
     gvk, converted = scope.resource.gvk, _media(context) == STRATEGIC
@@ -144,15 +164,14 @@ def _fitted(
         if scope.custom is None:
             problem = bodies.header_error(patched)
         else:
-            problem = custom_bodies.header_error(patched, lambda: _written(scope, patched))
+            problem = custom_bodies.header_error(patched, lambda: shown().encode())
         if problem:
             raise bad_request(problem)
         if not converted and not scope.resource.custom:
             patched = _known(scope, patched)
         return request_object.fit(context, patched, gvk, scope.schema, validation, repeated, converted=converted)
     except StatusError as error:
-        text = format_value(plain(patch)) if converted else _written(scope, patched).decode()
-        raise _unprocessable(scope, error, text) from None
+        raise _unprocessable(scope, error, shown()) from None
 
 
 def _known(scope: RequestScope, patched: Any) -> Any:
@@ -171,11 +190,9 @@ def _known(scope: RequestScope, patched: Any) -> Any:
     return patched
 
 
-def _written(scope: RequestScope, patched: Any) -> bytes:
-    """The patched object in error messages: custom objects have sorted keys, others have kind and apiVersion first."""
-    if scope.resource.custom:
-        return orjson.dumps(patched, option=orjson.OPT_SORT_KEYS)
-    return orjson.dumps(dict(sorted(patched.items())) if isinstance(patched, dict) else patched)
+def _written(scope: RequestScope, patched: Any) -> str:
+    """The patched object in error messages: custom objects have sorted keys."""
+    return go_json.encode(patched, sort_keys=scope.resource.custom).decode()
 
 
 def _unprocessable(scope: RequestScope, error: StatusError, patch: str) -> StatusError:

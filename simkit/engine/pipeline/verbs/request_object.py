@@ -88,7 +88,7 @@ def fit(
     try:
         decoded = decode(value or {}, schema, converted=converted)
     except DecodeError as error:
-        raise bad_request(f"{_unfit(gvk)}: {error}") from None
+        raise bad_request(f"{_unfit(gvk)}: {error}") from error
     report(context, gvk, validation, [*repeated, *decoded.problems])
     draft: Draft = {"kind": gvk.kind, "apiVersion": gvk.api_version}
     if not schema.name and not keep_nulls:

@@ -86,7 +86,7 @@ def _update(engine: Engine, context: RequestContext, scope: RequestScope, subres
         subresource=subresource,
         dry_run=options.dry_run,
         uid=wanted["metadata"].get("uid", ""),
-        creates=scope.strategy.allow_create_on_update and not subresource,
+        creates=scope.strategy.creates_on_update(subresource),
         track=managed_fields_tracker(engine, scope, options, subresource),
         mutate=admission.mutate,
         validate=admission.validate,

@@ -17,7 +17,7 @@ from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_qualified_webhook, validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
-from simkit.kinds.strategy import MetadataChecks, Strategy
+from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label
@@ -34,7 +34,7 @@ _REINVOCATIONS: Final = ("IfNeeded", "Never")
 def webhook_rules(*, reinvoked: bool) -> Strategy:
     """The strategy of one of the two kinds; mutating webhooks have a reinvocation policy."""
     rules = Strategy(
-        metadata_checks=MetadataChecks(changes=0),
+        metadata_checks=MetadataChecks((WHOLE,)),
         unqualified_finalizers=True,
         default=lambda draft: _default(draft, reinvoked=reinvoked),
         prepare=_prepare,
