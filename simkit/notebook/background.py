@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -45,7 +46,10 @@ class Background(widgets.HBox):  # type: ignore[misc]
         self.tell(f"{text} …")
         self.bar.layout.visibility = "visible"
         self.bar.value, self.bar.max = 0, 1
-        self._worker.submit(self._work, mine, work, then, always)
+        if sys.platform == "emscripten":  # a browser's Python has no threads
+            self._work(mine, work, then, always)
+        else:
+            self._worker.submit(self._work, mine, work, then, always)
 
     def wait(self, seconds: float = 60.0) -> None:
         """Wait until the work is done, and what followed from it."""

@@ -47,7 +47,7 @@ def test_the_index_names_every_notebook() -> None:
     assert sorted(linked) == ALL
     for name, time in linked.items():
         assert f"**Time**: {time}" in read(name).cells[0].source
-    assert "(course)" in source
+    assert "(course/01-" in source
 
 
 @pytest.mark.slow
