@@ -57,12 +57,20 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "unused": ("least-privilege", HOSTILE, *ALL, "--audit-log", "LOG", "--unused"),
     "check": ("check", "SUITE", "--dump", HOSTILE, *ALL),
     "removal-report": ("removal-report", "--dump", HOSTILE, *ALL, "--audit-log", "LOG", "--release", "1.32"),
+    "causes": ("causes", HOSTILE, *ALL, "--all"),
+    "plan": ("cut", HOSTILE, *ALL, "--best", "2"),
+    "upgrade": ("upgrade", HOSTILE, "--to", "1.33", "--audit-log", "LOG", "--all"),
+    "crd-diff": ("crd-diff", "OLD", "NEW"),
+    "fleet audit": ("fleet", "audit", HOSTILE, "EMPTY"),
+    "fleet diff": ("fleet", "diff", "--golden", "EMPTY", HOSTILE, "EMPTY"),
     **{f"can-i {at}": ("can-i", "get", "secrets", "--dump", HOSTILE, f"--as={who}") for at, who in enumerate(SUBJECTS)},
     **{f"list {at}": ("can-i", "--list", "--dump", HOSTILE, f"--as={who}") for at, who in enumerate(SUBJECTS)},
 }
 PROSE: dict[str, tuple[str, ...]] = {
     "details": (*COMMANDS["escalations"], "--details"),
     "commands": (*COMMANDS["cut"], "--commands"),
+    "migrate": ("migrate", "OLD", "--to", "1.33"),
+    "save": ("save", HOSTILE, "--to", "SAVED"),
 }
 
 
@@ -81,9 +89,32 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "LOG": b"\n".join(orjson.dumps(_event(text)) for text in PAYLOADS.values()),
         "SUITE": yaml.safe_dump({"expectations": [_expectation(text) for text in PAYLOADS.values()]}).encode(),
     }
+    old = [*map(_definition, PAYLOADS.values()), *map(_ingress, PAYLOADS.values())]
+    texts["OLD"] = yaml.safe_dump_all(old).encode()
+    texts["NEW"] = yaml.safe_dump_all([_definition(text, kind="integer") for text in PAYLOADS.values()]).encode()
     for name, content in texts.items():
         (folder / name).write_bytes(content)
-    return {name: str(folder / name) for name in texts}
+    return {name: str(folder / name) for name in texts} | {"SAVED": f"sqlite:{folder / 'saved.db'}"}
+
+
+def _definition(text: str, kind: str = "string") -> dict[str, Any]:
+    """A definition in which whatever can be chosen was chosen, changed where its fields are of another type."""
+    schema = {"type": "object", "properties": {text: {"type": kind, "enum": [text], "description": text}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": text, "kind": text, "singular": text, "shortNames": [text]}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": text},
+        "spec": {"group": text, "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+def _ingress(text: str) -> dict[str, Any]:
+    backend = {"serviceName": text, "servicePort": text}
+    spec = {"rules": [{"host": text, "http": {"paths": [{"path": text, "backend": backend}]}}]}
+    meta = {"name": text, "namespace": text, "annotations": {text: text}}
+    return {"apiVersion": "extensions/v1beta1", "kind": "Ingress", "metadata": meta, "spec": spec}
 
 
 def _event(text: str) -> dict[str, Any]:
@@ -247,3 +278,13 @@ def test_a_redacted_dump_can_be_read_again(
     target = tmp_path / "shared.json"
     _run(("redact", HOSTILE, "--pseudonyms", "--to", str(target)), files, capsys)
     assert len(load(target)) == len(load(HOSTILE))
+
+
+def test_a_page_shows_names_as_names(tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The report of an audit has no element, attribute or address that a name brought along."""
+    page = tmp_path / "report.html"
+    _run((*COMMANDS["audit"], "--html", str(page)), files, capsys)
+    shown = Elements(page.read_text(encoding="utf-8"))
+    assert not {"iframe", "object", "embed", "x", "base"} & set(shown.names)
+    assert shown.names.count("form") == 1  # the filters of the findings
+    assert not {name for name in shown.attributes if name.startswith("on")}
