@@ -89,4 +89,4 @@ def test_an_object_without_a_name_is_left_to_a_person() -> None:
     found = migrate("apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n", "1.30", sandbox=simkit.Cluster(seed=1))
     [row] = found.to_frame().itertuples()
     assert row.verdict == "a person has to see to it"
-    assert "name or generateName is required" in row.person[0]
+    assert "name or generateName is required" in str(row.person)
