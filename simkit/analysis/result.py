@@ -31,6 +31,10 @@ class Result(ABC):
         """The answer for JSON: ``result`` (its type), ``summary`` and ``rows``, the tables as lists of mappings."""
         return {"result": type(self).__name__, "summary": _records(self.summary()), "rows": _records(self.to_frame())}
 
+    def _repr_html_(self) -> str:
+        """The short answer and the table; results with a better form have their own."""
+        return "".join(ReadableFrame(rows)._repr_html_() for rows in (self.summary(), self.to_frame()))
+
 
 class Evidence(Result):
     """The result of executing something on a fork. It is true if the claim holds."""
