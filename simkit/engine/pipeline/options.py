@@ -17,7 +17,7 @@ from simkit.language.merge.update import manager_from_user_agent
 from simkit.meta.domain import META_GROUP
 from simkit.meta.duration import seconds
 from simkit.meta.errors import StatusError, bad_request, invalid, unexplained
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required, unsupported
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required, too_long, unsupported
 from simkit.meta.go_number import parse_uint
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
@@ -116,7 +116,7 @@ def write_options(request: Request, kind: str, *, is_apply: bool = False) -> Wri
 
 def _manager_errors(manager: str) -> list[FieldError]:
     if len(manager) > 128:
-        return [FieldError("FieldValueTooLong", "fieldManager", None, "must have at most 128 bytes")]
+        return [too_long("fieldManager", 128)]
     odd = _UNPRINTABLE.search(manager)
     if odd is None:
         return []

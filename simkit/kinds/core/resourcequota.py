@@ -142,7 +142,10 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     parts: dict[bool, list[str]] = {False: [], True: []}
     for name in sorted(hard):
         parts[name.startswith("limits.")].append(f"{name}: {used.get(name, '0')}/{hard[name]}")
-    return [name_of(obj), created(obj, now), ", ".join(parts[False]), ", ".join(parts[True])]
+    requests, limits = (", ".join(parts[is_limit]) for is_limit in (False, True))
+    if applies("age-of-quotas-last"):
+        return [name_of(obj), requests, limits, created(obj, now)]
+    return [name_of(obj), created(obj, now), requests, limits]
 
 
 STRATEGY = Strategy(

@@ -62,6 +62,8 @@ def _definitions(scope: RequestScope) -> list[dict[str, Any]]:
     )
     if resource == "serviceaccounts" and applies("no-secrets-column"):
         defined = [column for column in defined if column.name != "Secrets"]
+    if resource == "resourcequotas" and applies("age-of-quotas-last"):
+        defined = sorted(defined, key=lambda column: column.name == "Age")
     return [column.definition(column_description(resource, column.name)) for column in defined]
 
 
