@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
+from simkit.cli.flag_types import namespace
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, json_text, write_report, write_rows, write_value
-from simkit.cli.source import add_members, add_source, opened, paths_of, read_members
+from simkit.cli.source import add_members, add_source, opened, paths_of, read_members, warn_of_unknown_namespace
 from simkit.meta import datasets
 from simkit.meta.escaping import markdown_cell
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   simkit audit cluster.yaml
+  simkit audit cluster.yaml -n payments --severity medium
   simkit audit dumps/ --fail-on high --output markdown
   simkit audit cluster.yaml --html report.html --json report.json --sarif report.sarif
   simkit audit cluster.yaml --html report.html --since last-week.json --audit-log audit.jsonl
@@ -54,7 +56,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     _add_reports(parser)
     parser.add_argument("--fail-on", choices=(*LEVELS, "never"), default="high", help="exit with 1 from here on (high)")
-    parser.add_argument("--show", choices=LEVELS, default="high", help="what to list in tables, or worse (high)")
+    parser.add_argument("--show", choices=LEVELS, help="what to list in tables, or worse (high)")
+    parser.add_argument("--severity", choices=LEVELS, help="only findings of this severity or worse, in all formats")
+    parser.add_argument("-n", "--namespace", type=namespace, help="only findings that count in this namespace")
     parser.add_argument("--check", action="append", metavar="ID", help="make only this check; may be repeated")
     parser.add_argument(
         "--include-defaults", action="store_true", help="include the default roles and bindings of kube-apiserver"
@@ -101,6 +105,7 @@ def run(args: argparse.Namespace) -> int:
     from simkit.analysis.findings.custom import read_rules
 
     dump = opened(args)
+    warn_of_unknown_namespace(dump, args.namespace)
     paths = [datasets.DEMO] if args.demo else paths_of(args)
     rules = read_rules(args.rules) if args.rules is not None else ()
     made = audit(
@@ -110,6 +115,8 @@ def run(args: argparse.Namespace) -> int:
         members=read_members(args),
         managed=args.managed,
         rules=rules,
+        severity=args.severity,
+        namespace=args.namespace,
     )
     sifted = _sifted(made, args)
     found = sifted.audit
@@ -219,7 +226,7 @@ def _fault(finding: Finding, dump: Dump, file: str, reason: str) -> reports.Faul
 
 def _write(found: Audit, accepted: Sequence[Accepted], args: argparse.Namespace) -> None:
     rows = found.to_frame().to_dict("records")
-    if args.output == "json":
+    if args.output in ("json", "yaml"):
         skipped = [{"check": one.check, "reason": one.reason} for one in found.skipped]
         aside = [{"check": one.finding.check, "message": one.finding.message, "reason": one.reason} for one in accepted]
         counts = found.counts()
@@ -235,9 +242,10 @@ def _write_tables(found: Audit, args: argparse.Namespace) -> None:
     """Write two tables: the number of findings of each check, and the findings above the severity threshold."""
     summary = found.summary()[["severity", "check", "findings", "title"]].to_dict("records")
     write_rows(("severity", "check", "findings", "title"), summary, args.output)
-    shown = found.at_least(args.show)
+    least = args.show or args.severity or "high"
+    shown = found.at_least(least)
     rows = [{**_columns(finding), "severity": finding.severity.word} for finding in shown]
-    print(f"\n{len(shown)} of {len(found.findings)} findings are {args.show} or worse:\n")
+    print(f"\n{len(shown)} of {len(found.findings)} findings are {least} or worse:\n")
     write_rows(SHOWN, rows, args.output)
     print(f"\n{', '.join(f'{number} {word}' for word, number in found.counts().items())}")
     for one in found.skipped:

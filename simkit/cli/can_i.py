@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from simkit.cli.flag_types import namespace
-from simkit.cli.output import add_output, write_rows, write_value
+from simkit.cli.output import VALUES, add_output, write_rows, write_value
 from simkit.cli.source import add_members, add_source, read, read_members
 from simkit.meta.errors import SimkitError
 
@@ -87,7 +87,7 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
     told = {"allowed": answer.allowed, "question": answer.question, "reason": answer.reason, "explanation": explained}
     if args.output in ("table", "wide"):
         print(answer)
-    elif args.output in ("json", "jsonl"):
+    elif args.output in VALUES:
         write_value(told, args.output)
     else:
         write_rows(tuple(told), [{**told, "explanation": "; ".join(explained)}], args.output)

@@ -81,7 +81,7 @@ def _write(found: Causes, dump: Dump, args: argparse.Namespace) -> None:
     rows = frame.to_dict("records")
     for row, one in zip(rows, found):
         row["goals"] = dict(one.goals)
-    if args.output == "json":
+    if args.output in ("json", "yaml"):
         every = [{**row, **_details(one)} for row, one in zip(rows, found)]
         write_value(every, args.output)
         return

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
-from simkit.cli.output import add_output, write_report, write_rows
+from simkit.cli.output import VALUES, add_output, write_report, write_rows
 from simkit.cli.reports import Case, Fault
 from simkit.cli.source import add_source, read
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _row(outcome: Outcome, form: str) -> dict[str, Any]:
-    failures = list(outcome.failures) if form in ("json", "jsonl") else "; ".join(outcome.failures)
+    failures = list(outcome.failures) if form in VALUES else "; ".join(outcome.failures)
     return {
         "result": "met" if outcome.passed else "broken",
         "severity": outcome.expectation.severity,

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     )
     rows = made.to_frame().to_dict("records")
     left = [{"subject": path.subject, "primitives": path.primitives} for path in made.left]
-    if args.output == "json":
+    if args.output in ("json", "yaml"):
         told = {"goal": made.goal.name, "cost": made.cost, "exact": made.exact, "changes": rows, "left": left}
         write_value(told, args.output)
     elif args.commands:

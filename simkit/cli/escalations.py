@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
-from simkit.cli.output import COMPLETE, add_output, write_rows, write_text
+from simkit.cli.output import COMPLETE, VALUES, add_output, write_rows, write_text
 from simkit.cli.source import add_members, add_source, cluster_of, dump_of, opened, paths_of, read_members
 from simkit.meta.errors import SimkitError
 
@@ -48,7 +48,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
     )
     parser.add_argument(
-        "--subject", action="append", metavar="WHO", help="user:alice, group:devs, sa:ns/name, pod:ns/name"
+        "--subject", "--from", action="append", metavar="WHO", help="user:alice, group:devs, sa:ns/name, pod:ns/name"
     )
     parser.add_argument("--goal", action="append", metavar="GOAL", help="cluster-admin, 'a node', 'get secrets in ns'")
     parser.add_argument("--max-hops", type=int, metavar="N", help="paths of at most so many hops")
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     if args.before:
         return _compared(snapshot, args)
     if args.details and args.output in ("csv", "html", *reports.FORMS):
-        raise SimkitError("--details is told in tables, markdown and json")
+        raise SimkitError("--details is told in tables, markdown, json and yaml")
     found = _found(snapshot, args)
     if args.prove:
         proofs = found.prove(cluster_of(dump))
@@ -96,7 +96,7 @@ def _written(
 ) -> None:
     """Write one row per path, with all its steps on request."""
     rows, columns = frame.to_dict("records"), tuple(frame.columns)
-    if args.details and args.output in ("json", "jsonl"):
+    if args.details and args.output in VALUES:
         rows = [{**row, "steps": one.to_dict("records")} for row, one in zip(rows, steps)]
         columns = (*columns, "steps")
     cases = partial(_cases, rows, args)

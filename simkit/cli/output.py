@@ -19,9 +19,11 @@ from simkit.cli.terminal import is_terminal, write_escaped
 from simkit.meta.escaping import csv_cell, json_for_terminal, markdown_block
 from simkit.meta.readable_table import is_missing
 
-FORMATS: Final = ("table", "wide", "json", "jsonl", "csv", "markdown", "html")
-COMPLETE: Final = ("wide", "json", "jsonl", "csv")
+FORMATS: Final = ("table", "wide", "json", "yaml", "jsonl", "csv", "markdown", "html")
+COMPLETE: Final = ("wide", "json", "yaml", "jsonl", "csv")
 """The formats with every column."""
+VALUES: Final = ("json", "yaml", "jsonl")
+"""The formats that keep lists and numbers."""
 _HELP: Final = "how to write the answer (default: table; wide: with every column)"
 
 
@@ -86,8 +88,8 @@ def _dashed(title: str) -> str:
 
 
 def write_value(value: Mapping[str, Any] | Sequence[Any], form: str) -> None:
-    """Write an answer that is a single value, as JSON on several lines or on one."""
-    sys.stdout.write(json_text(value) if form == "json" else _json_line(value))
+    """Write an answer that is a single value: as YAML, or as JSON on several lines or on one."""
+    sys.stdout.write({"json": json_text, "yaml": yaml_text}.get(form, _json_line)(value))
 
 
 def write_text(text: str, form: str) -> None:
@@ -98,6 +100,15 @@ def write_text(text: str, form: str) -> None:
 def json_text(value: Any) -> str:
     """A value as indented JSON with a line end."""
     return json_for_terminal(orjson.dumps(value, option=_PRETTY, default=_json_value).decode()) + "\n"
+
+
+def yaml_text(value: Any) -> str:
+    """A value as YAML, with the same values as its JSON."""
+    import yaml
+
+    plain = orjson.loads(orjson.dumps(value, option=_COMPACT, default=_json_value))
+    text: str = yaml.safe_dump(plain, sort_keys=False, allow_unicode=False, width=120)
+    return text
 
 
 _PRETTY: Final = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
@@ -130,6 +141,10 @@ def _json(columns: Sequence[str], rows: Sequence[Row]) -> str:
     return json_text([{name: row[name] for name in columns} for row in rows])
 
 
+def _yaml(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    return yaml_text([{name: row[name] for name in columns} for row in rows])
+
+
 def _json_lines(columns: Sequence[str], rows: Sequence[Row]) -> str:
     return "".join(_json_line({name: row[name] for name in columns}) for row in rows)
 
@@ -138,8 +153,14 @@ def _csv(columns: Sequence[str], rows: Sequence[Row]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([csv_cell(tables.plain(row[name])) for name in columns] for row in rows)
+    writer.writerows([_csv_cell(row[name]) for name in columns] for row in rows)
     return out.getvalue()
+
+
+def _csv_cell(value: Any) -> str:
+    """A cell; a number, also a negative one, is no formula."""
+    text = tables.plain(value)
+    return text if isinstance(value, int | float) else csv_cell(text)
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
@@ -148,6 +169,7 @@ def _markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
 _WRITERS: Final[Mapping[str, Callable[[Sequence[str], Sequence[Row]], str]]] = {
     "json": _json,
+    "yaml": _yaml,
     "jsonl": _json_lines,
     "csv": _csv,
     "markdown": _markdown,

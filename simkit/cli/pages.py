@@ -102,7 +102,8 @@ def add_terminal_options(parser: argparse.ArgumentParser) -> None:
         ("--no-color", "no colours (also with NO_COLOR set)"),
         ("--no-pager", "long answers at once, not page by page"),
     ):
-        parser.add_argument(name, action="store_true", default=False if top else argparse.SUPPRESS, help=text)
+        names = ("-q", name) if name == "--quiet" and "-q" not in parser._option_string_actions else (name,)
+        parser.add_argument(*names, action="store_true", default=False if top else argparse.SUPPRESS, help=text)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction) and not top:
             for below in action.choices.values():

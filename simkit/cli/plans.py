@@ -51,7 +51,7 @@ def _write(made: Plan, verified: PlanVerified | None, dump: Dump, args: argparse
 
     frame = made.to_frame()
     rows = frame.to_dict("records")
-    if args.output == "json":
+    if args.output in ("json", "yaml"):
         checks = [None] * len(rows) if verified is None else verified.to_dict()["rows"]
         shared = {"goals": made.goals, "paths_before": made.paths, "with_audit_log": made.with_log}
         changes = [

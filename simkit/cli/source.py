@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,7 +14,7 @@ from simkit.cli.flag_types import namespace, unpack_limits
 from simkit.cli.notes import complain, note
 from simkit.meta import datasets, progress
 from simkit.meta.domain import DEFAULT_NAMESPACE
-from simkit.meta.errors import SimkitError
+from simkit.meta.errors import SimkitError, UnknownNamespace
 from simkit.meta.names import GroupResource
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load
@@ -193,6 +194,7 @@ def warn_of_unknown_namespace(dump: Dump, where: str | None) -> None:
     """Write a warning if the namespace of a question does not exist; the answer may not be the intended one."""
     if not where:
         return
+    warnings.simplefilter("ignore", UnknownNamespace)  # it is told here
     listed = {key.name for key in dump.keyed if key.resource == _NAMESPACES}
     if where in listed or any(key.namespace == where for key in dump.keyed):
         return

@@ -69,6 +69,10 @@ class StatusError(Exception):
         return {**body, "code": self.code}
 
 
+class UnknownNamespace(UserWarning):
+    """A question about a namespace that does not exist."""
+
+
 class PlainError(Exception):
     """An error that kube-apiserver sends as plain text, without a Status."""
 

@@ -16,7 +16,7 @@ from simkit.cli import main
         ("get pods", "there is no command 'get'"),
         ("escalations --demo --subjects ann", "did you mean --subject?; see simkit escalations --help"),
         ("who-can get secrets --dmp x", "did you mean --dump?; see simkit who-can --help"),
-        ("removal-report policy/v1beta1 --demo", "release 1.25 removed it"),
+        ("removal-report polcy/v1beta1 --demo", "does not serve 'polcy/v1beta1'"),
         ("removal-report 1.33 --demo", "--release 1.33"),
     ],
 )

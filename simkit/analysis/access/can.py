@@ -88,6 +88,11 @@ class AccessDecision(Result):
         return table([row], ("subject", "allowed", "question", "reason", "explanation"))
 
     @property
+    def why(self) -> str:
+        """The explanation as a text of one sentence a line."""
+        return "\n".join(self.explanation())
+
+    @property
     def question(self) -> str:
         """The question in words."""
         where = f" in {self.namespace}" if self.namespace else ""

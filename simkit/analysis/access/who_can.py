@@ -12,6 +12,7 @@ from simkit.analysis.access.question import limits, question_of, verbs_of
 from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
 from simkit.analysis.access.scope import scope_of
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of, members_of
+from simkit.analysis.rbac.namespaces import warn_of_unknown_namespace
 from simkit.analysis.rbac.subject import Members, parse_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import GROUP
@@ -54,7 +55,7 @@ def who_can(
         even if only one; the column ``names`` tells which.
     namespace
         Where. None: in any namespace or in all; ``*``: only in the whole cluster. It has no meaning for resources
-        without a namespace and is not looked at there.
+        without a namespace and is not looked at there. A namespace that does not exist gets a warning.
     url
         A path that is no resource, instead of a resource: ``/metrics``.
     api_group
@@ -102,6 +103,8 @@ def who_can(
     asked = resolve_permission(
         snapshot, verb, resource, subresource=subresource, name=name or "", url=url, api_group=api_group
     )
+    if asked.namespaced:
+        warn_of_unknown_namespace(snapshot, where)
     if api_group is None:
         check_verb(verb, verbs_of(index.all_grants()))
     question = question_of(asked, where, any_name=name is None)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, overload
 
 import pandas as pd
 
@@ -21,6 +21,7 @@ from simkit.analysis.findings.survey import Survey
 from simkit.analysis.findings.wide import WIDE_CHECKS
 from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
 from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.namespaces import warn_of_unknown_namespace
 from simkit.analysis.rbac.objects import RBAC, display_name, require_captured
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
@@ -67,6 +68,49 @@ class Audit(Result):
 
     def __len__(self) -> int:
         return len(self.findings)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    @overload
+    def __getitem__(self, number: int) -> Finding: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> Audit: ...
+
+    def __getitem__(self, number: int | slice) -> Finding | Audit:
+        """One finding, or an audit of some of them."""
+        if isinstance(number, slice):
+            return replace(self, findings=self.findings[number])
+        return self.findings[number]
+
+    def filter(
+        self,
+        *,
+        severity: Severity | str | None = None,
+        namespace: str | None = None,
+        check: str | None = None,
+    ) -> Audit:
+        """The audit with some of the findings only.
+
+        Parameters
+        ----------
+        severity
+            This severity or a worse one.
+        namespace
+            Findings that count in this namespace. Those that count everywhere are left out.
+        check
+            Findings of this check.
+
+        Returns
+        -------
+        Audit
+            The same skipped checks, and fewer findings.
+        """
+        level = Severity.named(severity) if isinstance(severity, str) else severity
+        kept = (one for one in self.findings if level is None or one.severity >= level)
+        kept = (one for one in kept if namespace is None or one.namespace == namespace)
+        return replace(self, findings=tuple(one for one in kept if check is None or one.check == check))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per finding: severity, check, namespace, subjects, binding, role, rules, message, fix, command."""
@@ -119,6 +163,8 @@ def audit(
     members: Members | None = None,
     managed: Iterable[str] = (),
     rules: Iterable[Check] = (),
+    severity: Severity | str | None = None,
+    namespace: str | None = None,
 ) -> Audit:
     """Findings about the access control in a snapshot, for an auditor to look at.
 
@@ -134,6 +180,10 @@ def audit(
         Providers of managed clusters (eks, gke, aks, openshift, or auto) whose own bindings are set aside.
     rules
         Checks of one's own: see ``simkit.analysis.findings.custom``.
+    severity
+        Only findings of this severity or a worse one (``high``).
+    namespace
+        Only findings that count in this namespace; left out: all. A namespace that does not exist gets a warning.
 
     Returns
     -------
@@ -159,13 +209,15 @@ def audit(
     """
     members = members or NO_MEMBERS
     require_captured(snapshot, RBAC)
+    warn_of_unknown_namespace(snapshot, namespace)
     own = tuple(rules)
     with collection_paused():
         survey = Survey(snapshot, include_defaults=include_defaults, members=members, managed=managed)
         findings, skipped = _found(survey, _chosen(checks, own))
         findings = _with_owners(findings, Natures(snapshot, survey, managed))
     ordered = sorted(findings, key=lambda finding: finding.severity, reverse=True)
-    return Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), (*CHECKS, *own))
+    made = Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), (*CHECKS, *own))
+    return made.filter(severity=severity, namespace=namespace)
 
 
 def _found(survey: Survey, checks: Iterable[Check]) -> tuple[list[Finding], list[Skipped]]:
@@ -205,6 +257,8 @@ def findings(
     members: Members | None = None,
     managed: Iterable[str] = (),
     rules: Iterable[Check] = (),
+    severity: Severity | str | None = None,
+    namespace: str | None = None,
 ) -> pd.DataFrame:
     """Findings about the access control in a snapshot as a table: ``audit(...).to_frame()``.
 
@@ -212,7 +266,7 @@ def findings(
 
     Parameters
     ----------
-    include_defaults, checks, members, managed, rules
+    include_defaults, checks, members, managed, rules, severity, namespace
         As for ``audit``.
 
     Returns
@@ -234,7 +288,14 @@ def findings(
     0
     """
     return audit(
-        snapshot, include_defaults=include_defaults, checks=checks, members=members, managed=managed, rules=rules
+        snapshot,
+        include_defaults=include_defaults,
+        checks=checks,
+        members=members,
+        managed=managed,
+        rules=rules,
+        severity=severity,
+        namespace=namespace,
     ).to_frame()
 
 

@@ -22,9 +22,11 @@ from simkit.analysis.upgrade.configuration import (
 )
 from simkit.analysis.upgrade.removed_resources import (
     RemovedResources,
+    removed_already,
     removed_before,
     removed_between,
     removed_by_disabling,
+    served_elements,
 )
 from simkit.analysis.upgrade.replay import REPLAY_COLUMNS, replay
 from simkit.analysis.upgrade.stored_objects import OBJECT_COLUMNS, manifest_evidence, object_evidence
@@ -159,7 +161,8 @@ def removal_report(
     cluster
         The cluster that is looked at. Requests are sent to forks of it.
     elements
-        Versions (``flowcontrol.apiserver.<domain>/v1beta3``), groups or resources of versions to disable.
+        Versions (``flowcontrol.apiserver.<domain>/v1beta3``), groups or resources of versions to disable. Of those
+        that an earlier release removed, the report lists what is still written in them and who asks for them.
     release
         The release to upgrade to, instead of elements.
     audit_log
@@ -174,7 +177,8 @@ def removal_report(
     Raises
     ------
     SimkitError
-        Where neither elements nor a release are given, or both, or where the release does not serve an element.
+        Where neither elements nor a release are given, or both, or where neither the release nor an earlier
+        one serves an element.
 
     Notes
     -----
@@ -201,13 +205,15 @@ def removal_report(
         )
     else:
         title = f"without {', '.join(elements)}"
-        removed, earlier = removed_by_disabling(old, elements), None
+        removed, earlier = removed_by_disabling(old, elements), removed_already(old, elements)
     sent = [each for each in recorded_requests(audit_log or ()) if _uses(each, removed) or _uses(each, earlier)]
     asked = [each for each in sent if _uses(each, removed)]
     written = manifest_evidence(cluster.dump, snapshot, removed, earlier) if cluster.dump is not None else ()
     answers = []
     if asked:
-        after = cluster.fork(release=release) if release else cluster.with_apis_disabled(*elements)
+        after = (
+            cluster.fork(release=release) if release else cluster.with_apis_disabled(*served_elements(old, elements))
+        )
         answers = list(replay(asked, cluster.fork(), after))
     return RemovalReport(
         title,

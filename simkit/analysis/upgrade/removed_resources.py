@@ -80,29 +80,40 @@ def _to_come(resource: Resource, release: str) -> bool:
 def removed_by_disabling(catalogue: Catalogue, elements: Sequence[str]) -> RemovedResources:
     """The resources that are removed when versions (``policy/v1beta1``), groups or resources of a version are disabled.
 
+    Elements that the catalogue does not serve remove nothing: see ``removed_already``.
+    """
+    removed = [each for each in catalogue.resources() if _named(each, elements)]
+    return _table(removed, catalogue.without(lambda resource: _named(resource, elements)))
+
+
+def removed_already(catalogue: Catalogue, elements: Sequence[str]) -> RemovedResources:
+    """The resources of some elements that an earlier release served: requests for them fail already.
+
     Raises
     ------
     SimkitError
-        For what the catalogue does not serve.
+        For an element that neither the catalogue nor an earlier release serves.
     """
-    removed = [each for each in catalogue.resources() if _named(each, elements)]
+    gone: list[Resource] = []
     for element in elements:
-        if not any(_named(each, [element]) for each in catalogue.resources()):
-            raise SimkitError(f"release {catalogue.release} does not serve {element!r}{_hint(element, catalogue)}")
-    kept = catalogue.without(lambda resource: _named(resource, elements))
-    return _table(removed, kept)
+        before = [each for each in _every(element) if catalogue.find(*each.gvr) is None]
+        before = [each for each in before if not _to_come(each, catalogue.release)]
+        if not before and not any(_named(each, [element]) for each in catalogue.resources()):
+            raise SimkitError(f"release {catalogue.release} does not serve {element!r}{_hint(element)}")
+        gone += before
+    return _table(gone, catalogue)
 
 
-def _hint(element: str, catalogue: Catalogue) -> str:
-    """A suggestion for an element that is gone already or is a release."""
+def served_elements(catalogue: Catalogue, elements: Sequence[str]) -> list[str]:
+    """The elements of which the catalogue serves something."""
+    return [element for element in elements if any(_named(each, [element]) for each in catalogue.resources())]
+
+
+def _hint(element: str) -> str:
+    """A suggestion for an element that is a release."""
     if element.replace(".", "").isdigit():
         return f"; for an upgrade to release {element} say release={element!r}, or --release {element}"
-    gone = {life.removed for resource in _every(element) if (life := lifecycle_of(resource.api_version, resource.kind))}
-    earlier = sorted((each for each in gone if each), key=minor_of)
-    if not earlier:
-        return ""
-    report = "the report of an upgrade (release=, --release) lists what is still written in it or asks for it"
-    return f": release {earlier[0]} removed it; {report}"
+    return ""
 
 
 def _every(element: str) -> Iterator[Resource]:

@@ -54,7 +54,7 @@ class AccessMethods(AnalysedCluster):
             even if only one; the column ``names`` tells which.
         namespace
             Where. None: in any namespace or in all; ``*``: only in the whole cluster. It has no meaning for resources
-            without a namespace and is not looked at there.
+            without a namespace and is not looked at there. A namespace that does not exist gets a warning.
         url
             A path that is no resource, instead of a resource: ``/metrics``.
         api_group

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from simkit.analysis.causes.cause import Causes
     from simkit.analysis.escalation.find.goal import Goal
+    from simkit.analysis.escalation.table.severity import Severity
     from simkit.analysis.findings.audit import Audit
     from simkit.analysis.findings.check import Check
     from simkit.analysis.rbac.subject import Members
@@ -29,6 +30,8 @@ class FindingsMethods(AnalysedCluster):
         members: Members | None = None,
         managed: Iterable[str] = (),
         rules: Iterable[Check] = (),
+        severity: Severity | str | None = None,
+        namespace: str | None = None,
     ) -> Audit:
         """Findings about the access control in a snapshot, for an auditor to look at.
 
@@ -44,6 +47,10 @@ class FindingsMethods(AnalysedCluster):
             Providers of managed clusters (eks, gke, aks, openshift, or auto) whose own bindings are set aside.
         rules
             Checks of one's own: see ``simkit.analysis.findings.custom``.
+        severity
+            Only findings of this severity or a worse one (``high``).
+        namespace
+            Only findings that count in this namespace; left out: all. A namespace that does not exist gets a warning.
 
         Returns
         -------
@@ -76,6 +83,8 @@ class FindingsMethods(AnalysedCluster):
             members=members,
             managed=managed,
             rules=rules,
+            severity=severity,
+            namespace=namespace,
         )
 
     def findings(
@@ -86,6 +95,8 @@ class FindingsMethods(AnalysedCluster):
         members: Members | None = None,
         managed: Iterable[str] = (),
         rules: Iterable[Check] = (),
+        severity: Severity | str | None = None,
+        namespace: str | None = None,
     ) -> pd.DataFrame:
         """Findings about the access control in a snapshot as a table: ``audit(...).to_frame()``.
 
@@ -93,7 +104,7 @@ class FindingsMethods(AnalysedCluster):
 
         Parameters
         ----------
-        include_defaults, checks, members, managed, rules
+        include_defaults, checks, members, managed, rules, severity, namespace
             As for ``audit``.
 
         Returns
@@ -123,6 +134,8 @@ class FindingsMethods(AnalysedCluster):
             members=members,
             managed=managed,
             rules=rules,
+            severity=severity,
+            namespace=namespace,
         )
 
     def causes(

@@ -155,7 +155,8 @@ class UsageMethods(AnalysedCluster):
         Parameters
         ----------
         elements
-            Versions (``flowcontrol.apiserver.<domain>/v1beta3``), groups or resources of versions to disable.
+            Versions (``flowcontrol.apiserver.<domain>/v1beta3``), groups or resources of versions to disable. Of those
+            that an earlier release removed, the report lists what is still written in them and who asks for them.
         release
             The release to upgrade to, instead of elements.
         audit_log
@@ -170,7 +171,8 @@ class UsageMethods(AnalysedCluster):
         Raises
         ------
         SimkitError
-            Where neither elements nor a release are given, or both, or where the release does not serve an element.
+            Where neither elements nor a release are given, or both, or where neither the release nor an earlier
+            one serves an element.
 
         Notes
         -----

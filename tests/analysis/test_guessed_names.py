@@ -1,0 +1,49 @@
+"""Names that people guess who know pandas: slices, filters, and the reason of a decision."""
+
+from __future__ import annotations
+
+import pytest
+
+import simkit
+from simkit.cluster.cluster import Cluster
+from simkit.meta.errors import UnknownNamespace
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    return simkit.demo()
+
+
+def test_an_audit_is_a_sequence(cluster: Cluster) -> None:
+    """Its length, its elements and its slices agree."""
+    audit = cluster.audit()
+    assert list(audit) == list(audit.findings)
+    assert audit[0] == audit.findings[0]
+    assert len(audit[:3]) == 3
+    assert audit[:3].skipped == audit.skipped
+    assert not audit[:0]
+
+
+def test_an_audit_can_be_narrowed(cluster: Cluster) -> None:
+    """The same by an argument and afterwards."""
+    audit = cluster.audit()
+    narrowed = audit.filter(severity="medium", namespace="billing")
+    assert narrowed.to_frame().equals(cluster.findings(severity="medium", namespace="billing"))
+    assert 0 < len(narrowed) < len(audit)
+    assert set(audit.filter(check=audit[0].check).to_frame()["check"]) == {audit[0].check}
+    assert audit.filter() == audit
+
+
+def test_a_decision_says_why(cluster: Cluster) -> None:
+    allowed = cluster.can("group:system:masters", "get", "pods")
+    assert allowed.why == "members of system:masters may do everything, without a binding"
+    assert cluster.can("user:nobody", "get", "pods").why
+
+
+def test_a_namespace_that_does_not_exist_gets_a_warning(cluster: Cluster) -> None:
+    """The answer is given, since the namespace may come; a resource without a namespace gets none."""
+    with pytest.warns(UnknownNamespace, match="there is no namespace 'biling'; did you mean 'billing'"):
+        assert len(cluster.who_can("get", "secrets", namespace="biling"))
+    with pytest.warns(UnknownNamespace):
+        cluster.audit(namespace="biling")
+    cluster.who_can("get", "nodes", namespace="biling")
