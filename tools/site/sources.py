@@ -10,8 +10,8 @@ from typing import Final
 
 TOP: Final = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Pages at the top of the repository, with their names on the site."""
-LEFT_OUT: Final = ("changes", "solutions", ".ipynb_checkpoints", "index.ipynb")
-"""What is not shown on the site: it has an index of its own for the notebooks."""
+LEFT_OUT: Final = ("changes", "solutions", ".ipynb_checkpoints")
+"""Folders that are not shown on the site."""
 _LINK: Final = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)((?:#[^)]*)?)\)")
 
 
