@@ -13,10 +13,10 @@ from simkit.notebook.kubectl.command import Printed, kubectl
 
 
 @magics_class
-class KubectlMagics(Magics):  # type: ignore[misc]
+class KubectlMagics(Magics):
     """kubectl against a cluster of the notebook: the variable ``cluster``, or the one of ``--cluster NAME``."""
 
-    @line_cell_magic  # type: ignore[untyped-decorator]
+    @line_cell_magic
     def kubectl(self, line: str, cell: str | None = None) -> Printed | None:
         """``%kubectl get pods -n dev``; as a cell magic, each further line is a command, or the input of ``-f -``."""
         cluster, line = self._cluster(line)
@@ -28,7 +28,7 @@ class KubectlMagics(Magics):  # type: ignore[misc]
         done = [kubectl(cluster, each) for each in lines if each and not each.startswith("#")]
         return Printed("".join(each.text for each in done), max((each.code for each in done), default=0))
 
-    @cell_magic  # type: ignore[untyped-decorator]
+    @cell_magic
     def apply(self, line: str, cell: str) -> Printed:
         """Apply the manifests of the cell: ``%%apply -n dev``."""
         cluster, line = self._cluster(line)

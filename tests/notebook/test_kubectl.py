@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from IPython.core.completer import provisionalcompleter
@@ -111,14 +113,15 @@ def test_words_are_completed(cluster: simkit.Cluster, line: str, begun: str, wor
 def test_magics_run_in_a_notebook(cluster: simkit.Cluster) -> None:
     """``%load_ext simkit`` gives line and cell magics on the variable ``cluster``, and their completion."""
     shell = InteractiveShell.instance()
+    run: Callable[..., Any] = shell.run_cell_magic
     shell.run_line_magic("load_ext", "simkit")
     shell.user_ns.pop("cluster", None)
     with pytest.raises(SimkitError, match="no cluster named 'cluster'"):
         shell.run_line_magic("kubectl", "get ns")
     shell.user_ns["cluster"] = shell.user_ns["other"] = cluster
-    assert str(shell.run_cell_magic("apply", "-n default", MAP + "v}")) == "configmap/b created\n"
+    assert str(run("apply", "-n default", MAP + "v}")) == "configmap/b created\n"
     assert str(shell.run_line_magic("kubectl", "get cm b -o name --cluster other")) == "configmap/b\n"
-    printed = shell.run_cell_magic("kubectl", "", "# two commands\nkubectl create ns a\nget ns a -o name\n")
+    printed = run("kubectl", "", "# two commands\nkubectl create ns a\nget ns a -o name\n")
     assert str(printed) == "namespace/a created\nnamespace/a\n"
     line = "%kubectl get ns kube-s"
     with provisionalcompleter():

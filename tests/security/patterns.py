@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-import re._constants as codes  # type: ignore[import-not-found]  # the parser of re has no stubs
-import re._parser as parser  # type: ignore[import-not-found]
+import re._constants as codes
+import re._parser as parser
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass

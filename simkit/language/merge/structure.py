@@ -39,5 +39,6 @@ def _collect(obj: Mapping[str, Any], found: list[Hashable]) -> bool:
         elif isinstance(value, list):
             found.append(orjson.dumps(value))
         else:
-            found.append(True if value else type(value))
+            kind: Any = True if value else type(value)
+            found.append(kind)
     return len(found) <= _MOST
