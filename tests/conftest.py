@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 # A submission is judged by the same examples every time; at a desk they are new ones, which is how faults are found.
@@ -11,3 +14,11 @@ from hypothesis import settings
 settings.register_profile("new", deadline=None)
 settings.register_profile("repeatable", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("repeatable" if os.environ.get("CI") else "new")
+
+
+@pytest.fixture(autouse=True)
+def _main_module() -> Iterator[None]:
+    """Puts the main module back, which IPython replaces and new processes ask for."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main

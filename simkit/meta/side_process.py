@@ -33,7 +33,7 @@ _NICE: Final = 5
 MEMORY: Final = 4 * 1024**3
 """Bytes of addresses that a process may use."""
 _GROWN: Final = 256 * 1024
-"""Kibibytes of memory from which on a process ends after its answer, and a new one takes its place."""
+"""Kibibytes by which a process may grow before it ends after its answer, and a new one takes its place."""
 
 
 class SideProcessError(RuntimeError):
@@ -142,13 +142,14 @@ def serve(descriptor: int) -> None:
     os.nice(_NICE)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     connection: Connection[Any, Any] = Connection(descriptor)
+    began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # on Linux that of the process that started this one
     while True:
         try:
             asked = connection.recv_bytes()
         except EOFError:
             return
         found = _computed(asked)
-        again = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < _GROWN
+        again = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - began < _GROWN
         connection.send_bytes(marshal.dumps((*found, again)))
 
 

@@ -71,8 +71,8 @@ def assert_shown_as_text(text: str) -> None:
 
 
 def formulas(text: str) -> list[str]:
-    """Cells of a CSV text that a spreadsheet would calculate."""
-    cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+    """Cells of a CSV text that a spreadsheet would calculate; a negative number is none."""
+    cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row if not cell.removeprefix("-").isdecimal()]
     return [cell for cell in cells if cell.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r", "\n"))]
 
 

@@ -38,7 +38,7 @@ _KNOWN: Final = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY})
 
 
 class Change(NamedTuple):
-    """What a patch does to the live object, in the version of the path."""
+    """The effect of a patch on the live object, in the version of the path."""
 
     patched: Callable[[Object, RequestScope], Any]
     """The patched value."""

@@ -22,7 +22,7 @@ def key_pair_error(certificates: bytes, key: bytes) -> str:
 
     Examples
     --------
-    >>> key_pair_fault(b"", b"")
+    >>> key_pair_error(b"", b"")
     'tls: failed to find any PEM data in certificate input'
     """
     chain = list(blocks(certificates))
