@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
+
+import simkit
+from simkit.meta.clock import SystemClock
 from simkit.simulation.kubelet.process import Container
 from tests.simulation.worlds import container, deployment, messages, node_of, phase, pod, simulated
 
@@ -179,6 +185,27 @@ def test_a_lost_node() -> None:
     cluster.advance(seconds=60)
     assert _ready(cluster, "node-0") == "True"
     assert len(cluster.list("pods")) == 2
+
+
+def test_a_cluster_that_nobody_used_for_a_while_has_its_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the machine's clock kubelets report only when somebody asks: a quiet hour is no reason to lose a node."""
+    now = time.time()
+    monkeypatch.setattr(SystemClock, "now", lambda _: now)
+    cluster = simkit.Cluster()
+    cluster.add_nodes(1)
+    cluster.settle()
+    now += 3600
+    fork = cluster.fork()
+    fork.create(deployment("web", 2))
+    fork.settle()
+    assert _ready(fork, "node-0") == "True"
+    assert fork.get("deployment", "web")["status"]["readyReplicas"] == 2
+    now += 1
+    fork.stop_node("node-0")
+    fork.settle()
+    now += 60
+    fork.settle()
+    assert _ready(fork, "node-0") == "Unknown"
 
 
 def test_a_day_passes_the_same_way_twice() -> None:

@@ -44,7 +44,7 @@ class NodeLifecycleController(ResourceWatcher):
     A node that never had a Ready condition becomes Unknown after the grace period of its start. One that reported, by
     heartbeats in its Ready condition or by its lease, becomes Unknown after that of monitoring. Nodes that came with
     a Ready condition, as those of a dump, stay as they are until something is heard of them: no kubelets run here.
-    ``alive`` tells of nodes that need not report to be known to live, such as simulated ones on a simulated clock.
+    ``alive`` tells of nodes that need not report to be known to live, such as simulated ones.
     Evictions are not slowed down where a part of the nodes is in trouble; where all are, there are none.
     """
 

@@ -168,9 +168,9 @@ class Kubelets:
         return self.nodes[name]
 
     def keeps_alive(self, name: str) -> bool:
-        """True if a node lives, on a clock that is turned."""
+        """True if a node lives: its kubelet reports whenever somebody lets time pass, so silence says nothing."""
         node = self.nodes.get(name)
-        return isinstance(self._clock, SimulatedClock) and node is not None and node.alive
+        return node is not None and node.alive
 
     # The controller
 
