@@ -14,7 +14,7 @@ class Workloads:
     """Makes workloads; names of replica sets and pods come from one source of chance, nodes in turn."""
 
     def __init__(self, chance: NameSource) -> None:
-        self._chance = chance
+        self._name_source = chance
         self._turn = 0
 
     def deployment(
@@ -34,7 +34,7 @@ class Workloads:
         ready = {"availableReplicas": replicas, "readyReplicas": replicas, "replicas": replicas}
         status = {"observedGeneration": 1, "updatedReplicas": replicas, **ready}
         whole = made("apps/v1", "Deployment", name, namespace, labels=labels, spec=spec, status=status)
-        hashed = {**labels, "pod-template-hash": self._chance.suffix(9)}
+        hashed = {**labels, "pod-template-hash": self._name_source.suffix(9)}
         set_name = f"{name}-{hashed['pod-template-hash']}"
         inner = {**template, "metadata": {"creationTimestamp": None, "labels": hashed}}
         set_spec = {"replicas": replicas, "selector": {"matchLabels": hashed}, "template": inner}
@@ -115,7 +115,7 @@ class Workloads:
             "qosClass": "Burstable",
         }
         namespace = owner["metadata"]["namespace"]
-        name = prefix + self._chance.suffix(5)
+        name = prefix + self._name_source.suffix(5)
         pod = made("v1", "Pod", name, namespace, labels=labels, spec=running, status=status)
         pod["metadata"]["generateName"] = prefix
         return _owned(pod, owner)

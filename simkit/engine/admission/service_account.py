@@ -40,7 +40,7 @@ class ServiceAccount:
     resources = frozenset({PODS})
 
     def __init__(self, store: Reader, name_source: NameSource) -> None:
-        self._store, self._chance = store, name_source
+        self._store, self._name_source = store, name_source
         self._trials = NameSource(0)
         """Names for dry runs, which must not affect the names of later writes."""
 
@@ -59,7 +59,7 @@ class ServiceAccount:
         account = self._account(review, name)
         pod = with_spec(pod, serviceAccountName=name, serviceAccount=name)
         if _automounts(account, pod):
-            pod = self._mounted(pod, self._trials if review.dry_run else self._chance)
+            pod = self._mounted(pod, self._trials if review.dry_run else self._name_source)
         if not at(pod, "spec", "imagePullSecrets") and account.get("imagePullSecrets"):
             pod = with_spec(pod, imagePullSecrets=[dict(each) for each in account["imagePullSecrets"]])
         return pod

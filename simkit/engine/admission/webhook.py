@@ -47,7 +47,7 @@ class _Webhooks:
     def __init__(
         self, reader: LiveClusterReader, index: WebhookIndex, caller: WebhookClient, name_source: NameSource
     ) -> None:
-        self._reader, self._index, self._caller, self._chance = reader, index, caller, name_source
+        self._reader, self._index, self._caller, self._name_source = reader, index, caller, name_source
 
     def handles(self, operation: Operation) -> bool:
         return True
@@ -68,7 +68,7 @@ class _Webhooks:
     def _ask(
         self, webhook: WebhookAccessor, attributes: AdmissionAttributes, matched: Resource, *, mutating: bool
     ) -> Answer | None:
-        return self._caller.ask(webhook, attributes, matched, self._chance.uid(), mutating=mutating)
+        return self._caller.ask(webhook, attributes, matched, self._name_source.uid(), mutating=mutating)
 
     def _tell(self, webhook: WebhookAccessor, answer: Answer, review: Review) -> None:
         """Pass on the warnings and audit annotations of a webhook. Raises its refusal."""

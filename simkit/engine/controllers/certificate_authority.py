@@ -48,7 +48,7 @@ class CertificateAuthority:
         key: str | Path | None = None,
         bundle: str | Path | None = None,
     ) -> None:
-        self._clock, self._chance = clock, name_source
+        self._clock, self._name_source = clock, name_source
         self._files = (certificate, key)
         self._bundle_file = bundle or certificate
         self._lock = threading.Lock()
@@ -56,7 +56,7 @@ class CertificateAuthority:
 
     def fork(self, clock: Clock) -> CertificateAuthority:
         """The same authority, its pair included, that signs by another clock."""
-        forked = CertificateAuthority(clock, self._chance, *self._files, self._bundle_file)
+        forked = CertificateAuthority(clock, self._name_source, *self._files, self._bundle_file)
         forked._origin = self
         return forked
 
@@ -91,7 +91,7 @@ class CertificateAuthority:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.x509.oid import NameOID
 
-        seed = bytes.fromhex((self._chance.uid() + self._chance.uid()).replace("-", ""))
+        seed = bytes.fromhex((self._name_source.uid() + self._name_source.uid()).replace("-", ""))
         key = Ed25519PrivateKey.from_private_bytes(seed)
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _NAME)])
         now = datetime.fromtimestamp(int(self._clock.now()), UTC)
@@ -106,7 +106,7 @@ class CertificateAuthority:
         return builder.sign(key, None), key
 
     def _serial(self) -> int:
-        return int(self._chance.uid().replace("-", ""), 16) >> 1
+        return int(self._name_source.uid().replace("-", ""), 16) >> 1
 
     def sign(self, request: x509.CertificateSigningRequest, wish: SigningPolicy) -> str:
         """The certificate for a request, as PEM: its subject and names, valid for what is wished."""

@@ -112,7 +112,7 @@ class ServiceAllocation:
     def _start(
         self, store: Store, name_source: NameSource, pools: Mapping[str, BitmapAllocator], ports: BitmapAllocator
     ) -> None:
-        self._store, self._chance, self._pools, self._ports = store, name_source, pools, ports
+        self._store, self._name_source, self._pools, self._ports = store, name_source, pools, ports
         self._lock = threading.RLock()
         self._known = False
         store.listen(self._follow)
@@ -209,7 +209,7 @@ class ServiceAllocation:
 
     def _any_address(self, name: str, reservation: Reservation) -> str:
         try:
-            number = reservation.take_any(self._pools[name], self._chance)
+            number = reservation.take_any(self._pools[name], self._name_source)
         except NotAvailable:
             raise internal("failed to allocate a serviceIP: range is full") from None
         return str(_as_address(number, name))
@@ -246,7 +246,7 @@ class ServiceAllocation:
 
     def _any_port(self, reservation: Reservation) -> int:
         try:
-            return reservation.take_any(self._ports, self._chance)
+            return reservation.take_any(self._ports, self._name_source)
         except NotAvailable:
             raise internal("failed to allocate a nodePort: range is full") from None
 

@@ -41,7 +41,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class PodEnvironment:
-    """The surroundings of containers."""
+    """The behaviours and the maker of processes with which containers are started."""
 
     behaviours: Behaviours
     process: Callable[[Object, Mapping[str, Any], int, float], Process]

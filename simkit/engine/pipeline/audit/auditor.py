@@ -59,7 +59,7 @@ class Auditor:
     ) -> None:
         self.policy, self.sinks = policy, tuple(sinks)
         self.leaves_process = any(sink.leaves_process for sink in sinks)
-        self._clock, self._chance, self.metrics = clock, name_source, metrics or Metrics()
+        self._clock, self._name_source, self.metrics = clock, name_source, metrics or Metrics()
 
     def fork(self, sinks: Sequence[Backend], clock: Clock, name_source: NameSource, metrics: Metrics) -> Auditor:
         """The same policy for a fork, which records for itself."""
@@ -73,7 +73,7 @@ class Auditor:
             record.stage("RequestReceived")
 
     def _identifier(self, request: Request) -> str:
-        return request.header(_HEADER)[:64] or self._chance.uid()
+        return request.header(_HEADER)[:64] or self._name_source.uid()
 
     def refuse(self, context: RequestContext) -> None:
         """Decide on the audit level of a request that failed authentication."""
