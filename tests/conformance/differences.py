@@ -52,9 +52,13 @@ class Normalizer:
 
     def _text(self, value: str) -> str:
         for plain, marker in self.replacements.items():
-            if plain:
+            if plain and not plain.isdecimal():
                 value = value.replace(plain, marker)
-        return _TIME.sub("<time>", _UID.sub("<uid>", value))
+        value = _TIME.sub("<time>", _UID.sub("<uid>", value))
+        for plain, marker in self.replacements.items():
+            if plain.isdecimal():  # such as a revision: the digits of a uid or a time may be the same
+                value = value.replace(plain, marker)
+        return value
 
 
 def _list_metadata(metadata: Any) -> Any:
