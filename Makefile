@@ -26,7 +26,8 @@ bench: $(READY)  ## the speed of this machine, as ratios (ARGS=engine; PEER=http
 	$(BIN)/python -m tests.bench $(if $(PEER),peer --peer $(PEER) $(if $(TOKEN),--peer-token $(TOKEN))) $(ARGS)
 
 fuzz: $(READY)  ## coverage-guided fuzzing of each reader for some seconds (needs atheris)
-	for target in json yaml document labels fields quantity duration expression; do \
+	for target in json yaml document labels fields quantity duration expression \
+			create apply patch select rule protobuf; do \
 		$(BIN)/python -m tests.fuzz $$target -max_total_time=7 || exit 1; done
 
 soak: $(READY)  ## memory of a server under churn, over an hour (ARGS="--minutes 20")

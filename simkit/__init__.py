@@ -77,8 +77,33 @@ def __getattr__(name: str) -> Any:
         return import_module(f"simkit.{name}")
     home = _HOMES.get(name)
     if home is None:
-        raise AttributeError(f"module 'simkit' has no attribute {name!r}")
+        raise _absent(name)
     return getattr(import_module(home), name)
+
+
+_GUESSED = {
+    "load_dump": "load(path)",
+    "read_dump": "load(path)",
+    "read": "load(path)",
+    "open": "load(path)",
+    "connect": "fetch(context)",
+    "compare": "after.compare(before=before), or simkit.analysis.compare(before, after)",
+    "diff": "after.compare(before=before), or simkit.analysis.compare(before, after)",
+    "plot": "the plot() of a result, or simkit.analysis.plots",
+    "plots": "the plot() of a result, or simkit.analysis.plots",
+    "load_audit_log": "no step of its own: audit_log= takes the path of a log",
+    "read_audit_log": "no step of its own: audit_log= takes the path of a log",
+    "AuditLog": "no step of its own: audit_log= takes the path of a log",
+}
+"""Names that people guess, and what to write instead."""
+
+
+def _absent(name: str) -> AttributeError:
+    from simkit.meta.wrong_names import absent
+
+    known = () if name.startswith("_") else import_module("simkit.analysis").__all__
+    hint = f"simkit.analysis.{name}, or the method {name}() of a cluster" if name in known else _GUESSED.get(name, "")
+    return absent("simkit", name, __all__, {name: hint} if hint else {})
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -1,4 +1,4 @@
-"""Where the recorded data is that some tests compare with; they are skipped where it is absent."""
+"""The place of the recorded data for comparisons; without it, tests that need it are skipped."""
 
 from __future__ import annotations
 

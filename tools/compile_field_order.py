@@ -70,7 +70,7 @@ def types_of(facts: Facts, orders: Orders, package: str) -> dict[str, list[str]]
 
 
 def definition(package: str) -> str:
-    """How the names of a package's definitions begin.
+    """The beginning of the names of a package's definitions.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.logic.rbac.aggregate import settled
+from simkit.logic.rbac.aggregate import with_aggregated_rules
 from simkit.meta.clock import NameSource, SimulatedClock, timestamp
 from simkit.meta.objects import metadata
 from simkit.snapshot.load import load
@@ -47,7 +47,8 @@ def _gathered(everything: Iterable[Obj]) -> list[Obj]:
     """With the rules that aggregated roles have once the controller has seen them."""
     listed = list(everything)
     whole = {
-        role["metadata"]["name"]: dict(role) for role in settled(obj for obj in listed if obj["kind"] == "ClusterRole")
+        role["metadata"]["name"]: dict(role)
+        for role in with_aggregated_rules(obj for obj in listed if obj["kind"] == "ClusterRole")
     }
     return [whole[obj["metadata"]["name"]] if obj["kind"] == "ClusterRole" else obj for obj in listed]
 

@@ -77,7 +77,7 @@ def _fixed() -> Iterator[dict[str, Any]]:
 
 
 def _objects(word: str, text: str) -> Iterator[dict[str, Any]]:
-    """What bears one payload. Namespaces that bear one hold a binding, so that scopes show it."""
+    """The objects that carry one payload. Namespaces that carry one hold a binding, so that scopes show it."""
     yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": text, "labels": {text: text}}}
     yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": text, "namespace": "hostile"}}
     yield _role("ClusterRole", text, "", ["get", text], ["secrets", text], groups=["", text])

@@ -43,6 +43,7 @@ def pictures() -> Iterator[tuple[str, Axes]]:
         trial.delete("clusterrolebinding", "pellowick:on-call")
         trial.delete("clusterrolebinding", "pellowick:platform-team")
     yield "drift", access_drift(trial.compare())
+    yield "operation", cluster.drain_nodes("depot-a1").plot()
     yield "timeline", version_timeline(timeline(["policy", "autoscaling", "flowcontrol.apiserver.k8s.io"]), now="1.30")
 
 

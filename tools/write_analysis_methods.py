@@ -26,6 +26,8 @@ class Question(NamedTuple):
     module: str
     name: str
     given: Mapping[str, str] = {"snapshot": "self.snapshot()"}
+    named: tuple[str, ...] = ()
+    """Positional arguments of the function that the method takes by name only, since their order would be guessed."""
 
 
 PROVEN: Final = {"snapshot": "self.snapshot()", "sandbox": "self"}
@@ -37,7 +39,7 @@ PAGES: Final[Mapping[str, tuple[str, tuple[Question, ...]]]] = {
             Question("access.who_can", "who_can"),
             Question("access.can", "can"),
             Question("access.permissions", "permissions"),
-            Question("access.compare", "compare", LATER),
+            Question("access.compare", "compare", LATER, ("before",)),
             Question("access.expectations", "check"),
         ),
     ),
@@ -77,7 +79,7 @@ PAGES: Final[Mapping[str, tuple[str, tuple[Question, ...]]]] = {
             Question("escalation.find.queries", "next_steps", PROVEN),
             Question("escalation.find.queries", "outsiders"),
             Question("escalation.find.blast_radius", "blast_radius"),
-            Question("escalation.find.path_comparison", "compare_paths", LATER),
+            Question("escalation.find.path_comparison", "compare_paths", LATER, ("before",)),
             Question("escalation.prove.risky_permissions", "risky_permissions", PROVEN),
         ),
     ),
@@ -93,10 +95,20 @@ PAGES: Final[Mapping[str, tuple[str, tuple[Question, ...]]]] = {
         (
             Question("least_privilege.usage", "usage"),
             Question("least_privilege.unused", "unused_grants"),
+            Question("least_privilege.refused_requests", "refused_requests", LATER, ("before",)),
             Question("least_privilege.proposal", "least_privilege", PROVEN),
             Question("upgrade.removal_report", "removal_report", {"cluster": "self"}),
             Question("upgrade.upgrade_report", "upgrade_report", PROVEN),
             Question("upgrade.timeline", "timeline"),
+        ),
+    ),
+    "operations": (
+        "Rehearsals of operations, on forks with simulated nodes.",
+        (
+            Question("operations.nodes", "drain_nodes", {"sandbox": "self"}),
+            Question("operations.nodes", "lose_nodes", {"sandbox": "self"}),
+            Question("operations.workloads", "roll_out", {"sandbox": "self"}),
+            Question("operations.workloads", "put_under_load", {"sandbox": "self"}),
         ),
     ),
     "policies": (
@@ -135,7 +147,7 @@ def method_of(question: Question) -> tuple[str, set[str]]:
     """The text of the method that asks a question, and the names that its annotations use."""
     function = _function(question)
     text = docstring_of_method(ast.get_docstring(function) or "", question.given)
-    arguments = _without(function.args, question.given)
+    arguments = _by_name(_without(function.args, question.given), question.named)
     returns = ast.unparse(function.returns) if function.returns else "None"
     signature = f"def {function.name}(self, {ast.unparse(arguments)}) -> {returns}:".replace("self, )", "self)")
     lines = [
@@ -174,6 +186,15 @@ def _without(arguments: ast.arguments, given: Mapping[str, str]) -> ast.argument
         kw_defaults=[arguments.kw_defaults[number] for number in named],
         defaults=[arguments.defaults[number - offset] for number in kept if number >= offset],
     )
+
+
+def _by_name(arguments: ast.arguments, names: tuple[str, ...]) -> ast.arguments:
+    """The arguments, with some of the positional ones by name only."""
+    moved = [one for one in arguments.args if one.arg in names]
+    arguments.args = [one for one in arguments.args if one.arg not in names]
+    arguments.kwonlyargs = [*moved, *arguments.kwonlyargs]
+    arguments.kw_defaults = [*([None] * len(moved)), *arguments.kw_defaults]
+    return arguments
 
 
 def _passed(arguments: ast.arguments, given: Mapping[str, str]) -> Iterator[str]:

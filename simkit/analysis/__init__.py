@@ -56,6 +56,7 @@ from simkit.analysis.least_privilege import (
     least_privilege,
     minimal_rules,
     read_access_requests,
+    refused_requests,
     unused_grants,
     usage,
 )
@@ -68,6 +69,9 @@ from simkit.analysis.membership import (
     members_of_tokens,
     merge_members,
 )
+from simkit.analysis.operations.nodes import drain_nodes, lose_nodes
+from simkit.analysis.operations.result import Operation
+from simkit.analysis.operations.workloads import put_under_load, roll_out
 from simkit.analysis.plan import Plan, PlanStep, PlanVerified, plan
 from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
@@ -94,6 +98,7 @@ __all__ = [
     "Finding",
     "Goal",
     "Migration",
+    "Operation",
     "Outcome",
     "Outcomes",
     "Path",
@@ -129,6 +134,7 @@ __all__ = [
     "compare_paths",
     "cut",
     "definition_changes",
+    "drain_nodes",
     "escalations",
     "exposure",
     "expression_costs",
@@ -136,6 +142,7 @@ __all__ = [
     "findings_graph",
     "identity_of",
     "least_privilege",
+    "lose_nodes",
     "members_of_audit_log",
     "members_of_certificates",
     "members_of_export",
@@ -155,15 +162,18 @@ __all__ = [
     "policy_coverage",
     "policy_effect",
     "prove",
+    "put_under_load",
     "reach",
     "read_access_requests",
     "read_rules",
     "read_suite",
+    "refused_requests",
     "release_changes",
     "removal_report",
     "resource_matrix",
     "risky_permissions",
     "roles",
+    "roll_out",
     "rules",
     "subject_matrix",
     "subject_parts",

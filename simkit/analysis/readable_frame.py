@@ -5,12 +5,16 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from simkit.meta.readable_table import aligned, fitted, head, html_table, shown_of
+
+if TYPE_CHECKING:
+    from simkit.analysis.table_plot import TablePlot
 
 
 class ReadableFrame(pd.DataFrame):
@@ -18,7 +22,7 @@ class ReadableFrame(pd.DataFrame):
 
     Only the display differs: columns, types and methods are those of pandas, and what is filtered, sorted or joined
     shows itself in the same way. At most ``pd.options.display.max_rows`` rows are shown. ``pd.DataFrame(rows)`` has the
-    display of pandas.
+    display of pandas. ``plot()`` without arguments draws the picture of the gallery, where there is one.
 
     Examples
     --------
@@ -30,6 +34,31 @@ class ReadableFrame(pd.DataFrame):
     @property
     def _constructor(self) -> Callable[..., ReadableFrame]:
         return ReadableFrame
+
+    @property
+    def plot(self) -> TablePlot:
+        """The picture of the answer, or pandas' own: see ``TablePlot``."""
+        from simkit.analysis.table_plot import TablePlot  # loads matplotlib, and asks for tables itself
+
+        return TablePlot(self)
+
+    def to_frame(self) -> ReadableFrame:
+        """The table itself, as of every other answer."""
+        return self
+
+    def merge(self, *args: Any, **options: Any) -> ReadableFrame:
+        """As of pandas; a column that is there in the plural only is told."""
+        with _plural_told(self, *(one for one in args if isinstance(one, pd.DataFrame))):
+            return super().merge(*args, **options)
+
+    def groupby(self, *args: Any, **options: Any) -> Any:
+        """As of pandas; a column that is there in the plural only is told."""
+        with _plural_told(self):
+            return super().groupby(*args, **options)
+
+    def __getitem__(self, key: Any) -> Any:
+        with _plural_told(self):
+            return super().__getitem__(key)
 
     def __repr__(self) -> str:
         if not len(self):
@@ -57,3 +86,18 @@ class ReadableFrame(pd.DataFrame):
     def _lines(self, numbered: bool) -> Iterator[tuple[Any, ...]]:
         for place, row in zip(self.index, self.itertuples(index=False, name=None)):
             yield row if numbered else (*(place if isinstance(place, tuple) else (place,)), *row)
+
+
+@contextmanager
+def _plural_told(*tables: pd.DataFrame) -> Iterator[None]:
+    """Explain a missing column of which the table has the plural: how to have a row for each value."""
+    try:
+        yield
+        return
+    except KeyError as error:
+        name = str(error.args[0]) if error.args else ""
+        if not any(f"{name}s" in one.columns for one in tables):
+            raise
+        instead = f".explode('{name}s').rename(columns={{'{name}s': '{name}'}})"
+        one_each = " (findings have them with each='subject')" if name == "subject" else ""
+    raise KeyError(f"{name}: each row has several, in the column {name}s; a row for each gives {instead}{one_each}")

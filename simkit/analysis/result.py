@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from simkit.analysis.readable_frame import ReadableFrame
+from simkit.meta.wrong_names import absent
+
+GUESSED: Final[Mapping[str, str]] = {
+    "shortest": "[0]; paths are sorted, the shortest first",
+    "proof": "prove()",
+    "ok": "holds",
+    "requests": "to_frame(), which has a row for each request",
+    "table": "to_frame()",
+    "df": "to_frame()",
+    "as_dict": "to_dict()",
+    "to_yaml": "yaml()",
+    "manifest": "manifests()",
+    "to_junit": "the command simkit check FILE -o junit",
+    "savefig": "plot().figure.savefig",
+    "objects": "to_frame()",
+}
+"""Names that people guess, and what to write instead."""
 
 
 class Result(ABC):
@@ -30,6 +48,12 @@ class Result(ABC):
     def to_dict(self) -> dict[str, Any]:
         """The answer for JSON: ``result`` (its type), ``summary`` and ``rows``, the tables as lists of mappings."""
         return {"result": type(self).__name__, "summary": _records(self.summary()), "rows": _records(self.to_frame())}
+
+    if not TYPE_CHECKING:  # a type checker knows all attributes
+
+        def __getattr__(self, name: str) -> Any:
+            table = {} if name.startswith("_") or not hasattr(pd.DataFrame, name) else {name: f"to_frame().{name}"}
+            raise absent(type(self).__name__, name, () if name.startswith("_") else dir(self), {**GUESSED, **table})
 
     def _repr_html_(self) -> str:
         """The short answer and the table; results with a better form have their own."""

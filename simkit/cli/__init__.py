@@ -15,7 +15,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import Final, NamedTuple, TextIO, cast
 
 from simkit import __version__
-from simkit.cli import completion, terminal
+from simkit.cli import completion, tables, terminal
+from simkit.cli.loose_words import place_loose_words, settle_source
 from simkit.cli.notes import complain, note, set_quiet
 from simkit.cli.pages import PageParser, add_terminal_options, unknown
 from simkit.cli.terminal import TerminalText
@@ -36,7 +37,7 @@ DESCRIPTION: Final = "A Kubernetes API server in memory, and analyses of Kuberne
 EXAMPLES: Final = """\
 examples:
   simkit audit --demo                                # the findings in a demo cluster
-  simkit who-can get secrets --dump cluster.yaml     # who may read secrets, and by which binding
+  simkit who-can get secrets cluster.yaml            # who may read secrets, and by which binding
   simkit escalations cluster.yaml --prove            # who can become cluster-admin, tried on a fork
   simkit serve --load cluster.yaml                   # the same cluster, for kubectl
 
@@ -64,16 +65,21 @@ LASTING: Final = frozenset({"serve", "record"})
 COMMANDS: Final = (
     Command("audit", "check the RBAC of a Kubernetes cluster and list findings", LOOK),
     Command("causes", "list the root causes of findings and escalation paths", LOOK),
+    Command("exposure", "count who holds risky permissions in each namespace", LOOK),
+    Command("bindings", "list bindings with their roles and subjects", LOOK),
     Command("diff", "list permissions gained and lost between two dumps", LOOK),
     Command("releases", "list what Kubernetes releases serve, deprecate and remove", LOOK),
     Command("who-can", "list the subjects that have a permission", ASK),
     Command("can-i", "tell whether a subject has a permission, and why", ASK),
+    Command("permissions", "list what a subject may do", ASK),
     Command("escalations", "list privilege escalation paths and prove them", PROVE),
     Command("upgrade", "report what breaks on the way to a later release", PROVE),
+    Command("rehearse", "rehearse a drain, the loss of a zone, a rollout or a load", PROVE),
     Command("removal-report", "list what uses API versions that a release removes", PROVE),
     Command("crd-diff", "check whether a change of a custom resource definition is compatible", PROVE),
     Command("check", "check access against a file of expectations", PROVE),
     Command("policy", "check API versions against the deprecation policy of Kubernetes", PROVE),
+    Command("what-if", "tell what a change of access gives, takes and breaks", CHANGE),
     Command("cut", "propose the cheapest changes that close all escalation paths", CHANGE),
     Command("least-privilege", "propose roles that allow what an audit log shows in use", CHANGE),
     Command("migrate", "rewrite manifests for a later release", CHANGE),
@@ -97,14 +103,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser(arguments)
     try:
         args, unread = parser.parse_known_args(arguments)
+        command = getattr(args, "parser", parser)
+        unread = place_loose_words(command, args, unread)
         if unread:
-            command = getattr(args, "parser", parser)
             command.error(unknown(command, unread))
     except SystemExit as stop:  # argparse ends the process itself; callers of main want the code
         return stop.code if isinstance(stop.code, int) else WRONG
     if not hasattr(args, "run"):
         parser.print_help()
         return WRONG
+    settle_source(args)
+    tables.settings.heads = not getattr(args, "no_headers", False)
     terminal.settings = terminal.Settings(not args.no_color, not args.no_pager)
     set_quiet(args.quiet)
     progress.silence(args.quiet)
@@ -114,8 +123,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _as_flags(arguments: list[str]) -> list[str]:
-    """The arguments, with ``help`` and ``version`` in front, which kubectl has as commands, as options."""
+    """The arguments, with ``help``, ``version`` and ``auth can-i``, which kubectl has, as simkit has them."""
     match arguments:
+        case ["auth", "can-i" | "who-can", *_]:
+            return arguments[1:]
         case ["help", *rest]:
             return [*rest, "--help"]
         case ["version"]:
@@ -139,7 +150,7 @@ def _run(args: argparse.Namespace, out: TerminalText) -> int:
         _let_go_of_output()
         return FINE
     except OSError as wrong:
-        complain(str(wrong))
+        complain(f"{wrong.filename}: {wrong.strerror}" if wrong.filename else str(wrong))
         return WRONG
     except KeyboardInterrupt:
         complain("interrupted")

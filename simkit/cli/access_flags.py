@@ -93,7 +93,7 @@ def _add_authentication(group: Any) -> None:
 def _add_providers(group: Any) -> None:
     """Add the flags for tokens of other issuers."""
     group.add_argument("--oidc-issuer-url", default="", metavar="URL", help="https address of an identity provider")
-    group.add_argument("--oidc-client-id", default="", metavar="ID", help="for whom its tokens must be")
+    group.add_argument("--oidc-client-id", default="", metavar="ID", help="the client that tokens must be issued for")
     group.add_argument("--oidc-username-claim", default="sub", metavar="CLAIM", help="default sub")
     group.add_argument("--oidc-username-prefix", default="", metavar="TEXT", help='default "<issuer>#"; "-": none')
     group.add_argument("--oidc-groups-claim", default="", metavar="CLAIM")

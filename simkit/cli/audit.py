@@ -9,10 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
-from simkit.cli.flag_types import namespace
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, json_text, write_report, write_rows, write_value
-from simkit.cli.source import add_members, add_source, opened, paths_of, read_members, warn_of_unknown_namespace
+from simkit.cli.pictures import add_plot, write_plot
+from simkit.cli.severities import LEVELS
+from simkit.cli.source import (
+    add_members,
+    add_namespace,
+    add_source,
+    opened,
+    paths_of,
+    read_members,
+    warn_of_unknown_namespace,
+)
 from simkit.meta import datasets
 from simkit.meta.escaping import markdown_cell
 
@@ -42,7 +51,6 @@ binding, role, subject, fingerprint; texts may hold *) and, if they end, the las
 
 Exit code: 0 when nothing is as bad as --fail-on, 1 when something is, 2 for wrong use or unreadable input.
 """
-LEVELS = ("info", "low", "medium", "high", "critical")
 SHOWN = ("severity", "check", "namespace", "message")
 
 
@@ -55,10 +63,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
     )
     _add_reports(parser)
-    parser.add_argument("--fail-on", choices=(*LEVELS, "never"), default="high", help="exit with 1 from here on (high)")
-    parser.add_argument("--show", choices=LEVELS, help="what to list in tables, or worse (high)")
-    parser.add_argument("--severity", choices=LEVELS, help="only findings of this severity or worse, in all formats")
-    parser.add_argument("-n", "--namespace", type=namespace, help="only findings that count in this namespace")
+    parser.add_argument(
+        "--fail-on", type=str.lower, choices=(*LEVELS, "never"), default="high", help="exit with 1 from here on (high)"
+    )
+    parser.add_argument("--show", type=str.lower, choices=LEVELS, help="what to list in tables, or worse (high)")
+    _add_filters(parser)
     parser.add_argument("--check", action="append", metavar="ID", help="make only this check; may be repeated")
     parser.add_argument(
         "--include-defaults", action="store_true", help="include the default roles and bindings of kube-apiserver"
@@ -72,6 +81,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--rules", type=Path, metavar="FILE", help="YAML with checks of your own, in CEL")
     add_members(parser)
+    add_plot(parser)
     _add_accepting(parser)
     add_source(parser, paths=True)
     add_output(parser, faults=True)
@@ -91,6 +101,12 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prove", action="store_true", help="execute all escalation paths for the report, not only some"
     )
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    told = "only findings of this severity or worse, in all formats"
+    parser.add_argument("--severity", type=str.lower, choices=LEVELS, help=told)
+    add_namespace(parser, "only findings that count in this namespace")
 
 
 def _add_accepting(parser: argparse.ArgumentParser) -> None:
@@ -122,6 +138,7 @@ def run(args: argparse.Namespace) -> int:
     found = sifted.audit
     if args.write_baseline is not None:
         return _write_baseline(found, args.write_baseline)
+    write_plot(found, args)
     if args.output in reports.FORMS:
         least = None if args.output == "sarif" else args.fail_on  # JUnit: findings count from --fail-on
         cases = _cases(sifted, dump, paths, least, args)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simkit.cli.flag_types import namespace
 from simkit.cli.output import VALUES, add_output, write_rows, write_value
-from simkit.cli.source import add_members, add_source, read, read_members
+from simkit.cli.source import add_members, add_namespace, add_source, read, read_members
 from simkit.meta.errors import SimkitError
 
 EXAMPLES = """\
 examples:
-  simkit can-i delete pods --as user:alice --group devs -n payments --dump cluster.yaml
-  simkit can-i get secrets db --as sa:ci/runner -n payments --dump cluster.yaml
-  simkit can-i --list --as sa:ci/runner --dump cluster.yaml
+  simkit can-i delete pods --as user:alice --group devs -n payments cluster.yaml
+  simkit can-i get secrets db --as sa:ci/runner -n payments -f cluster.yaml
+  simkit can-i --list --as sa:ci/runner -n ci cluster.yaml
 
 Exit code: 0 for yes, 1 for no, 2 for wrong use or unreadable input.
 """
@@ -35,6 +34,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "name", nargs="?", default="", metavar="NAME", help="one object (default: requests without one)"
     )
     parser.add_argument("--as", dest="user", default="", metavar="WHO", help="user:alice, sa:ns/name or group:devs")
+    parser.add_argument("--subject", dest="user", help=argparse.SUPPRESS)
     parser.add_argument(
         "--group",
         "--as-group",
@@ -45,13 +45,14 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="a group that the subject is in besides; may be repeated",
     )
     add_source(parser)
-    parser.add_argument("-n", "--namespace", type=namespace, help="where (default: in all namespaces at once)")
+    add_namespace(parser, "where", everywhere="in all namespaces at once (default)")
     parser.add_argument("--subresource", default="", help="such as log or exec")
     parser.add_argument("--url", default="", help="a path such as /metrics instead of a resource")
     parser.add_argument("--api-group", help="ask for a resource that the release does not have")
     parser.add_argument("--list", action="store_true", help="list all that the subject may do instead")
     add_members(parser)
     add_output(parser)
+    parser.set_defaults(words_before_path=("name", "resource", "verb"))
     return parser
 
 
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     if not subject:
         raise SimkitError("say whom it is about: --as user:alice, --as sa:namespace/name or --group devs")
     if args.list:
-        return _list(args, subject)
+        return write_permissions(args, subject)
     if not args.verb:
         raise SimkitError("say what it is about: a verb and a resource, a verb and --url, or --list")
     return _answer(args, subject)
@@ -94,15 +95,17 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
     return 0 if answer else 1
 
 
-def _list(args: argparse.Namespace, subject: str) -> int:
+def write_permissions(args: argparse.Namespace, subject: str) -> int:
+    """List what a subject may do, and return the exit code."""
     from simkit.analysis.access.permissions import COLUMNS, permissions
     from simkit.analysis.membership import merge_members
     from simkit.analysis.rbac.subject import parse_subject, text_of
 
     own = {group: [text_of(parse_subject(subject))] for group in args.groups}
     members = merge_members(read_members(args), own)
-    rows = permissions(read(args), subject, members=members).to_dict("records")
-    write_rows(COLUMNS, rows, args.output, shown=LISTED, short=_short, empty=f"{subject} may do nothing")
+    snapshot = read(args, namespace=args.namespace)
+    rows = permissions(snapshot, subject, namespace=args.namespace, members=members).to_dict("records")
+    write_rows(COLUMNS, rows, args.output, shown=LISTED, short=_short, empty=f"{subject} has no permissions")
     return 0 if any(row["effective"] for row in rows) else 1
 
 

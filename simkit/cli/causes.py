@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
 from simkit.cli.output import COMPLETE, add_output, write_rows, write_value
-from simkit.cli.source import add_members, add_source, opened, paths_of, read_members
+from simkit.cli.pictures import add_plot, write_plot
+from simkit.cli.severities import LEVELS
+from simkit.cli.source import (
+    add_members,
+    add_namespace,
+    add_source,
+    opened,
+    paths_of,
+    read_members,
+    warn_of_unknown_namespace,
+)
 
 if TYPE_CHECKING:
     from simkit.analysis import Cause, Causes
@@ -42,6 +52,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--goal", action="append", metavar="GOAL", help="what the paths are for; may be repeated")
     parser.add_argument("--nature", action="append", choices=NATURES, help="only causes of this nature; repeatable")
+    told = "only causes of this severity or worse"
+    parser.add_argument("--severity", type=str.lower, choices=LEVELS, help=told)
+    add_namespace(parser, "only causes whose object is in this namespace, or is the namespace")
     parser.add_argument("--all", action="store_true", help=f"list all causes in tables, not only the first {MOST}")
     parser.add_argument(
         "--include-defaults", action="store_true", help="include the default roles and bindings of kube-apiserver"
@@ -49,6 +62,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--managed", action="append", default=[], metavar="WHO", help="as for audit: eks, gke, auto, ..."
     )
+    add_plot(parser)
     add_members(parser)
     add_source(parser, paths=True)
     add_output(parser, faults=True)
@@ -57,8 +71,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
-    from dataclasses import replace
-
     from simkit.analysis import causes
     from simkit.analysis.escalation.find.queries import WELL_KNOWN
 
@@ -70,8 +82,9 @@ def run(args: argparse.Namespace) -> int:
         members=read_members(args),
         managed=args.managed,
     )
-    if args.nature:
-        found = replace(found, causes=tuple(one for one in found if one.nature.name in args.nature))
+    warn_of_unknown_namespace(dump, args.namespace)
+    found = found.filter(severity=args.severity, namespace=args.namespace, nature=args.nature)
+    write_plot(found, args)
     _write(found, dump, args)
     return 1 if found else 0
 

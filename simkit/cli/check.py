@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from simkit.cli import reports
 from simkit.cli.output import VALUES, add_output, write_report, write_rows
 from simkit.cli.reports import Case, Fault
+from simkit.cli.severities import LEVELS
 from simkit.cli.source import add_source, read
 
 if TYPE_CHECKING:
@@ -17,9 +18,19 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  simkit check expectations.yaml --dump cluster.yaml
-  simkit check expectations.yaml --dump manifests/ --complete '*' -o junit > report.xml
-  simkit check expectations.yaml --dump cluster.yaml -o sarif > report.sarif
+  simkit check expectations.yaml cluster.yaml
+  simkit check expectations.yaml cluster.yaml -o junit > report.xml
+  simkit check expectations.yaml manifests/ --manifests -o sarif > report.sarif
+
+A file of expectations:
+
+  expectations:
+  - name: the deployer can deploy
+    can: {subject: "sa:ci/deployer", verb: patch, resource: deployments, namespace: apps}
+  - name: nobody outside platform reads secrets of payments
+    nobody: {verb: [get, list], resource: secrets, namespace: payments, allowed: "group:platform"}
+  - name: nobody outside platform becomes cluster-admin in three steps
+    unreachable: {goal: cluster-admin, max_hops: 3, allowed: ["group:platform", "sa:kube-system/*"]}
 
 Exit code: 0 when every expectation is met, 1 when one is not, 2 for wrong use or unreadable input.
 """
@@ -35,7 +46,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
     )
     parser.add_argument("suite", metavar="FILE", help="YAML with a list 'expectations'")
-    add_source(parser)
+    parser.add_argument("--severity", type=str.lower, choices=LEVELS, help="only expectations this severe or more")
+    add_source(parser, paths=True)
     add_output(parser, faults=True)
     return parser
 
@@ -44,7 +56,10 @@ def run(args: argparse.Namespace) -> int:
     """Check, write, and return the exit code."""
     from simkit.analysis.access.expectations import check, read_suite
 
-    outcomes = check(read(args), read_suite(args.suite))
+    suite = read_suite(args.suite)
+    if args.severity is not None:
+        suite = suite.at_least(args.severity)
+    outcomes = check(read(args), suite)
     if args.output in reports.FORMS:
         write_report(args.output, cases(outcomes, args.suite), name="check")
     else:

@@ -8,8 +8,18 @@ from typing import Any
 
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows, write_value
+from simkit.cli.pictures import add_plot
 from simkit.cli.plans import run_plan
-from simkit.cli.source import add_audit_log, add_members, add_source, cluster_of, opened, read_audit_log, read_members
+from simkit.cli.source import (
+    add_audit_log,
+    add_members,
+    add_source,
+    cluster_of,
+    opened,
+    read_audit_log,
+    read_members,
+    refuse_namespace,
+)
 from simkit.meta.errors import SimkitError
 from simkit.meta.escaping import one_line
 
@@ -41,13 +51,17 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--best", type=int, metavar="N", help="a plan of the N changes that close the most paths")
     parser.add_argument("--free", action="store_true", help="with --best: only changes that cost nothing in use")
-    parser.add_argument("--from", dest="sources", action="append", metavar="WHO", help="whose paths (everybody's)")
+    parser.add_argument(
+        "--from", "--subject", dest="sources", action="append", metavar="WHO", help="whose paths (everybody's)"
+    )
+    refuse_namespace(parser, "name the goal (--goal 'get secrets in NS')")
     add_audit_log(parser, "access in use, which is not taken away")
     parser.add_argument("--keep", action="append", default=[], metavar="WHO", help="whose access is not touched")
     parser.add_argument("--direct", action="store_true", help="take it from those too who have it without a step")
     parser.add_argument("--verify", action="store_true", help="make the changes on a fork and look again")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the changed objects as YAML")
     parser.add_argument("--commands", action="store_true", help="print the changes as kubectl commands")
+    add_plot(parser)
     add_members(parser)
     add_source(parser, paths=True)
     add_output(parser)
@@ -60,6 +74,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.best is None and (args.free or len(args.goal or ()) > 1):
         raise SimkitError("--free and several goals go with --best N")
+    if args.best is None and args.plot is not None:
+        raise SimkitError("--plot draws a plan; it goes with --best N")
     dump = opened(args)
     if args.best is not None:
         return run_plan(dump, args)

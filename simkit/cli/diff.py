@@ -8,11 +8,14 @@ from typing import Any
 
 from simkit.cli.comment import comment
 from simkit.cli.output import add_output, write_rows
-from simkit.cli.source import add_reading, dump_of
+from simkit.cli.pictures import add_plot, write_plot
+from simkit.cli.source import add_namespace, add_reading, dump_of, warn_of_unknown_namespace
 
 EXAMPLES = """\
 examples:
   simkit diff before.yaml after.yaml
+  simkit diff before.yaml after.yaml -n payments
+  simkit diff before.yaml after.yaml --subject group:devs --subject sa:ci/runner
   simkit diff main/ branch/ --manifests -o markdown > comment.md
 
 With -o markdown the answer is a comment for reviewers: the worst first, most of it folded away.
@@ -33,7 +36,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("before", metavar="BEFORE", help="a dump: a file, a folder or an archive")
     parser.add_argument("after", metavar="AFTER", help="another one")
+    parser.add_argument("--subject", action="append", metavar="WHO", help="only this one; may be repeated")
+    add_namespace(parser, "only changes that count in this namespace")
     add_reading(parser.add_argument_group("how dumps are read"))
+    add_plot(parser)
     add_output(parser)
     return parser
 
@@ -42,7 +48,11 @@ def run(args: argparse.Namespace) -> int:
     """Compare, write, and return the exit code."""
     from simkit.analysis.access.compare import COLUMNS, compare
 
-    rows = compare(*(dump_of([path], args).snapshot() for path in (args.before, args.after))).to_dict("records")
+    before, after = (dump_of([path], args) for path in (args.before, args.after))
+    warn_of_unknown_namespace(after, args.namespace)
+    found = compare(before.snapshot(), after.snapshot(), subject=args.subject, namespace=args.namespace)
+    write_plot(found, args)
+    rows = found.to_dict("records")
     if args.output == "markdown":
         sys.stdout.write(comment(rows))
     else:

@@ -7,8 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
+from simkit.cli.flag_types import number
 from simkit.cli.output import COMPLETE, VALUES, add_output, write_rows, write_text
-from simkit.cli.source import add_members, add_source, cluster_of, dump_of, opened, paths_of, read_members
+from simkit.cli.pictures import add_plot, write_plot
+from simkit.cli.severities import LEVELS
+from simkit.cli.source import (
+    add_members,
+    add_source,
+    cluster_of,
+    dump_of,
+    opened,
+    paths_of,
+    read_members,
+    refuse_namespace,
+)
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -25,6 +37,7 @@ EXAMPLES = """\
 examples:
   simkit escalations cluster.yaml
   simkit escalations cluster.yaml --subject sa:ci/runner --each --prove
+  simkit escalations cluster.yaml --subject sa:ci/runner --limit 1 --prove --details      # the shortest path
   simkit escalations cluster.yaml --goal cluster-admin --max-hops 3 --allow 'group:platform-*'
   simkit escalations cluster.yaml --goal 'list secrets in payments' -o json
   simkit escalations cluster.yaml --subject pod:shop/web-0 --radius
@@ -48,13 +61,30 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
     )
     parser.add_argument(
-        "--subject", "--from", action="append", metavar="WHO", help="user:alice, group:devs, sa:ns/name, pod:ns/name"
+        "--subject",
+        "--from",
+        "--as",
+        action="append",
+        metavar="WHO",
+        help="user:alice, group:devs, sa:ns/name, pod:ns/name",
     )
-    parser.add_argument("--goal", action="append", metavar="GOAL", help="cluster-admin, 'a node', 'get secrets in ns'")
+    parser.add_argument(
+        "--goal", "--to", action="append", metavar="GOAL", help="cluster-admin, 'a node', 'get secrets in ns'"
+    )
+    parser.add_argument("--limit", type=number, metavar="N", help="only the N shortest paths")
+    told = "only paths of this severity or worse"
+    parser.add_argument("--severity", type=str.lower, choices=LEVELS, help=told)
+    refuse_namespace(parser, "name the subject (--subject sa:NS/NAME) or the goal (--goal 'get secrets in NS')")
     parser.add_argument("--max-hops", type=int, metavar="N", help="paths of at most so many hops")
     parser.add_argument("--each", action="store_true", help="a path for each first step, not only the best one")
     parser.add_argument("--direct", action="store_true", help="list those too who have the goal already")
-    parser.add_argument("--allow", action="append", default=[], metavar="WHO", help="who may; * stands for any part")
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="WHO",
+        help="who may reach the goal (*: any text)",
+    )
     parser.add_argument("--prove", action="store_true", help="execute each path on a fork of the cluster")
     parser.add_argument("--details", action="store_true", help="tell each step and request")
     parser.add_argument("--radius", action="store_true", help="all that the subject gets to, instead of paths")
@@ -64,6 +94,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="what grants amount to, whether or not there is something to use them on",
     )
     parser.add_argument("--before", metavar="PATH", help="an older dump: list only what is new or closed since")
+    add_plot(parser)
     add_members(parser)
     add_source(parser, paths=True)
     add_output(parser, faults=True)
@@ -83,6 +114,7 @@ def run(args: argparse.Namespace) -> int:
     if args.details and args.output in ("csv", "html", *reports.FORMS):
         raise SimkitError("--details is told in tables, markdown, json and yaml")
     found = _found(snapshot, args)
+    write_plot(found, args)
     if args.prove:
         proofs = found.prove(cluster_of(dump))
         _written(PROVEN, proofs.to_frame(), [one.to_frame() for one in proofs], map(str, proofs), args)
@@ -128,6 +160,7 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
 
     from simkit.analysis.escalation import escalations
     from simkit.analysis.escalation.find.queries import WELL_KNOWN
+    from simkit.analysis.escalation.table.severity import Severity
 
     found = escalations(
         snapshot,
@@ -138,8 +171,11 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
         direct=args.direct,
         members=read_members(args),
     )
-    kept = tuple(path for path in found if not any(fnmatchcase(path.subject, one) for one in args.allow))
-    return replace(found, paths=kept)
+    kept = [path for path in found if not any(fnmatchcase(path.subject, one) for one in args.allow)]
+    if args.severity is not None:
+        least = Severity.named(args.severity)
+        kept = [path for path in kept if Severity.named(path.severity) >= least]
+    return replace(found, paths=tuple(kept[: args.limit]))
 
 
 def _radius(snapshot: Snapshot, args: argparse.Namespace) -> int:

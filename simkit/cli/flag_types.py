@@ -19,6 +19,13 @@ def port(text: str) -> int:
     return int(text)
 
 
+def number(text: str) -> int:
+    """A count from 1 on."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no count; give a number from 1 on")
+    return int(text)
+
+
 def ports(text: str) -> tuple[int, int]:
     """A range of ports, both ends included: ``30000-32767``, or the first and the count, ``30000+2767``."""
     first, sign, second = text.partition("-") if "-" in text else text.partition("+")

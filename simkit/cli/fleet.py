@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from simkit.cli.flag_types import number
 from simkit.cli.notes import complain
 from simkit.cli.output import add_output, write_rows
 
@@ -22,7 +23,7 @@ examples:
 
 Each PATH is one cluster: a dump, an etcd backup, or context:NAME. A folder stands for the dumps in it.
 
-Exit code: 0 when nothing was found, 1 when something was or a cluster could not be read, 2 for wrong use.
+Exit code: 0 when nothing was found, 1 when something was, 2 for wrong use or when a cluster could not be read.
 """
 _WHAT: Final = {
     "audit": "list the findings of all clusters",
@@ -40,7 +41,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
     )
     parser.add_argument(
-        "question", choices=list(_WHAT), help="; ".join(f"{name}: {text}" for name, text in _WHAT.items())
+        "question",
+        choices=list(_WHAT),
+        metavar="QUESTION",
+        help="; ".join(f"{name}: {text}" for name, text in _WHAT.items()),
     )
     parser.add_argument("path", nargs="+", metavar="PATH", help="one cluster: a dump, an etcd backup, or context:NAME")
     parser.add_argument("--suite", type=Path, metavar="FILE", help="for check: the expectations")
@@ -52,7 +56,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         metavar="WHERE",
         help="processes (default), threads, synchronous, or the address of a Dask scheduler",
     )
-    parser.add_argument("--workers", type=int, metavar="N", help="processes or threads (default: one for each core)")
+    parser.add_argument("--workers", type=number, metavar="N", help="processes or threads (default: one for each core)")
     parser.add_argument("--parquet", type=Path, metavar="DIR", help="write each cluster's table to DIR as it comes")
     add_output(parser)
     return parser
@@ -67,17 +71,22 @@ def run(args: argparse.Namespace) -> int:
     columns = list(answer.to_frame().columns)
     if args.parquet is None:
         write_rows(columns, [{str(key): value for key, value in row.items()} for row in rows], args.output)
-    return 1 if answer.failures or _bad(args.question, rows) else 0
+    if answer.failures:
+        return 2
+    return 1 if _bad(args.question, rows) else 0
 
 
 def _asked(args: argparse.Namespace) -> FleetAnswer:
     from simkit.fleet import Fleet
     from simkit.meta.errors import SimkitError
+    from simkit.schema.releases import release_name
 
     if (args.suite is None) == (args.question == "check"):
         raise SimkitError("give --suite FILE with the question check, and with no other")
     if (args.golden is None) == (args.question == "diff"):
         raise SimkitError("give --golden NAME with the question diff, and with no other")
+    if args.release:
+        release_name(args.release)
     fleet = Fleet(_places(args.path), release=args.release, scheduler=args.scheduler, workers=args.workers)
     if args.question == "check":
         return fleet.check(args.suite, to=args.parquet)

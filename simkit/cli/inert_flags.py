@@ -56,7 +56,6 @@ INERT: Final[Mapping[str, Sequence[str]]] = {
         "log-text-info-buffer-size",
         "log-text-split-stream",
         "logging-format",
-        "v",
         "vmodule",
     ),
     _PROCESS: ("contention-profiling", "debug-socket-path", "profiling", "tracing-config-file"),
@@ -87,8 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags; the help does not list them."""
     for names in INERT.values():
         for name in names:
-            spellings = [f"--{name}", "-v"] if name == "v" else [f"--{name}"]
-            parser.add_argument(*spellings, nargs="?", action=_Told, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+            parser.add_argument(f"--{name}", nargs="?", action=_Told, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
 
 def tell(args: argparse.Namespace) -> None:

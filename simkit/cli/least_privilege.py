@@ -31,11 +31,16 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
     )
     add_audit_log(parser, "what was in use", required=True)
-    parser.add_argument("--subject", action="append", metavar="WHO", help="only for this one; may be repeated")
-    parser.add_argument("--names", choices=("repeated", "always", "never"), default="repeated", help="name objects")
+    parser.add_argument("--subject", "--as", action="append", metavar="WHO", help="only for this one; may be repeated")
+    parser.add_argument(
+        "--names",
+        choices=("repeated", "always", "never"),
+        default="repeated",
+        help="when rules name single objects: repeated (default: those asked for more than once)",
+    )
     parser.add_argument("--no-reuse", action="store_true", help="make new roles even where one fits")
     parser.add_argument("--unused", action="store_true", help="list what is granted and not used, instead")
-    parser.add_argument("--verify", action="store_true", help="ask again on a fork for all that the log shows")
+    parser.add_argument("--verify", action="store_true", help="repeat the requests of the log on a fork")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the proposed objects as YAML")
     add_source(parser, paths=True)
     add_output(parser)

@@ -21,11 +21,12 @@ examples:
   simkit migrate web.yaml --to 1.33 --output-version apps/v1 --output-dir new/
   helm template shop | simkit migrate - --to 1.33 | kubectl apply -f -
 
-Comments, order and quotes are kept; what is of other kinds, and templates that are more than plain, stay as they are.
+Comments, order and quotes are kept. Objects of other kinds stay as they are, and so do templates with more
+than plain values.
 What was rewritten is tried on a server of the release. What a person has to see to is told on standard error.
 
 Exit code: 0 when all is done, 1 when a person has to see to something (with --check: or something is to change),
-2 for wrong use or unreadable input.
+2 for wrong use or unreadable files. A document that is not YAML is for a person to see to.
 """
 FOUND = 1
 SHOWN = ("file", "line", "kind", "name", "before", "after", "verdict", "person")
@@ -58,14 +59,15 @@ def run(args: argparse.Namespace) -> int:
     piped = args.path == ["-"]
     source = f"{sys.stdin.read()}\n" if piped else args.path
     found = migrate(source, args.to, output_version=args.output_version, sandbox=Cluster(release=args.to))
+    writes = not args.check and (args.in_place or args.output_dir is not None)
+    if writes:
+        for path in found.write(args.output_dir):
+            note(f"written: {path}")
     if args.check or args.output != "table":
         table = found.to_frame()
         rows = table.to_dict("records")
         write_rows(tuple(map(str, table.columns)), rows, args.output, shown=SHOWN, empty="nothing is to change")
-    elif args.in_place or args.output_dir is not None:
-        for path in found.write(args.output_dir):
-            note(f"written: {path}")
-    else:
+    elif not writes:
         sys.stdout.write(found.files[0].after.removesuffix("\n") if piped else found.patch())
     _tell(found)
     return FOUND if not found or (args.check and found.changed) else 0
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _tell(found: Migration) -> None:
     for row in found.to_frame().to_dict("records"):
-        place = f"{row['file']}:{row['line']}: {row['kind']} {row['name']}".rstrip()
+        place = f"{row['file']}:{row['line']}: {row['kind']} {row['name']}".rstrip(": ")
         for told in row["person"]:
             complain(f"{place}: {told}")
         for told in row["notes"]:

@@ -30,6 +30,14 @@ def add_arguments(group: Any) -> None:
         "--nodes", type=_count, default=0, metavar="N", help="run pods on N simulated nodes (default: none)"
     )
     group.add_argument(
+        "--stages",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="stages of KWOK that drive nodes and pods: a file, a folder, or pod-fast, pod-general, node-fast or "
+        "node-heartbeat (may be repeated)",
+    )
+    group.add_argument(
         "--node-config", type=Path, metavar="FILE", help="nodes and behaviours of pods in YAML (docs/testing.md)"
     )
 
@@ -37,11 +45,13 @@ def add_arguments(group: Any) -> None:
 def start(made: ControlPlane, args: argparse.Namespace) -> None:
     """Start the simulated nodes that the flags ask for. Raises SimkitError."""
     if not wanted(args):
+        if args.stages:
+            raise SimkitError("--stages drive simulated nodes; say --nodes 3 too")
         return
     from simkit.cluster.nodes import SimulationConfig, add_configured, read_config
 
     config = read_config(args.node_config) if args.node_config is not None else SimulationConfig()
-    if not add_configured(made, config, args.nodes):
+    if not add_configured(made, config, args.nodes, args.stages):
         raise SimkitError(f"{args.node_config} has no nodes; add some to it, or say --nodes 3")
 
 

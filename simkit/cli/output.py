@@ -31,6 +31,7 @@ def add_output(parser: argparse.ArgumentParser, *, faults: bool = False) -> None
     """Add the option ``--output`` to a command; with ``faults`` it can also be a report for build servers."""
     formats = (*FORMATS, *reports.FORMS) if faults else FORMATS
     parser.add_argument("-o", "--output", choices=formats, default="table", metavar="FORMAT", help=_choices(formats))
+    parser.add_argument("--no-headers", action="store_true", help="tables without the row of heads")
 
 
 def _choices(formats: Sequence[str]) -> str:

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, NoReturn, Protocol
 
 _END: Final = "\nExit code:"
+_OBJECTS: Final = "serve the dump and use kubectl: simkit serve --load cluster.yaml"
+_GUESSED: Final[Mapping[str, str]] = {
+    "get": f"access is in simkit bindings, permissions and who-can; for objects, {_OBJECTS}",
+    "describe": f"for objects, {_OBJECTS}",
+    "logs": f"for objects, {_OBJECTS}",
+    "edit": f"for objects, {_OBJECTS}",
+    "apply": "try a change with simkit what-if apply FILE cluster.yaml",
+    "delete": "try a change with simkit what-if delete KIND NAME cluster.yaml",
+    "auth": "write simkit can-i, or simkit auth can-i",
+    "what-can": "write simkit permissions WHO cluster.yaml",
+    "roles": "bindings with their roles are in simkit bindings, the rules of a subject in simkit permissions",
+    "subjects": "subjects with their bindings are in simkit bindings",
+    "plot": "pictures are written by --plot FILE of exposure, escalations, causes, audit, diff, what-if and upgrade",
+    "paths": "write simkit escalations cluster.yaml",
+    "compare": "write simkit diff before.yaml after.yaml",
+    "report": "write simkit audit cluster.yaml --html report.html, or simkit upgrade --report",
+    "load": f"commands take the path of a dump; {_OBJECTS}",
+}
+"""Commands that people guess, and what to write instead."""
 _NO_COMMAND: Final = re.compile(r"argument COMMAND: invalid choice: '(.*?)' \(choose from (.*)\)$")
 
 
@@ -81,6 +100,8 @@ def _in_short(message: str) -> str:
     wrong = _NO_COMMAND.match(message)
     if wrong is None:
         return message
+    if wrong[1] in _GUESSED:
+        return f"there is no command {wrong[1]!r}; {_GUESSED[wrong[1]]}"
     near = get_close_matches(wrong[1], [word.strip(" '") for word in wrong[2].split(",")], n=1)
     return f"there is no command {wrong[1]!r}" + (f"; did you mean {near[0]!r}?" if near else "")
 

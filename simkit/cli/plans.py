@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.cli.notes import note
 from simkit.cli.output import write_rows, write_value
-from simkit.cli.source import cluster_of, read_members
+from simkit.cli.pictures import write_plot
+from simkit.cli.source import cluster_of, read_audit_log, read_members
 from simkit.meta.errors import SimkitError
 from simkit.meta.escaping import one_line
 
@@ -31,11 +32,12 @@ def run_plan(dump: Dump, args: argparse.Namespace) -> int:
         best=args.best,
         free=args.free,
         sources=args.sources,
-        audit_log=args.audit_log,
+        audit_log=read_audit_log(args),
         keep=args.keep,
         members=read_members(args),
     )
     verified = made.verify(cluster_of(dump)) if args.verify else None
+    write_plot(made, args)
     _write(made, verified, dump, args)
     if args.write:
         args.write.write_text("---\n".join(step.remedy.yaml() for step in made), encoding="utf-8")

@@ -40,7 +40,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "resource", nargs="*", default=[], metavar="RESOURCE", help="record only these, by their plurals (default: all)"
     )
     parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="the file of the trace")
-    parser.add_argument("--for", dest="seconds", type=seconds, metavar="TIME", help="stop after, such as 30s or 1h")
+    parser.add_argument(
+        "--for", dest="seconds", type=seconds, metavar="TIME", help="how long to watch, such as 30s or 1h"
+    )
     parser.add_argument("--context", default="", metavar="NAME", help="the context (default: the current one)")
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="the kubeconfig (default: as kubectl finds it)")
     return parser

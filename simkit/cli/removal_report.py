@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  simkit removal-report flowcontrol.apiserver.k8s.io/v1beta3 --dump cluster.yaml --audit-log audit.jsonl.gz
-  simkit removal-report --release 1.32 --dump cluster.yaml --audit-log audit.jsonl.gz
-  simkit removal-report --release 1.33 --dump charts/ --manifests
-  simkit removal-report policy/v1 --dump cluster.yaml --show objects -o csv
+  simkit removal-report 1.32 cluster.yaml --audit-log audit.jsonl.gz
+  simkit removal-report flowcontrol.apiserver.k8s.io/v1beta3 cluster.yaml --audit-log audit.jsonl.gz
+  simkit removal-report --to 1.33 -f charts/ --manifests
+  simkit removal-report policy/v1 cluster.yaml --show objects -o csv
 
 Exit code: 0 when nothing uses them, 1 when something does, 2 for wrong use or unreadable input.
 """
@@ -34,12 +34,22 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Finds stored objects, callers, roles, webhooks and policies that use removed API versions.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("element", nargs="*", metavar="ELEMENT", help="policy/v1beta1, batch, storage.../v1/csinodes")
-    parser.add_argument("--release", default="", metavar="RELEASE", help="instead: what an upgrade to it takes away")
+    parser.add_argument(
+        "element", nargs="*", metavar="ELEMENT", help="1.32, policy/v1beta1, batch, storage.../v1/csinodes"
+    )
+    parser.add_argument(
+        "--to",
+        "--release",
+        dest="release",
+        default="",
+        metavar="RELEASE",
+        help="what an upgrade to RELEASE removes",
+    )
     add_audit_log(parser, "what was asked")
     parser.add_argument("--show", choices=PARTS, default="summary", help="which table (default: summary)")
     add_source(parser, release_flag="--from-release")
     add_output(parser, faults=True)
+    parser.set_defaults(words_before_path=("element",))
     return parser
 
 

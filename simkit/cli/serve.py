@@ -57,7 +57,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "serve",
         help="run a Kubernetes API server in memory",
-        description="Runs a Kubernetes API server in memory until SIGINT or SIGTERM. Its objects end with it.",
+        description="Runs a Kubernetes API server in memory until SIGINT or SIGTERM. "
+        "Without --storage its objects are then lost.",
         epilog=EXAMPLES,
     )
     _add_serving(parser.add_argument_group("serving"))
@@ -126,6 +127,14 @@ def _add_behaviour(group: Any) -> None:
         metavar="BOOL",
         help="each controller acts as an account of its own (default true)",
     )
+    group.add_argument(
+        "-v",
+        "--v",
+        type=int,
+        default=0,
+        metavar="N",
+        help="log level: from 3 on, a line for each request (default 0)",
+    )
     for name, text in _SIGNING.items():
         group.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
     group.add_argument("--enable-admission-plugins", type=words, default=(), metavar="A,B")
@@ -145,7 +154,7 @@ def _add_behaviour(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until stopped, and return the exit code."""
-    from simkit.meta.garbage_collection import collect_in_background, collect_seldom, collection_paused
+    from simkit.meta.python_gc import collect_in_background, collect_seldom, collection_paused
 
     check_ports(args.bind_address, args.secure_port, args.insecure_port)
     with collection_paused():  # nothing of what a start makes is garbage, the modules included
@@ -170,6 +179,7 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     from simkit.engine.http.apiserver import APIServerHandler
     from simkit.engine.http.cors import CORSHandler, compile_origins
     from simkit.engine.http.server import Server
+    from simkit.engine.pipeline.request_log import log_to_standard_error
     from simkit.meta.clock import SystemClock
 
     inert_flags.tell(args)
@@ -180,6 +190,8 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     settings = access_flags.settings(args, serving, anonymous_auth=made.options.anonymous_auth)
     authentication = build(settings, object_getter(made.store), clock, made.engine.metrics)
     made.engine.authenticate_with(authentication)
+    made.engine.verbosity = args.v
+    log_to_standard_error()
     if args.load is None:
         publish(made.engine)
     node_flags.start(made, args)

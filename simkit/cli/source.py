@@ -35,7 +35,12 @@ def add_source(parser: argparse.ArgumentParser, *, paths: bool = False, release_
     if paths:
         parser.add_argument("path", nargs="*", default=[], metavar="PATH", help=_WHAT)
     group = parser.add_argument_group("what to look at")
-    group.add_argument("--dump", action="append", default=[], metavar="PATH", help=f"{_WHAT}; may be repeated")
+    if paths:
+        told = "the same as PATH; may be repeated"
+    else:
+        told = f"{_WHAT}; may be repeated; as the last word, it needs no option"
+    group.add_argument("-f", "--dump", action="append", default=[], metavar="PATH", help=told)
+    group.add_argument("--file", "--filename", dest="dump", action="append", help=argparse.SUPPRESS)
     group.add_argument("--demo", action="store_true", help="use the demo cluster of simkit")
     group.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
     group.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
@@ -111,6 +116,35 @@ def read_members(args: argparse.Namespace) -> Mapping[str, Sequence[str]]:
     return members_of_files(args.members) if args.members else {}
 
 
+def add_namespace(
+    parser: argparse.ArgumentParser, what: str, *, everywhere: str = "in all namespaces (default)"
+) -> None:
+    """Add the options ``--namespace`` and ``--all-namespaces``, which exclude each other, to a command."""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("-n", "--namespace", type=namespace, metavar="NS", help=what)
+    where.add_argument("-A", "--all-namespaces", action="store_true", help=everywhere)
+
+
+def refuse_namespace(parser: argparse.ArgumentParser, instead: str) -> None:
+    """Let a command which is about the whole cluster say what to write in place of ``--namespace``."""
+    parser.add_argument("-n", "--namespace", action=_Refused, instead=instead, help=argparse.SUPPRESS)
+    parser.add_argument("-A", "--all-namespaces", action="store_true", help=argparse.SUPPRESS)
+
+
+class _Refused(argparse.Action):
+    """An option that a command does not have, with what to write instead."""
+
+    def __init__(self, *args: Any, instead: str, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._instead = instead
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, given: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        """Exit with the advice."""
+        parser.error(f"{option} {values} has no meaning here: {self._instead}")
+
+
 def opened(args: argparse.Namespace) -> Dump:
     """The chosen cluster as a dump; what could not be read is reported on standard error.
 
@@ -122,7 +156,7 @@ def opened(args: argparse.Namespace) -> Dump:
     paths = paths_of(args)
     live = any(given is not None for given in (args.context, args.kubeconfig))
     if sum(map(bool, (paths, args.demo, live))) != 1:
-        ways = "paths or --dump PATH, --context NAME for a running cluster, or --demo"
+        ways = "the path of a dump (-f PATH), --context NAME for a running cluster, or --demo"
         raise SimkitError(f"say what to look at, in one way: {ways}")
     if live:
         return _told(_live(args))

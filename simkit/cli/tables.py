@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.cli.terminal import has_color
@@ -44,15 +45,30 @@ def markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
     return "".join(f"{line}\n" for line in padded(lines, "| ", " | ", " |"))
 
 
+@dataclass
+class Settings:
+    """The settings of ``--no-headers``."""
+
+    heads: bool = True
+
+
+settings = Settings()
+
+
 def aligned(columns: Sequence[str], rows: Sequence[Row]) -> str:
     """The table with one line a row, for files and pipes."""
-    return readable_table.aligned(_heads(columns), _cells(columns, rows))
+    return _without_heads(readable_table.aligned(_heads(columns), _cells(columns, rows)))
 
 
 def fitted(columns: Sequence[str], rows: Sequence[Row]) -> str:
     """The table as wide as the terminal, with colours unless they are not wanted."""
     width = shutil.get_terminal_size().columns
-    return readable_table.fitted(_heads(columns), _cells(columns, rows), width=width, color=has_color(), styles=_COLORS)
+    heads, cells = _heads(columns), _cells(columns, rows)
+    return _without_heads(readable_table.fitted(heads, cells, width=width, color=has_color(), styles=_COLORS))
+
+
+def _without_heads(text: str) -> str:
+    return text if settings.heads else text.partition("\n")[2]
 
 
 def html(columns: Sequence[str], rows: Sequence[Row]) -> str:

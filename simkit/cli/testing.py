@@ -23,7 +23,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Writes executables kube-apiserver and etcd that envtest can start, and prints their folder.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("what", choices=("assets",), metavar="assets", help="the only thing that there is so far")
+    parser.add_argument("what", choices=("assets",), metavar="assets", help="the executables")
     parser.add_argument("--to", type=Path, metavar="DIR", help="where they are written (default: per user)")
     return parser
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from simkit.cli.helm import is_chart, rendered
 from simkit.cli.notes import complain, note
 from simkit.cli.output import COMPLETE, add_output, write_rows
+from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.reports import FORMS, Case, Fault
 from simkit.cli.source import demo_path, standard_input
 from simkit.meta.errors import SimkitError
@@ -65,6 +66,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write an HTML page with all of it")
+    add_plot(parser)
     parser.add_argument("--trace", metavar="FILE", help="replay a trace of SimKube on forks, and show what differs")
     parser.add_argument("--plan", action="store_true", help="show the steps to take, hop by hop")
     parser.add_argument("--validate", action="store_true", help="try every object on forks at both releases")
@@ -96,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
         raise SimkitError("no object could be read")
     if args.report is not None:
         _write_page(found, args)
+    write_plot(found, args)
     if args.trace:
         return _write_trace(found, items, args)
     if args.plan:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simkit.cli.flag_types import namespace
 from simkit.cli.output import add_output, write_rows
-from simkit.cli.source import add_members, add_source, read, read_members
+from simkit.cli.source import add_members, add_namespace, add_source, read, read_members
 from simkit.meta.errors import SimkitError
 
 EXAMPLES = """\
 examples:
-  simkit who-can get secrets --dump cluster.yaml -n payments
-  simkit who-can create pods/exec --dump cluster.yaml -A
-  simkit who-can impersonate users --dump cluster.yaml --any-name
-  simkit who-can get --url /metrics --dump cluster.yaml -o json
+  simkit who-can get secrets -n payments cluster.yaml
+  simkit who-can create pods/exec -A -f cluster.yaml
+  simkit who-can impersonate users --any-name cluster.yaml
+  simkit who-can get /metrics cluster.yaml -o json
 
 Exit code: 0 when somebody besides system:masters may, 1 when nobody, 2 for wrong use or unreadable input.
 """
@@ -36,9 +35,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "name", nargs="?", default="", metavar="NAME", help="one object (default: requests without one)"
     )
     add_source(parser)
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("-n", "--namespace", type=namespace, help="where (default: anywhere)")
-    where.add_argument("-A", "--all-namespaces", action="store_true", help="who may in all namespaces at once")
+    add_namespace(parser, "where (default: anywhere)", everywhere="only who may in all namespaces at once")
     parser.add_argument("--any-name", action="store_true", help="count also grants for single names")
     parser.add_argument("--subresource", default="", help="such as log or exec")
     parser.add_argument("--url", default="", help="a path such as /metrics instead of a resource")
@@ -46,6 +43,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--expand-groups", action="store_true", help="list the known members of groups too")
     add_members(parser)
     add_output(parser)
+    parser.set_defaults(words_before_path=("name", "resource"))
     return parser
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
@@ -29,7 +29,6 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import quoted
 from simkit.snapshot.protocol import Snapshot
 
-MODES: Final = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
 _LOG: Final = logging.getLogger("simkit.cluster")
 _MOUNTED: Final = Path("/var/run/secrets") / LABEL_DOMAIN / "serviceaccount"
 
@@ -85,21 +84,11 @@ class Access:
             _check_alone(options)
             return ReloadingAuthorizer(options.authorization_config, self._configured, self.clock, self.metrics)
         _check_modes(options)
-        modules = [NamedAuthorizer(mode, mode.lower(), self._maker(mode)()) for mode in options.authorization_mode]
+        modules = [NamedAuthorizer(mode, mode.lower(), AUTHORIZERS[mode](self)) for mode in options.authorization_mode]
         return AuthorizerChain(modules, self.metrics)
 
-    def _maker(self, mode: str) -> Callable[[], Authorizer]:
-        makers: dict[str, Callable[[], Authorizer]] = {
-            "AlwaysAllow": AlwaysAllow,
-            "AlwaysDeny": AlwaysDeny,
-            "RBAC": lambda: self.roles,
-            "Node": self._node,
-            "ABAC": self._policies,
-            "Webhook": self._webhook,
-        }
-        return makers[mode]
-
-    def _node(self) -> NodeAuthorizer:
+    def node(self) -> NodeAuthorizer:
+        """The authorizer of the mode Node, with the graph that follows the store."""
         if self._nodes is None:
             if self.graph is None:
                 self.graph = NodeGraph.of(self.snapshot())
@@ -107,14 +96,16 @@ class Access:
             self._nodes = NodeAuthorizer(self.graph, self.options.release)
         return self._nodes
 
-    def _policies(self) -> Authorizer:
+    def policy_file(self) -> Authorizer:
+        """The authorizer of the mode ABAC. Raises SimkitError without its file."""
         from simkit.engine.authz.abac import load
 
         if not self.options.authorization_policy_file:
             raise SimkitError("authorization-mode ABAC's authorization policy file not passed")
         return load(self.options.authorization_policy_file)
 
-    def _webhook(self) -> Authorizer:
+    def webhook(self) -> Authorizer:
+        """The authorizer of the mode Webhook, of the flags."""
         options = self.options
         settings = Settings(
             version=options.authorization_webhook_version,
@@ -134,7 +125,7 @@ class Access:
         def made(each: ConfiguredAuthorizer) -> Authorizer:
             entry = each.webhook
             if entry is None:
-                return self._maker(each.type)()
+                return AUTHORIZERS[each.type](self)
             settings = Settings(
                 each.name,
                 cast(ReviewVersion, entry.version),
@@ -148,8 +139,19 @@ class Access:
             )
             return WebhookAuthorizer(poster, settings, self.clock, conditions=each.conditions, counters=self.metrics)
 
-        chosen = parse(content, str(self.options.authorization_config))
+        chosen = parse(content, str(self.options.authorization_config), sorted(AUTHORIZERS))
         return [NamedAuthorizer(each.type, each.name, made(each)) for each in chosen]
+
+
+AUTHORIZERS: Final[Mapping[str, Callable[[Access], Authorizer]]] = {
+    "AlwaysAllow": lambda _: AlwaysAllow(),
+    "AlwaysDeny": lambda _: AlwaysDeny(),
+    "ABAC": Access.policy_file,
+    "Webhook": Access.webhook,
+    "RBAC": lambda access: access.roles,
+    "Node": Access.node,
+}
+"""The constructors of authorizers, by the mode that names them in flags and configuration files."""
 
 
 def _check_alone(options: Options) -> None:
@@ -167,7 +169,7 @@ def _check_modes(options: Options) -> None:
     modes, errors = list(options.authorization_mode), list[str]()
     if not modes:
         errors.append("at least one authorization-mode must be passed")
-    errors += [f"authorization-mode {quoted(mode)} is not a valid mode" for mode in modes if mode not in MODES]
+    errors += [f"authorization-mode {quoted(mode)} is not a valid mode" for mode in modes if mode not in AUTHORIZERS]
     for mode, flag, given, what in (
         ("ABAC", "policy-file", options.authorization_policy_file, "authorization policy file"),
         ("Webhook", "webhook-config-file", options.authorization_webhook_config_file, "authorization config file"),
@@ -179,7 +181,7 @@ def _check_modes(options: Options) -> None:
     if len(set(modes)) != len(modes):
         errors.append(f"authorization-mode {' '.join(map(quoted, modes))} has mode specified more than once")
     if errors:
-        raise SimkitError(f"{'; '.join(errors)} (known modes: {', '.join(MODES)})")
+        raise SimkitError(f"{'; '.join(errors)} (known modes: {', '.join(AUTHORIZERS)})")
 
 
 def _from_inside(version: str) -> ClientConfig:

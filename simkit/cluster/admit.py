@@ -128,6 +128,11 @@ def admit(made: ControlPlane, obj: Object, identity: Identity) -> Admitted:
     for mutator in mutators:
         step, review = _mutated(mutator, review)
         steps.append(step)
+    if review.reinvocation.should_reinvoke:
+        review.reinvocation.is_reinvoke = True
+        for mutator in mutators:
+            step, review = _mutated(mutator, review)
+            steps += [step] if step.changes or step.refusal else []
     steps.append(_validated(scope, review))
     steps += [_judged(validator, review) for validator in validators]
     return Admitted(review.object or {}, review.operation, tuple(steps))

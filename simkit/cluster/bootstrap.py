@@ -58,7 +58,7 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
         _send(engine, "POST", f"/apis/{api_group('scheduling')}/v1/priorityclasses", priority)
     for version in sorted({each.group_version for each in engine.catalogue.resources()}):
         if version.group != REGISTRATION_GROUP:
-            registration = registered(version, group_priorities.priority(version), "onstart")
+            registration = registered(version, group_priorities.priority(version, engine.catalogue.release), "onstart")
             _send(engine, "POST", f"/apis/{REGISTRATION_GROUP}/v1/apiservices", registration)
     _fill_first(engine)
     for key in list(outdated_bindings(snapshot())):

@@ -13,6 +13,7 @@ from simkit.cluster.analysis_methods import AnalysisMethods
 from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.disabled_apis import runtime_config_disabling
 from simkit.cluster.egress_methods import EgressMethods
+from simkit.cluster.guessed_names import METHODS, explains_wrong_calls
 from simkit.cluster.inspection_methods import InspectionMethods
 from simkit.cluster.object_methods import ObjectMethods
 from simkit.cluster.options import LATEST, Options
@@ -22,10 +23,11 @@ from simkit.cluster.traffic_methods import TrafficMethods
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
-from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource
+from simkit.meta.python_gc import collection_paused
+from simkit.meta.wrong_names import absent
 from simkit.snapshot.protocol import Snapshot
 from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from simkit.snapshot.sources import Source
 
 
+@explains_wrong_calls
 class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, SimulationMethods, TrafficMethods):
     """An API server in memory, with the analyses at hand.
 
@@ -52,7 +55,7 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
     Raises
     ------
     SimkitError
-        Where ``options`` say another release or seed than the arguments.
+        Where ``options`` say another release or seed than the arguments, or stand in the place of the release.
 
     Examples
     --------
@@ -67,6 +70,11 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
             self._control_plane = assembly.fresh(_options(release, seed, options))
         self.dump: Dump | None = None
         """The dump from which the cluster was loaded; None for any other cluster."""
+
+    if not TYPE_CHECKING:  # a type checker knows all attributes
+
+        def __getattr__(self, name: str) -> Any:
+            raise absent(type(self).__name__, name, () if name.startswith("_") else dir(self), METHODS)
 
     @classmethod
     def _of(cls, control_plane: ControlPlane, dump: Dump | None = None) -> Self:
@@ -261,7 +269,7 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
         ------
         The fork, which is a cluster.
         """
-        from simkit.cluster.trial import Trial
+        from simkit.cluster.trial import Trial  # which is a cluster
 
         yield Trial.on(self)
 
@@ -307,6 +315,8 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
 
 def _options(release: str | None, seed: int | None, options: Options | None) -> Options:
     """The options for the arguments of a cluster."""
+    if isinstance(release, Options):
+        raise SimkitError("the first argument is a release; give options by name: Cluster(options=...)")
     if options is None:
         return Options(release=release or LATEST, seed=seed)
     if seed is not None and options.seed is None:

@@ -105,15 +105,19 @@ class ControlPlane:
             return self.runner
         return LeaderElection(self.runner, performing(self.engine), self.clock)
 
-    def fork(self, options: Options | None = None) -> ControlPlane:
-        """A control plane over a fork of the store, or with other options; it shares nothing that either of them
-        writes to."""
-        clock = fork_clock(self.clock)
+    def fork(self, options: Options | None = None, *, clock: Clock | None = None, whole: bool = False) -> ControlPlane:
+        """A control plane over a fork of the store, or with other options or another clock; it shares nothing that
+        either of them writes to.
+
+        ``whole`` says that resources which a dump did not capture are taken for empty.
+        """
+        clock = clock or fork_clock(self.clock)
         store = self.store.fork(clock=clock)
         if options is not None and options.release != self.options.release:
             migrate(store, self.catalogue, catalogue_of(options))
         options = replace(options or self.options, clock=clock)
-        return ControlPlane(options, store, captured=self.captured, calls=False, origin=self)
+        captured = None if whole else self.captured
+        return ControlPlane(options, store, captured=captured, calls=False, origin=self)
 
     @property
     def catalogue(self) -> Catalogue:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from simkit.cluster.bootstrap import SERVER
 from simkit.cluster.options import Options
-from simkit.engine.admission.policy_index import PolicyIndex
+from simkit.engine.admission.policy_index import MUTATING, VALIDATING, PolicyIndex
 from simkit.engine.admission.review_attributes import LiveClusterReader
 from simkit.engine.admission.webhook_index import WebhookIndex
 from simkit.engine.aggregation.proxy_handler import ProxyCertificate, ProxyHandler
@@ -29,6 +29,10 @@ from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.schema.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from simkit.logic.policy.mutation import MutatingPolicy
+    from simkit.logic.policy.policy import Policy
 
 MANAGER: Final = Identity("system:kube-controller-manager", (AUTHENTICATED,))
 """The identity of controllers without service accounts."""
@@ -64,7 +68,7 @@ class Extensions:
     ----------
     egress
         The door to what is outside of the process.
-    policies
+    policies, mutating_policies
         The compiled admission policies.
     webhooks
         The webhooks.
@@ -77,12 +81,14 @@ class Extensions:
         store: ListWatcher,
         *,
         egress: EgressPolicy | None = None,
-        policies: PolicyIndex | None = None,
+        policies: PolicyIndex[Policy] | None = None,
+        mutating_policies: PolicyIndex[MutatingPolicy] | None = None,
         webhooks: WebhookIndex | None = None,
         proxy: ProxyIdentity | None = None,
     ) -> None:
         self.egress = egress or EgressPolicy()
-        self.policies = policies or PolicyIndex(store)
+        self.policies = policies or PolicyIndex(VALIDATING, store)
+        self.mutating_policies = mutating_policies or PolicyIndex(MUTATING, store)
         self.webhooks = webhooks or WebhookIndex(store)
         self.proxy = proxy or ProxyIdentity()
         self.forwarder = ProxyHandler(self.egress, lambda: self.proxy.made)
@@ -96,8 +102,14 @@ class Extensions:
 
     def fork(self, store: ListWatcher) -> Extensions:
         """The extensions over a fork of the store, without egress."""
-        policies, webhooks = self.policies.fork(store), self.webhooks.fork(store)
-        return Extensions(store, egress=self.egress.fork(), policies=policies, webhooks=webhooks, proxy=self.proxy)
+        return Extensions(
+            store,
+            egress=self.egress.fork(),
+            policies=self.policies.fork(store),
+            mutating_policies=self.mutating_policies.fork(store),
+            webhooks=self.webhooks.fork(store),
+            proxy=self.proxy,
+        )
 
     def conversions(self, name_source: NameSource) -> WebhookConverter:
         """The client of conversion webhooks."""
@@ -117,10 +129,12 @@ class Extensions:
 
     def server_controllers(self, catalogue: Callable[[], Catalogue], clock: Clock) -> list[Controller]:
         """The controllers of the server itself, which no flag disables."""
-        egress = self.egress
+        egress, forwarder = self.egress, self.forwarder
         availability = AvailableConditionController(
             self.forwarder.probe,
-            lambda found: found.service is not None and egress.address(*found.service) is not None,
+            lambda found: (
+                not forwarder.leaves_process(found) or egress.address(*(found.service or ("", "", 0))) is not None
+            ),
             lambda: egress.allowed,
             clock,
         )

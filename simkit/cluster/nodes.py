@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,15 +11,20 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simkit.cluster.extensions import performing
+from simkit.engine.controllers.resources import NODES, PODS
+from simkit.meta.clock import SimulatedClock, timestamp
 from simkit.meta.domain import api_group, label
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, name_of
 from simkit.simulation.kubelet.behaviour import Behaviour
+from simkit.simulation.kubelet.configuration_errors import REFERENCES
 from simkit.simulation.kubelet.node_config import NodeConfig
+from simkit.simulation.metrics.metrics_server import SERVICE, MetricsServer, reader_role, registration
 from simkit.simulation.simulation import Simulation
+from simkit.simulation.stages.stage_files import BUNDLED, read_stages
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
@@ -27,6 +33,25 @@ _CLASSES: Final = GroupResource(api_group("storage"), "storageclasses")
 PROVISIONER: Final = "simkit/volumes"
 """The provisioner of the storage class that is made where there is none."""
 _MOST_BYTES: Final = 1024 * 1024
+
+
+_COLLECTOR: Final = "garbage-collector-controller"
+_KEEPING_PODS: Final = frozenset(
+    {
+        "replicaset-controller",
+        "replicationcontroller-controller",
+        "deployment-controller",
+        "statefulset-controller",
+        "daemonset-controller",
+        "disruption-controller",
+        "serviceaccount-controller",
+        "root-ca-certificate-publisher-controller",
+        "horizontal-pod-autoscaler-controller",
+        "node-lifecycle-controller",
+        "taint-eviction-controller",
+    }
+)
+"""The controllers that keep pods available, and look at everything before an operation is rehearsed."""
 
 
 class BehaviourConfig(BaseModel):
@@ -49,12 +74,16 @@ class BehaviourConfig(BaseModel):
 
 
 class SimulationConfig(BaseModel):
-    """The file of ``--node-config``: nodes, behaviours of pods, and whether kubelets record events."""
+    """The file of ``--node-config``: nodes, behaviours of pods, stages, and whether kubelets record events.
+
+    ``stages`` are files, relative to this one, or names of stages that are part of simkit.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     nodes: Sequence[NodeConfig] = ()
     behaviours: Sequence[BehaviourConfig] = ()
+    stages: Sequence[str] = ()
     events: bool = True
 
 
@@ -64,26 +93,53 @@ def read_config(path: str | Path) -> SimulationConfig:
         text = Path(path).read_text(encoding="utf-8")
         if len(text) > _MOST_BYTES:
             raise SimkitError(f"{path} is longer than {_MOST_BYTES:,} letters")
-        return SimulationConfig.model_validate(yaml.safe_load(text) or {})
+        config = SimulationConfig.model_validate(yaml.safe_load(text) or {})
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SimkitError(f"{path} cannot be read: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise SimkitError(f"{path}: {where or 'the file'}: {first['msg']}") from error
+    beside = Path(path).parent
+    found = tuple(each if each in BUNDLED else str(beside / each) for each in config.stages)
+    return config.model_copy(update={"stages": found})
 
 
 def simulation_of(made: ControlPlane, *, events: bool = True) -> Simulation:
     """The simulation of a control plane, started where there is none yet; ``events`` counts only then."""
     if made.simulation is None:
         perform = performing(made.engine)
-        release, seed = made.catalogue.release, made.options.seed
-        made.simulation = Simulation(made.clock, perform, release=release, seed=seed, events=events)
+        engine, seed = made.engine, made.options.seed
+        made.simulation = Simulation(made.clock, perform, lambda: engine.catalogue, seed=seed, events=events)
         made.engine.connections = made.simulation.connections
         made.simulation.kubelets.woken = made.runner.wake
         made.runner.add(made.simulation.controllers, perform)
         _provide_storage_class(made)
+        serve_metrics(made, made.simulation)
+        _register_metrics(made)
     return made.simulation
+
+
+def serve_metrics(made: ControlPlane, simulation: Simulation) -> None:
+    """Answer requests for the usage of nodes and pods."""
+    server = MetricsServer(made.clock, made.everything, simulation.behaviours, simulation.connections.reaches)
+    made.extensions.forwarder.serve_in_process(SERVICE, server)
+
+
+def _register_metrics(made: ControlPlane) -> None:
+    """Register the group of metrics, unless somebody has done that already."""
+    perform, wanted = performing(made.engine), registration()
+    path = f"/apis/{wanted['apiVersion']}/apiservices"
+    response = perform(Request.of("POST", path, wanted), administrator())
+    if response.succeeded:
+        told = {"type": "Available", "status": "True", "reason": "Passed", "message": "all checks passed"}
+        condition = {**told, "lastTransitionTime": timestamp(made.clock.now())}
+        body = {**response.object, "status": {"conditions": [condition]}}
+        perform(Request.of("PUT", f"{path}/{wanted['metadata']['name']}/status", body), administrator())
+        role = reader_role()
+        perform(Request.of("POST", f"/apis/{role['apiVersion']}/clusterroles", role), administrator())
+    elif response.status != 409:
+        raise SimkitError(f"the group of metrics cannot be registered: {response.object['message']}")
 
 
 def _provide_storage_class(made: ControlPlane) -> None:
@@ -104,11 +160,47 @@ def _provide_storage_class(made: ControlPlane) -> None:
         raise SimkitError(f"the storage class cannot be made: {response.object['message']}")
 
 
-def add_configured(made: ControlPlane, config: SimulationConfig, count: int = 0) -> list[Object]:
-    """Add the nodes of a configuration, and some ordinary ones. Raises SimkitError."""
+def adopt_nodes(made: ControlPlane, names: Sequence[str]) -> list[str]:
+    """Have simulated kubelets take over nodes; all if none are named. Raises SimkitError for one that is not there."""
+    simulation, snapshot = simulation_of(made), made.everything()
+    known = {name_of(node): node for node in snapshot.scan(NODES)}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SimkitError(f"no node {unknown[0]!r}; there are {', '.join(sorted(known)[:10]) or 'none'}")
+    wanted = [name for name in names or known if name not in simulation.kubelets.nodes]
+    if made.captured is not None:
+        simulation.kubelets.unknown = frozenset(REFERENCES - frozenset(made.captured))
+    simulation.adopt([known[name] for name in wanted], snapshot.scan(PODS))
+    return wanted
+
+
+def rehearsal_of(origin: ControlPlane, settings: Mapping[str, str]) -> ControlPlane:
+    """A fork in which all nodes are simulated, on a clock of its own, with settings for all pods.
+
+    What a dump did not capture is taken for empty; nothing is deleted because an owner is missing.
+    """
+    options, captured = origin.options, origin.captured
+    if captured is not None:
+        told = True if options.allow_privileged is None else options.allow_privileged
+        options = replace(options, allow_privileged=told, controllers=(*options.controllers, f"-{_COLLECTOR}"))
+    made = origin.fork(options, clock=SimulatedClock(origin.clock.now()), whole=True)
+    adopt_nodes(made, ())
+    simulation = simulation_of(made)
+    if captured is not None:
+        simulation.kubelets.unknown = frozenset(REFERENCES - frozenset(captured))
+    simulation.behaviours.given.append(Behaviour(settings=settings))
+    made.runner.look_at_everything(only=_KEEPING_PODS)
+    return made
+
+
+def add_configured(
+    made: ControlPlane, config: SimulationConfig, count: int = 0, stages: Sequence[str | Path] = ()
+) -> list[Object]:
+    """Add the nodes of a configuration, and some ordinary ones, with its stages and others. Raises SimkitError."""
+    driving = [stage for each in (*config.stages, *stages) for stage in read_stages(each)]
     simulation = simulation_of(made, events=config.events)
     simulation.behaviours.given += [each.behaviour() for each in config.behaviours]
     found = []
     for each in (*config.nodes, *([NodeConfig(count=count)] if count else [])):
-        found += simulation.add(each)
+        found += simulation.add(each, driving)
     return found

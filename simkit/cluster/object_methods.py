@@ -80,7 +80,7 @@ class ObjectMethods(AnalysedCluster):
         placed = {**placed, "metadata": {**current, "resourceVersion": version}}
         return self._one("PUT", f"{path}/{name_of(obj)}", placed, identity)
 
-    def get(self, word: str, name: str, namespace: str | None = None) -> Object:
+    def get(self, word: str, name: str = "", namespace: str | None = None) -> Object:
         """One object.
 
         Parameters
@@ -88,7 +88,7 @@ class ObjectMethods(AnalysedCluster):
         word
             Any name of the resource, as kubectl takes it: ``pods``, ``pod``, ``po``, ``deployments.apps``.
         name
-            The name of the object.
+            The name of the object. It may also stand in the word: ``pod/web``.
         namespace
             Its namespace; None: ``default``.
 
@@ -101,7 +101,7 @@ class ObjectMethods(AnalysedCluster):
         StatusError
             404 if there is none.
         """
-        return self._one("GET", f"{self._path(word, namespace)}/{name}")
+        return self._one("GET", self._object_path("get", word, name, namespace))
 
     def list(
         self, word: str, namespace: str | None = None, *, label_selector: str = "", field_selector: str = ""
@@ -145,7 +145,9 @@ class ObjectMethods(AnalysedCluster):
         items = self._asked("GET", f"{path}?{query}" if query else path, None, None)["items"]
         return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
 
-    def delete(self, word: str, name: str, namespace: str | None = None, *, identity: Identity | None = None) -> Object:
+    def delete(
+        self, word: str, name: str = "", namespace: str | None = None, *, identity: Identity | None = None
+    ) -> Object:
         """Delete one object.
 
         Parameters
@@ -153,7 +155,7 @@ class ObjectMethods(AnalysedCluster):
         word
             Any name of the resource, as kubectl takes it.
         name
-            The name of the object.
+            The name of the object. It may also stand in the word: ``pod/web``.
         namespace
             Its namespace; None: ``default``.
         identity
@@ -168,7 +170,16 @@ class ObjectMethods(AnalysedCluster):
         StatusError
             404 if there is none, or another refusal.
         """
-        return self._one("DELETE", f"{self._path(word, namespace)}/{name}", None, identity)
+        return self._one("DELETE", self._object_path("delete", word, name, namespace), None, identity)
+
+    def _object_path(self, method: str, word: str, name: str, namespace: str | None) -> str:
+        """The path of an object, of which word and name may be written as ``pod/web``."""
+        if not name:
+            word, _, name = word.partition("/")
+        if not name:
+            every = f"; all of them are list({word!r})" if method == "get" else ""
+            raise SimkitError(f"say which of the {word}: {method}({word!r}, 'NAME', 'NAMESPACE'){every}")
+        return f"{self._path(word, namespace)}/{name}"
 
     def _path(self, word: str, namespace: str | None) -> str:
         resource = self._control_plane.catalogue.lookup(word)

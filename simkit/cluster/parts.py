@@ -22,11 +22,11 @@ from simkit.engine.admission.chain import Chain, Plugin
 from simkit.engine.authn.generated_key import GeneratedKey
 from simkit.engine.authn.getter import ObjectGetter
 from simkit.engine.authn.options import in_process
-from simkit.engine.authz.escalation_check import RoleGuard
+from simkit.engine.authz.escalation_check import RBACEscalationGuard
 from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.controllers.certificate_authority import CertificateAuthority
 from simkit.engine.controllers.cluster_authentication_trust import ClusterAuthenticationTrust
-from simkit.engine.controllers.controller_manager import ControllerManager
+from simkit.engine.controllers.controller_manager import Controller, ControllerManager
 from simkit.engine.controllers.event_expiry import EventExpiry
 from simkit.engine.controllers.flow_schema_status import FlowSchemaStatusController
 from simkit.engine.pipeline.api_services import APIServices
@@ -137,7 +137,7 @@ def _engine(server: ControlPlane) -> Engine:
                 authenticators, server.token_key, object_getter(store), clock, anonymous=anonymous
             ),
             authorizer=authorizer,
-            guard=RoleGuard(server.roles.index, authorizer),
+            guard=RBACEscalationGuard(server.roles.index, authorizer),
             admission=Chain(_plugins(server)),
             clock=clock,
             name_source=server.names,
@@ -229,8 +229,8 @@ def _authority(server: ControlPlane) -> CertificateAuthority:
     return CertificateAuthority(server.clock, NameSource(options.seed), *files, options.root_ca_file)
 
 
-def _runner(server: ControlPlane) -> ControllerManager:
-    options = server.options
+def _runner(server: ControlPlane, origin: ControllerManager | None = None) -> ControllerManager:
+    options, simulation = server.options, server.simulation
 
     def issue(claims: Mapping[str, Any]) -> str:
         issuer = server.engine.authentication.issuer or server.token_key
@@ -239,21 +239,25 @@ def _runner(server: ControlPlane) -> ControllerManager:
     def alive(node: str) -> bool:
         return server.simulation is not None and server.simulation.kubelets.keeps_alive(node)
 
-    means = ControllerContext(
-        server.clock, lambda: server.engine.catalogue, server.authority, issue, alive, server.captured
-    )
-    return ControllerManager(
-        server.store,
-        [
+    def create() -> list[Controller]:
+        means = ControllerContext(
+            server.clock, lambda: server.engine.catalogue, server.authority, issue, alive, server.captured
+        )
+        return [
             *server.extensions.server_controllers(lambda: server.engine.catalogue, server.clock),
             *controllers(means, options.controllers),
             *_expiry(server),
-            *(server.simulation.controllers if server.simulation is not None else ()),
-        ],
+            *(simulation.controllers if simulation is not None else ()),
+        ]
+
+    return ControllerManager(
+        server.store,
+        create,
         performing(server.engine, as_one=not options.use_service_account_credentials),
         server.everything,
         clock=server.clock,
         rested=server.rested,
+        origin=origin,
     )
 
 
@@ -267,11 +271,17 @@ def _expiry(server: ControlPlane) -> list[EventExpiry]:
 # Forking
 
 
+def _gates_of_fork(server: ControlPlane, origin: ControlPlane) -> Mapping[str, bool]:
+    """The origin's, unless the fork is of another release or has other settings."""
+    own, others = server.options, origin.options
+    same = own.release == others.release and own.feature_gates == others.feature_gates
+    return origin.gates if same else _gates(server)
+
+
 def _resumed(server: ControlPlane, origin: ControlPlane) -> ControllerManager:
-    runner = _runner(server)
+    runner = _runner(server, origin.runner)
     if server.simulation is not None:
-        server.simulation.kubelets.woken = runner.wake
-    runner.resume_from(origin.runner)
+        server.simulation.kubelets.woken, server.simulation.kubelets.origin = runner.wake, runner.take_over
     return runner
 
 
@@ -279,8 +289,11 @@ def _simulated(server: ControlPlane, origin: ControlPlane) -> Simulation | None:
     """The nodes of a fork, which it goes on running by itself."""
     if origin.simulation is None:
         return None
-    made = origin.simulation.fork(server.clock, performing(server.engine))
+    made = origin.simulation.fork(server.clock, performing(server.engine), lambda: server.engine.catalogue)
     server.engine.connections = made.connections
+    from simkit.cluster.nodes import serve_metrics  # a cluster without nodes does not load it
+
+    serve_metrics(server, made)
     return made
 
 
@@ -291,7 +304,7 @@ def _start_of_snapshots(server: ControlPlane, origin: ControlPlane) -> StoreSnap
 
 
 PARTS: Final[tuple[Part, ...]] = (
-    Part.anew("gates", _gates),
+    Part("gates", _gates, _gates_of_fork),
     Part.anew("base", lambda server: catalogue_of(server.options)),
     Part("names", lambda server: NameSource(server.options.seed), lambda _, origin: origin.names.child()),
     Part.shared("token_key", lambda _: GeneratedKey()),

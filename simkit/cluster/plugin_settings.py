@@ -11,7 +11,7 @@ import yaml
 from simkit.engine.admission.event_rate_limit import Limit
 from simkit.engine.admission.image_policy_webhook import ImagePolicy
 from simkit.engine.admission.pod_security import Exemptions
-from simkit.engine.admission.resource_quota import Limited
+from simkit.engine.admission.resource_quota import LimitedResource
 from simkit.engine.egress.kubeconfig import ClientConfig
 from simkit.engine.egress.kubeconfig import load_kubeconfig as read_endpoint
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
@@ -55,10 +55,10 @@ def pod_security(settings: Settings) -> tuple[Policy, Exemptions]:
     return policy, Exemptions(*(frozenset(exempt.get(part) or ()) for part in parts))
 
 
-def limited(settings: Settings) -> list[Limited]:
+def limited(settings: Settings) -> list[LimitedResource]:
     """The resources that may only be used if a quota covers them."""
     return [
-        Limited(
+        LimitedResource(
             GroupResource(each.get("apiGroup", ""), each.get("resource", "")),
             each.get("matchContains") or (),
             each.get("matchScopes") or (),

@@ -112,6 +112,24 @@ def _owner_references(initializer: PluginInitializer) -> Plugin:
     return OwnerReferencesPermissionEnforcement(initializer.authorizer, initializer.catalogue)
 
 
+def _pod_topology_labels(initializer: PluginInitializer) -> Plugin:
+    from simkit.engine.admission.pod_topology_labels import PodTopologyLabels  # earlier releases start without it
+
+    return PodTopologyLabels(initializer.store)
+
+
+def _pod_resize_validator(initializer: PluginInitializer) -> Plugin:
+    from simkit.engine.admission.pod_resize_validator import PodResizeValidator  # earlier releases start without it
+
+    return PodResizeValidator(initializer.store)
+
+
+def _mutating_policies(initializer: PluginInitializer) -> Plugin:
+    from simkit.engine.admission.mutating_admission_policy import MutatingAdmissionPolicy  # as above
+
+    return MutatingAdmissionPolicy(initializer.reader, initializer.extensions.mutating_policies, initializer.restore)
+
+
 def _mutating_webhooks(initializer: PluginInitializer) -> Plugin:
     caller = WebhookClient(initializer.extensions.egress, initializer.reader)
     return MutatingAdmissionWebhook(
@@ -181,6 +199,9 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "CertificateSubjectRestriction": lambda _: CertificateSubjectRestriction(),
     "DefaultIngressClass": lambda initializer: DefaultIngressClass(initializer.store),
     "DenyServiceExternalIPs": lambda _: DenyServiceExternalIPs(),
+    "PodTopologyLabels": _pod_topology_labels,
+    "PodResizeValidator": _pod_resize_validator,
+    "MutatingAdmissionPolicy": _mutating_policies,
     "MutatingAdmissionWebhook": _mutating_webhooks,
     "ValidatingAdmissionPolicy": lambda initializer: ValidatingAdmissionPolicy(
         initializer.reader, initializer.extensions.policies
@@ -210,11 +231,7 @@ def plugins(
     if both:
         raise SimkitError(f"{', '.join(both)}: in --enable-admission-plugins and --disable-admission-plugins")
     on = {*on_by_default(release, gates), *enable} - {*disable}
-    made = [maker(initializer) for name, maker in PLUGINS.items() if name in on]
-    for index, plugin in enumerate(made):
-        if isinstance(plugin, MutatingAdmissionWebhook):
-            plugin.earlier = made[:index]
-    return made
+    return [maker(initializer) for name, maker in PLUGINS.items() if name in on]
 
 
 def _instead(name: str) -> str:

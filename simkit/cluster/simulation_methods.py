@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
+from simkit.cluster.analysis_methods.analysed_cluster import AnalysedCluster
 from simkit.meta.clock import Clock, SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object
@@ -12,12 +15,12 @@ from simkit.meta.objects import Object
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
     from simkit.engine.seams import PortHandler
-    from simkit.simulation.kubelet.behaviour import Command
+    from simkit.simulation.kubelet.behaviour import Command, Usage
     from simkit.simulation.kubelet.process import Program
     from simkit.simulation.simulation import Simulation
 
 
-class SimulationMethods:
+class SimulationMethods(AnalysedCluster):
     """The part of ``Cluster`` that runs pods."""
 
     _control_plane: ControlPlane
@@ -36,6 +39,7 @@ class SimulationMethods:
         labels: Mapping[str, str] | None = None,
         taints: Sequence[Mapping[str, Any]] = (),
         zones: Sequence[str] = (),
+        stages: str | Path | Sequence[str | Path | Mapping[str, Any]] = (),
         events: bool = True,
     ) -> list[Object]:
         """Add simulated nodes; from then on a scheduler and kubelets run with the controllers.
@@ -52,6 +56,10 @@ class SimulationMethods:
             What each node has besides what kubelets say.
         zones
             Zones, given to the nodes in turn.
+        stages
+            Stages of KWOK that drive the nodes and their pods in the place of kubelets, and objects of other kinds:
+            files, documents, or names of stages that are part of simkit (``pod-fast``, ``pod-general``,
+            ``node-fast``, ``node-heartbeat``).
         events
             Whether kubelets record events; the first call decides.
 
@@ -63,7 +71,7 @@ class SimulationMethods:
         Raises
         ------
         SimkitError
-            Where a node cannot be registered, as one whose name is taken.
+            Where a node cannot be registered, as one whose name is taken, or a stage is wrong.
 
         Examples
         --------
@@ -78,12 +86,19 @@ class SimulationMethods:
         'Running'
         """
         from simkit.simulation.kubelet.node_config import NodeConfig
+        from simkit.simulation.stages.stage_files import read_stages, stage_of
 
         given: dict[str, Any] = {"capacity": capacity} if capacity is not None else {}
         config = NodeConfig(
             count=count, name=name, labels=labels or {}, taints=tuple(taints), zones=tuple(zones), **given
         )
-        return self._simulation(events=events).add(config)
+        sources = [stages] if isinstance(stages, str | Path) else stages
+        driving = [
+            stage
+            for each in sources
+            for stage in ([stage_of(each)] if isinstance(each, Mapping) else read_stages(each))
+        ]
+        return self._simulation(events=events).add(config, driving)
 
     def behave(
         self,
@@ -95,6 +110,7 @@ class SimulationMethods:
         commands: Mapping[str, Command] | None = None,
         files: Mapping[str, str | bytes] | None = None,
         ports: Mapping[int, PortHandler] | None = None,
+        usage: Usage | None = None,
         **settings: str,
     ) -> None:
         """Say what containers do on simulated nodes; what is said later counts first.
@@ -114,15 +130,18 @@ class SimulationMethods:
             Files that containers start with, by absolute path.
         ports
             What listens on ports of the pods: functions from the bytes of a client to the bytes of the answer.
+        usage
+            What containers use: a function of the container and the time to amounts such as ``{"cpu": "200m"}``.
         settings
             What annotations of pods can say too: ``start_after="2s"``, ``ready_after``, ``ready="false"``,
-            ``pull_error``, ``stop_after``.
+            ``pull_error``, ``stop_after``, ``cpu="200m"``, ``memory``, and ``cpu_load``, which the ready pods of a
+            controller share.
         """
         from simkit.simulation.kubelet.behaviour import Behaviour
 
         told = {name.replace("_", "-"): value for name, value in settings.items()}
         given = self._simulation().behaviours.given
-        made = Behaviour(image, namespace, selector, program, commands or {}, files or {}, ports or {}, told)
+        made = Behaviour(image, namespace, selector, program, commands or {}, files or {}, ports or {}, usage, told)
         given.insert(0, made)
 
     def stop_node(self, name: str) -> None:
@@ -178,7 +197,67 @@ class SimulationMethods:
             runner.run_due()
         clock.advance(max(0.0, end - clock.now()))
 
+    def simulate_nodes(self, *names: str) -> list[str]:
+        """Have simulated kubelets take over nodes that are there already, such as those of a dump.
+
+        Their pods go on as they are; from now on pods on them are started, ended and moved as on added nodes.
+
+        Parameters
+        ----------
+        names
+            The names of the nodes; without any, all nodes that are not simulated yet.
+
+        Returns
+        -------
+        list of str
+            The names of the nodes that were taken over.
+
+        Raises
+        ------
+        SimkitError
+            For a node that is not there.
+        """
+        from simkit.cluster.nodes import adopt_nodes
+
+        self._control_plane.runner.hand_over()
+        return adopt_nodes(self._control_plane, names)
+
+    def rehearsal(self, *, settings: Mapping[str, str]) -> Self:
+        """A fork on which operations are rehearsed: all nodes are simulated, on a clock that only ``advance`` turns.
+
+        Parameters
+        ----------
+        settings
+            Settings of all pods, as in annotations: ``{"ready-after": "10s"}``.
+
+        Returns
+        -------
+        The fork.
+        """
+        from simkit.cluster.nodes import rehearsal_of
+
+        return self._derived(rehearsal_of(self._control_plane, settings))
+
+    def set_load(self, selector: str, namespace: str, cpu: str) -> None:
+        """Have pods share an amount of CPU, whatever was said of them before.
+
+        Parameters
+        ----------
+        selector
+            A label selector of the pods; those that are ready share it.
+        namespace
+            Their namespace.
+        cpu
+            The amount, such as ``"12"`` or ``"500m"``.
+        """
+        self.behave(selector=selector, namespace=namespace, cpu_load=cpu)
+
+    @abstractmethod
+    def _derived(self, made: ControlPlane) -> Self:
+        """The cluster of a control plane that was forked from this one's."""
+
     def _simulation(self, *, events: bool = True) -> Simulation:
         from simkit.cluster.nodes import simulation_of
 
+        self._control_plane.runner.hand_over()
         return simulation_of(self._control_plane, events=events)

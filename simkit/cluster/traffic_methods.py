@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,7 +31,21 @@ class TrafficMethods:
 
         return Traffic.of(self._control_plane.engine).requests
 
-    def faults(self, *faults: Fault | str, seed: int = 0, **rule: Any) -> AbstractContextManager[FaultInjector]:
+    def faults(
+        self,
+        *faults: Fault | str,
+        seed: int = 0,
+        verbs: Collection[str] | None = None,
+        resources: Collection[str] | None = None,
+        namespaces: Collection[str] | None = None,
+        users: Collection[str] | None = None,
+        probability: float = 1.0,
+        times: int | None = None,
+        status: int = 500,
+        seconds: float = 1.0,
+        spread: float = 0.0,
+        revisions: int = 10,
+    ) -> AbstractContextManager[FaultInjector]:
         """Let requests of clients meet faults, as long as the context lasts.
 
         Parameters
@@ -41,9 +55,18 @@ class TrafficMethods:
             ``slow`` and ``stale``.
         seed
             Makes chance repeat.
-        rule
-            What is the same for all kinds that are given as texts: ``verbs``, ``resources``, ``probability``,
-            ``times``, ``seconds`` and so on.
+        verbs, resources, namespaces, users
+            The requests that are meant by the kinds that are given as texts; None: all. So for the parameters below.
+        probability
+            How many of them meet it, from 0 to 1.
+        times
+            How many meet it at most; None: without end.
+        status
+            The code of ``error``.
+        seconds, spread
+            How long a ``slow`` answer takes, and up to how much longer.
+        revisions
+            How old a ``stale`` answer is.
 
         Returns
         -------
@@ -60,7 +83,12 @@ class TrafficMethods:
         from simkit.cluster.traffic.faults import Fault
         from simkit.cluster.traffic.traffic import Traffic
 
-        made = tuple(Fault(each, **rule) if isinstance(each, str) else each for each in faults)
+        def fault(kind: str) -> Fault:
+            return Fault(
+                kind, verbs, resources, namespaces, users, probability, times, status, seconds, spread, revisions
+            )
+
+        made = tuple(fault(each) if isinstance(each, str) else each for each in faults)
         return Traffic.of(self._control_plane.engine).faults(made, seed)
 
     @contextmanager
@@ -105,7 +133,7 @@ class TrafficMethods:
         StatusError
             404 if there is none.
         """
-        from simkit.cluster.cluster import Cluster
+        from simkit.cluster.cluster import Cluster  # which has these methods
 
         assert isinstance(self, Cluster)
         lease = self.get(f"leases.{api_group('coordination')}", name, namespace)

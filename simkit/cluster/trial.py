@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Self
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.control_plane import ControlPlane
-from simkit.snapshot.protocol import Snapshot
+from simkit.cluster.guessed_names import explains_wrong_calls
+from simkit.snapshot.protocol import Sandbox, Snapshot
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simkit.analysis.audit_log.events import AuditLog
     from simkit.analysis.escalation.find.goal import Goal
     from simkit.analysis.rbac.subject import Members
+    from simkit.logic.rbac.binding import Subject
 
 
+@explains_wrong_calls
 class Trial(Cluster):
     """A fork of a cluster, which is a cluster, with its origin."""
 
@@ -41,13 +45,21 @@ class Trial(Cluster):
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self)[1:-1])}</p>"
 
-    def compare(self, before: Snapshot | None = None) -> pd.DataFrame:
+    def compare(
+        self,
+        *,
+        before: Snapshot | Sandbox | None = None,
+        subject: Subject | str | Iterable[Subject | str] | None = None,
+        namespace: str | None = None,
+    ) -> pd.DataFrame:
         """The access that subjects gained and lost by the change, after the controllers have settled.
 
         Parameters
         ----------
         before
             What to compare with; None: the cluster that the trial came from.
+        subject, namespace
+            As of ``Cluster.compare``.
 
         Returns
         -------
@@ -55,12 +67,30 @@ class Trial(Cluster):
             As of ``Cluster.compare``.
         """
         self.settle()
-        return super().compare(before or self.before.snapshot())
+        return super().compare(before=before or self.before, subject=subject, namespace=namespace)
+
+    def refused_requests(self, audit_log: AuditLog, *, before: Snapshot | Sandbox | None = None) -> pd.DataFrame:
+        """The requests of an audit log that the change refuses, after the controllers have settled.
+
+        Parameters
+        ----------
+        audit_log
+            What was asked: see ``read_access_requests``.
+        before
+            What to compare with; None: the cluster that the trial came from.
+
+        Returns
+        -------
+        DataFrame
+            As of ``Cluster.refused_requests``.
+        """
+        self.settle()
+        return super().refused_requests(audit_log, before=before or self.before)
 
     def compare_paths(
         self,
-        before: Snapshot | None = None,
         *,
+        before: Snapshot | Sandbox | None = None,
         goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
         members: Members | None = None,
     ) -> pd.DataFrame:
@@ -79,4 +109,4 @@ class Trial(Cluster):
             As of ``Cluster.compare_paths``.
         """
         self.settle()
-        return super().compare_paths(before or self.before.snapshot(), goal=goal, members=members)
+        return super().compare_paths(before=before or self.before, goal=goal, members=members)

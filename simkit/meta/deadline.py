@@ -16,23 +16,19 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from simkit.meta.errors import StatusError
-from simkit.meta.turns import TURNS
 
 T = TypeVar("T")
 _BETWEEN: Final = 64
 """Items that are worked on between two looks at the clock."""
-_TURN: Final = 0.005
-"""Seconds that a thread computes before others have their turns."""
 
 
 class Deadline:
     """The moment at which somebody stops waiting for a piece of work. Any thread may bring it forward to now."""
 
-    __slots__ = ("_end", "_pass_on")
+    __slots__ = ("_end",)
 
     def __init__(self, seconds: float = math.inf) -> None:
-        now = time.monotonic()
-        self._end, self._pass_on = now + seconds, now + _TURN
+        self._end = time.monotonic() + seconds
 
     @property
     def passed(self) -> bool:
@@ -40,13 +36,9 @@ class Deadline:
         return time.monotonic() > self._end
 
     def look(self) -> None:
-        """Raise the 504 of a request for which nobody waits any more, and let other threads have their turns."""
-        now = time.monotonic()
-        if now > self._end:
+        """Raise the 504 of a request for which nobody waits any more."""
+        if time.monotonic() > self._end:
             raise too_late()
-        if now > self._pass_on:
-            TURNS.pass_on()
-            self._pass_on = time.monotonic() + _TURN
 
     def end(self) -> None:
         """Say that nobody waits any more."""
@@ -75,7 +67,7 @@ def current_deadline() -> Deadline | None:
 
 
 def check_deadline() -> None:
-    """Raise the 504 of a request for which nobody waits any more, and let others compute now and then.
+    """Raise the 504 of a request for which nobody waits any more.
 
     Costs a tenth of a microsecond.
     """

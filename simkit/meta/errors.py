@@ -21,8 +21,8 @@ class SimkitError(Exception):
 class UnknownResource(SimkitError):
     """A word that names no resource of the release."""
 
-    def __init__(self, word: str, release: str, known: Iterable[str] = ()) -> None:
-        near = difflib.get_close_matches(word.lower(), list(known), n=2)
+    def __init__(self, word: str, release: str, known: Iterable[str] = (), meant: Iterable[str] = ()) -> None:
+        near = list(dict.fromkeys(meant)) or difflib.get_close_matches(word.lower(), list(known), n=2)
         hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
         super().__init__(f"no resource {word!r} at release {release}{hint}")
 
@@ -71,6 +71,10 @@ class StatusError(Exception):
 
 class UnknownNamespace(UserWarning):
     """A question about a namespace that does not exist."""
+
+
+class UnknownSubject(UserWarning):
+    """A question about a service account that does not exist, or about a user whose name is that of a group."""
 
 
 class PlainError(Exception):

@@ -87,6 +87,14 @@ def encode(value: Any, *, sort_keys: bool = False) -> bytes:
     return escape(orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None))
 
 
+def compact(text: bytes) -> bytes:
+    """The same bytes without spare room, for texts that are kept.
+
+    orjson (3.13) leaves the room that it took for its answer: 4 KB for the shortest one, up to half for a long one.
+    """
+    return memoryview(text).tobytes()
+
+
 def encode_indented(value: Any) -> bytes:
     """A value as indented JSON, as by Go's ``MarshalIndent``: without a final line break."""
     return escape(orjson.dumps(value, option=orjson.OPT_INDENT_2))

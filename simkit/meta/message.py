@@ -15,6 +15,8 @@ BODY_LIMIT: Final = 3 * 1024 * 1024
 """The longest request body, in bytes. Of a longer one, slightly more is passed on, so that it can be recognized."""
 
 
+NO_SNIFFING: Final = ("X-Content-Type-Options", "nosniff")
+"""The header of errors in plain text, as Go's ``http.Error`` sets it."""
 DROPPED: Final = 0
 """The status of an answer that never arrives: the connection is dropped instead."""
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from simkit.analysis.access.compare import compare
 from simkit.analysis.rbac.subject import parse_subject
 from simkit.logic.rbac.binding import Subject
-from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.names import GroupResource
 from simkit.notebook.access_checks import AccessCheck, must, must_not
+from simkit.notebook.learner_code import run_learner_code
 from simkit.notebook.state_checks import StateCheck, WriteCheck
-from simkit.notebook.verdict import Note, Verdict, error_lines
+from simkit.notebook.verdict import Note, Verdict
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
@@ -72,12 +72,10 @@ class Exercise:
         if _is_empty(answer):
             return Verdict((Note(False, "the answer is empty", (self.task,)),))
         trial = self.cluster.fork()
-        try:
-            _carry_out(answer, trial, self.carry_out)
-        except (SimkitError, StatusError, PlainError) as wrong:
-            return Verdict((Note(False, "the server does not take the answer", tuple(str(wrong).splitlines())),))
-        except Exception as wrong:  # of the learner's own code
-            return Verdict((Note(False, "the answer stopped with an error", error_lines(wrong)),))
+        outcome = run_learner_code(lambda: _carry_out(answer, trial, self.carry_out))
+        if outcome.errors:
+            title = "the server does not take the answer" if outcome.refused else "the answer stopped with an error"
+            return Verdict((Note(False, title, outcome.errors),))
         trial.settle()
         notes = [_tried(attempt, trial) for attempt in self.attempts]
         if self.exact:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simkit.analysis.rbac.subject import identity_of
-from simkit.meta.errors import PlainError, SimkitError, StatusError
+from simkit.meta.errors import StatusError
 from simkit.meta.objects import Object
-from simkit.notebook.verdict import Note, error_lines
+from simkit.notebook.learner_code import run_learner_code
+from simkit.notebook.verdict import Note
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
@@ -26,12 +27,8 @@ class StateCheck:
 
     def note(self, trial: Cluster) -> Note:
         """The statement with what is wrong with it on a fork. An error, such as a missing object, makes it wrong."""
-        try:
-            fault = self.fault(trial)
-        except (SimkitError, StatusError, PlainError) as wrong:
-            fault = str(wrong)
-        except Exception as wrong:  # of the learner's own code, which a check may call again
-            fault = "\n".join(error_lines(wrong))
+        outcome = run_learner_code(lambda: self.fault(trial))
+        fault = "\n".join(outcome.errors) or outcome.value
         if not fault:
             return Note(True, self.text)
         return Note(False, f"not so: {self.text}", (*fault.splitlines(), *([self.hint] if self.hint else [])))

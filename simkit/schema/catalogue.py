@@ -125,7 +125,9 @@ class Catalogue:
         """
         found = self._words.get(word) or self._words.get(word.lower())
         if found is None:
-            raise UnknownResource(word, self.release, self._words)
+            # People shorten kinds that have no short name: crb for ClusterRoleBinding.
+            meant = [one.resource for one in self.resources() if _initials(one.kind) == word.lower()]
+            raise UnknownResource(word, self.release, self._words, meant)
         return found
 
     # Schemas
@@ -244,6 +246,10 @@ class Catalogue:
 
     def __repr__(self) -> str:
         return f"<Catalogue of {self.release}: {len(self._resources)} resources in {len(self._groups)} groups>"
+
+
+def _initials(kind: str) -> str:
+    return "".join(letter for letter in kind if letter.isupper()).lower()
 
 
 def _plurals(resource: Resource) -> Sequence[str]:

@@ -11,6 +11,7 @@ from simkit.meta import datasets
 from simkit.meta.fielderror import quoted
 from simkit.meta.fields import BadFieldSelector, FieldSelector, Term
 from simkit.meta.objects import Object, at
+from simkit.schema.releases import BASE
 from simkit.schema.resources import Resource
 
 _IN_EVERY_OBJECT = ("metadata.name", "metadata.namespace")
@@ -30,8 +31,8 @@ class FieldLabels:
 
     def _checked(self, term: Term, kind: str) -> Term:
         if term.field not in self.labels and term.field not in self.aliases:
-            text = self.error.replace("%q", quoted(term.field))
-            given = (kind, term.field)[-text.count("%s") :] if "%s" in text else ()
+            given = (kind, term.field)[-self.error.count("%s") :] if "%s" in self.error else ()
+            text = self.error.replace("%q", quoted(term.field).replace("%", "%%"))
             raise BadFieldSelector(text % given)
         return Term(self.aliases.get(term.field, term.field), term.value, term.equal)
 
@@ -53,28 +54,31 @@ def field_text(value: Any) -> str:
 
 
 @cache
-def _table(release: str) -> dict[str, Any]:
-    table: dict[str, Any] = datasets.load(f"api/{release}/fields.json")
+def _table() -> dict[str, Any]:
+    table: dict[str, Any] = datasets.load(f"api/{BASE}/fields.json")
     return table
 
 
 @cache
-def _of_custom(namespaced: bool, release: str) -> FieldLabels:
-    row = _table(release)["customResources"]
+def _of_custom(namespaced: bool) -> FieldLabels:
+    row = _table()["customResources"]
     return FieldLabels(frozenset(row["labels"] if namespaced else _IN_EVERY_OBJECT[:1]), row["error"])
 
 
 @cache
-def _of(name: str, release: str) -> FieldLabels:
-    table = _table(release)
+def _of(name: str, minor: int) -> FieldLabels:
+    table = _table()
     row = table["resources"].get(name)
+    for later in datasets.load("api/releases/field-labels.json"):
+        if minor >= later["since"]:
+            row = later["resources"].get(name, row)
     if row is None:
         return FieldLabels(frozenset(table["default"]["labels"]), table["default"]["error"])
     return FieldLabels(frozenset(row["labels"]), row.get("error", table["listed"]["error"]), row.get("aliases", {}))
 
 
-def field_labels(resource: Resource, release: str = "1.30") -> FieldLabels:
-    """The field labels of a resource.
+def field_labels(resource: Resource, release: str = BASE) -> FieldLabels:
+    """The field labels of a resource at a release.
 
     Examples
     --------
@@ -84,8 +88,8 @@ def field_labels(resource: Resource, release: str = "1.30") -> FieldLabels:
     'n1'
     """
     if resource.custom:
-        return _of_custom(resource.namespaced, release)
+        return _of_custom(resource.namespaced)
     name, stored = f"{resource.api_version}/{resource.resource}", resource.storage_gvk
-    if name not in _table(release)["resources"] and resource.stored:  # versions of other releases
+    if name not in _table()["resources"] and resource.stored:  # versions of other releases
         name = f"{stored.api_version}/{resource.resource}"
-    return _of(name, release)
+    return _of(name, int(release.partition(".")[2]))

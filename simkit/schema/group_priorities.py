@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from simkit.meta import datasets
 from simkit.meta.names import GroupVersion
+from simkit.schema.releases import BASE
 from simkit.schema.versions import version_rank
 
 CUSTOM: Final = (1000, 100)
@@ -30,18 +31,34 @@ def _table() -> Mapping[str, Any]:
     return found
 
 
-@cache
-def priority(group_version: GroupVersion) -> Priority:
-    """The priorities of a group version that the server itself serves.
+def priority(group_version: GroupVersion, release: str = BASE) -> Priority:
+    """The priorities of a group version that the server itself serves, at a release.
 
     Examples
     --------
     >>> priority(GroupVersion("apps", "v1"))
     Priority(group=17800, version=15)
     """
+    return _priority(group_version, int(release.partition(".")[2]))
+
+
+@cache
+def _at(minor: int) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """The priorities of groups and versions at a release."""
     table = _table()
-    group = table["groups"].get(group_version.group)
+    groups, versions = dict(table["groups"]), dict(table["versions"])
+    for row in table["later"]:
+        if minor >= row["since"]:
+            groups |= row["groups"]
+            versions |= row["versions"]
+    return groups, versions
+
+
+@cache
+def _priority(group_version: GroupVersion, minor: int) -> Priority:
+    groups, versions = _at(minor)
+    group = groups.get(group_version.group)
     if group is None:
         return Priority(*CUSTOM)
     stable = version_rank(group_version.version)[0] == 0
-    return Priority(group, table["versions"].get(str(group_version), 15 if stable else 9))
+    return Priority(group, versions.get(str(group_version), 15 if stable else 9))

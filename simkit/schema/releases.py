@@ -50,6 +50,11 @@ def minor_of(release: str) -> int:
     return int(match.group(1))
 
 
+def is_release(text: str) -> bool:
+    """True for a text that looks like a release: ``1.30``, ``v1.30.14``."""
+    return _RELEASE.fullmatch(text.strip()) is not None
+
+
 def release_name(text: str) -> str:
     """The release in a text, such as ``1.30`` for ``v1.30.14``. Raises SimkitError for an unknown one.
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from simkit.engine.controllers.controller_manager import Controller, Perform
+from simkit.engine.controllers.lister import uid_of
 from simkit.engine.controllers.reconciler import ReconcilingController
 from simkit.meta.clock import Clock
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, at, name_of
+from simkit.schema.catalogue import Catalogue
 from simkit.simulation.connections import KubeletConnections
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.node_config import NodeConfig
 from simkit.simulation.provisioner import VolumeProvisioner
 from simkit.simulation.scheduler.scheduler import Scheduler
+from simkit.simulation.stages.stage import Stage
+from simkit.simulation.stages.stage_controller import StageController, drives
 
 
 class Simulation:
@@ -23,6 +27,8 @@ class Simulation:
     ----------
     perform
         Sends requests through the handler chain.
+    catalogue
+        What is served.
     seed
         Makes the scheduler break ties in the same way every time.
     events
@@ -30,29 +36,51 @@ class Simulation:
     """
 
     def __init__(
-        self, clock: Clock, perform: Perform, *, release: str, seed: int | None = None, events: bool = True
+        self,
+        clock: Clock,
+        perform: Perform,
+        catalogue: Callable[[], Catalogue],
+        *,
+        seed: int | None = None,
+        events: bool = True,
     ) -> None:
-        self._clock, self._release, self._seed, self._events = clock, release, seed, events
+        self._clock, self._seed, self._events = clock, seed, events
+        release = catalogue().release
         self.behaviours = Behaviours()
         self.scheduler = Scheduler(clock, seed)
         self.kubelets = Kubelets(clock, perform, self.behaviours, release=release, events=events)
+        self.stages = StageController(clock, perform, catalogue, self.kubelets, seed)
         provisioner = ReconcilingController(VolumeProvisioner(), clock)
-        self.controllers: Sequence[Controller] = (self.scheduler, self.kubelets, provisioner)
+        self.controllers: Sequence[Controller] = (self.scheduler, self.kubelets, self.stages, provisioner)
         self.connections = KubeletConnections(self.kubelets, clock)
         self._registered = 0
 
-    def fork(self, clock: Clock, perform: Perform) -> Simulation:
+    def fork(self, clock: Clock, perform: Perform, catalogue: Callable[[], Catalogue]) -> Simulation:
         """The same for a fork; its kubelets take over from those of its origin."""
-        copy = Simulation(clock, perform, release=self._release, seed=self._seed, events=self._events)
+        copy = Simulation(clock, perform, catalogue, seed=self._seed, events=self._events)
         copy.behaviours.given = list(self.behaviours.given)
         copy._registered = self._registered
         return copy
 
-    def add(self, config: NodeConfig) -> list[Object]:
-        """Register nodes; numbers go on from those that are there. Raises SimkitError."""
+    def add(self, config: NodeConfig, stages: Sequence[Stage] = ()) -> list[Object]:
+        """Register nodes, driven by stages if there are some; numbers go on from those there. Raises SimkitError."""
         made = []
+        driven = {"pods_in_stages": drives(stages, "Pod"), "status_in_stages": drives(stages, "Node")}
         start = sum(1 for name in self.kubelets.nodes if name.startswith(config.node_name(0).rstrip("0")))
         for number in range(start, start + config.count):
-            made.append(self.kubelets.register(config, number, self._registered))
+            made.append(self.kubelets.register(config, number, self._registered, **driven))
             self._registered += 1
+        if stages:
+            self.stages.add(stages, [name_of(each) for each in made])
         return made
+
+    def adopt(self, nodes: Sequence[Object], pods: Iterable[Object]) -> None:
+        """Have kubelets take over nodes that are there, with the addresses of their pods."""
+        taken: dict[str, list[tuple[str, str]]] = {name_of(node): [] for node in nodes}
+        for pod in pods:
+            node, address = at(pod, "spec", "nodeName"), at(pod, "status", "podIP")
+            if node in taken and address:
+                taken[node].append((uid_of(pod), address))
+        for node in nodes:
+            self.kubelets.adopt(node, self._registered, taken[name_of(node)])
+            self._registered += 1

@@ -6,7 +6,7 @@ out of range are no concern here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +28,8 @@ class Mismatch(NamedTuple):
     path: str
     wanted: str
     value: Any
+    steps: tuple[Any, ...] = ()
+    """The path as keys and indexes."""
 
     def __str__(self) -> str:
         return f"{self.path.removeprefix('.')} is {described(self.value)}, not {self.wanted}"
@@ -53,13 +55,51 @@ def first_mismatch(obj: Object, release: str) -> Mismatch | None:
     return _check_of(str(obj["apiVersion"]), str(obj["kind"]), release)(obj)
 
 
+def without_mismatches(obj: Object, release: str) -> tuple[Object, list[Mismatch]]:
+    """The object without the values of wrong types, and what was left out.
+
+    Of an object with more than twenty, nothing but kind and name is left.
+
+    Examples
+    --------
+    >>> role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}}
+    >>> left, wrong = without_mismatches({**role, "rules": [{"verbs": "get"}, 5]}, "1.30")
+    >>> left["rules"], [each.path for each in wrong]
+    ([{}], ['.rules[0].verbs', '.rules[1]'])
+    """
+    found: list[Mismatch] = []
+    wrong = first_mismatch(obj, release)
+    while wrong is not None:
+        found.append(wrong)
+        if len(found) > _MANY:
+            about = obj.get("metadata")
+            named = (
+                {key: about[key] for key in ("name", "namespace") if key in about} if isinstance(about, dict) else {}
+            )
+            return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": named}, found
+        obj = _without(obj, wrong.steps)
+        wrong = first_mismatch(obj, release)
+    return obj, found
+
+
+_MANY: Final = 20
+
+
+def _without(value: Any, steps: Sequence[Any]) -> Any:
+    """A value without what stands at the end of a path."""
+    step, rest = steps[0], steps[1:]
+    pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+    kept = [(key, _without(item, rest) if key == step else item) for key, item in pairs if rest or key != step]
+    return dict(kept) if isinstance(value, Mapping) else [item for _, item in kept]
+
+
 @cache
 def _check_of(api_version: str, kind: str, release: str) -> Check:
     node = _schema(GroupVersionKind(*GroupVersion.parse(api_version), kind), release)
     if node is not None:
         return _Fields(node)
     metadata = _Fields(definitions(release).node(_METADATA))
-    return lambda obj: _within(".metadata", metadata(obj["metadata"]))
+    return lambda obj: _within(".metadata", "metadata", metadata(obj.get("metadata") or {}))
 
 
 def _schema(gvk: GroupVersionKind, release: str) -> Schema | None:
@@ -94,7 +134,7 @@ class _Fields:
                 continue
             wrong = check(item)
             if wrong is not None:
-                return _within(f".{name}", wrong)
+                return _within(f".{name}", name, wrong)
         return None
 
     def _check(self, name: str) -> Check:
@@ -126,7 +166,7 @@ def _list_of(check: Check) -> Check:
         for number, item in enumerate(value):
             wrong = check(item)
             if wrong is not None:
-                return _within(f"[{number}]", wrong)
+                return _within(f"[{number}]", number, wrong)
         return None
 
     return checked
@@ -141,14 +181,14 @@ def _map_of(check: Check) -> Check:
         for name, item in value.items():
             wrong = None if item is None else check(item)
             if wrong is not None:
-                return _within(f"[{name}]", wrong)
+                return _within(f"[{name}]", name, wrong)
         return None
 
     return checked
 
 
-def _within(step: str, wrong: Mismatch | None) -> Mismatch | None:
-    return wrong and wrong._replace(path=step + wrong.path)
+def _within(shown: str, step: Any, wrong: Mismatch | None) -> Mismatch | None:
+    return wrong and wrong._replace(path=shown + wrong.path, steps=(step, *wrong.steps))
 
 
 def _anything(value: Any) -> Mismatch | None:

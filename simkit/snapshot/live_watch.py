@@ -89,6 +89,9 @@ class ResourceWatch:
         """The changes of one watch."""
         query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", self._version)]
         lines, self._close = self._live.stream(self.path, [*query, ("timeoutSeconds", MINUTES)])
+        if self._ended.is_set():  # after ``close`` looked for the connection
+            self._close()
+            return
         for line in lines:
             event = orjson.loads(line)
             what, obj = event.get("type"), event.get("object") or {}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simkit.meta.domain import DEFAULT_NAMESPACE
-from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import GroupResource
 from simkit.meta.progress import task
+from simkit.meta.python_gc import collection_paused
 from simkit.snapshot.completeness import captured_resources
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.filenames import typed
 from simkit.snapshot.flatten import Found, ListFlattener
-from simkit.snapshot.intake import Intake
+from simkit.snapshot.object_collector import ObjectCollector
 from simkit.snapshot.parse import documents
 from simkit.snapshot.report import Report
 from simkit.snapshot.resources import ResourceIndex
@@ -82,12 +82,12 @@ def load(
         flattener = ListFlattener(report)
         found = _found(source, flattener, report, limits, release, positions=positions)
         index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), release)
-        intake = Intake(index, report, secrets=secrets, namespace=namespace)
+        collector = ObjectCollector(index, report, secrets=secrets, namespace=namespace)
         for each in found:
-            intake.take(typed(each, index))
-        intake.finish()
-        complete = captured_resources(index, flattener, intake.keyed, list(captured), report)
-        return Dump(intake.keyed, complete, tuple(report), index, intake.origins, intake.withheld)
+            collector.take(typed(each, index))
+        collector.finish()
+        complete = captured_resources(index, flattener, collector.keyed, list(captured), report)
+        return Dump(collector.keyed, complete, tuple(report), index, collector.origins, collector.withheld)
 
 
 def read_documents(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[list[Found], list[Template], Report]:

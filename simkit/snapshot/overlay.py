@@ -43,7 +43,8 @@ class OverlaySnapshot:
         self._scanned: dict[tuple[GroupResource, str | None], tuple[Object, ...]] = {}
         self._hidden: dict[GroupResource, set[tuple[str, str]]] = {}
         gone = [Key(self._index.stored(key.resource), key.namespace, key.name) for key in remove]
-        for key in (*gone, *(key for key, _ in self._put.items())):
+        self._covered = frozenset((*gone, *(key for key, _ in self._put.items())))
+        for key in self._covered:
             for view in self._index.views(key.resource):
                 self._hidden.setdefault(view, set()).add((key.namespace, key.name))
 
@@ -55,6 +56,11 @@ class OverlaySnapshot:
     def index(self) -> ResourceIndex:
         """The resources of the kinds in this snapshot."""
         return self._index
+
+    @property
+    def covered(self) -> Collection[Key]:
+        """The keys of what was put or removed."""
+        return self._covered
 
     def captured(self) -> Collection[GroupResource]:
         return self._base.captured()

@@ -59,6 +59,7 @@ class Successor(Snapshot, Protocol):
         ...
 
 
+@runtime_checkable
 class Sandbox(Protocol):
     """A cluster on which an analysis may execute its claims. A Cluster is one.
 

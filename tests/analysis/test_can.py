@@ -86,7 +86,7 @@ def test_grants_that_can_never_count_are_told() -> None:
     assert "URLs can only be granted by a ClusterRoleBinding" in str(can(snapshot, "ann", "get", url="/metrics"))
 
 
-def test_nothing_near_is_said_too() -> None:
+def test_the_absence_of_near_misses_is_reported() -> None:
     """A refusal without anything near says so."""
     assert "has anything to do with this" in str(can(READERS, "carol", "get", "nodes"))
 
@@ -178,7 +178,7 @@ def test_bind_is_asked_where_the_binding_is() -> None:
 
 
 def test_an_identity_has_its_own_groups_only() -> None:
-    """Nothing is added to an identity, and what came near is looked for in its groups."""
+    """An identity gets no further groups, and near misses are looked for in its groups."""
     snapshot = world(role("r", rule("get", "pods")), binding("b", "r", "group:system:authenticated", namespace="dev"))
     assert can(snapshot, "ann", "get", "pods", namespace="dev")
     assert not can(snapshot, Identity("ann"), "get", "pods", namespace="dev")

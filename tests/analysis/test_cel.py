@@ -135,7 +135,7 @@ def test_values_are_shown_as_they_are_written(expression: str, shown: str) -> No
         ({"x": 1, "release": "1.99"}, "there is no catalogue of release '1.99'"),
     ],
 )
-def test_what_cannot_be_tried(given: dict[str, Any], told: str) -> None:
+def test_expressions_that_cannot_be_tried(given: dict[str, Any], told: str) -> None:
     """Values of other kinds and unknown releases are refused with the place and what to give instead."""
     with pytest.raises(simkit.SimkitError, match=re.escape(told)):
         simkit.cel("x", **given)

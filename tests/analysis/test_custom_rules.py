@@ -24,7 +24,7 @@ WORLD = world(
 
 
 def messages(**rule: str) -> list[str]:
-    """What one rule finds."""
+    """The messages of one rule."""
     check = check_of(CustomRule.model_validate({"id": "mine", "title": "Mine", **rule}))
     return [finding.message for finding in audit(WORLD, checks=["mine"], rules=[check]).findings]
 
@@ -41,7 +41,7 @@ def messages(**rule: str) -> list[str]:
         ("grant", "false", []),
     ],
 )  # fmt: skip
-def test_what_expressions_see(each: str, when: str, found: list[str]) -> None:
+def test_variables_of_expressions(each: str, when: str, found: list[str]) -> None:
     """Bindings, grants and rules, with all that a rule may want to know of them."""
     assert messages(each=each, when=when) == found
 
@@ -63,7 +63,7 @@ def test_messages_are_expressions() -> None:
     ],
 )
 def test_wrong_expressions_name_the_rule(rule: dict[str, str], fault: str) -> None:
-    """What does not compile, or fails, is told with the rule that has it."""
+    """An expression that does not compile, or fails, is reported with its rule."""
     with pytest.raises(SimkitError, match=fault):
         messages(**rule)
 

@@ -46,7 +46,7 @@ def files(tmp_path: Path) -> tuple[str, str]:
 
 
 def test_each_expectation_has_an_outcome(files: tuple[str, str]) -> None:
-    """What is met passes; what is broken says who, by which binding."""
+    """A met expectation passes; a broken one names the subject and the binding."""
     met, also, broken = check(snapshot(), read_suite(files[0]))
     assert met.passed
     assert also.passed

@@ -45,7 +45,7 @@ def ids(found: Audit) -> dict[str, str]:
 
 
 def held(*rules: dict[str, Any], where: str = "") -> dict[str, str]:
-    """What is found in a cluster where a user has these rules, in a namespace or everywhere."""
+    """The findings in a cluster in which a user has these rules, in a namespace or everywhere."""
     return ids(audit(world(role("r", *rules), binding("b", "r", "user:ann", namespace=where))))
 
 
@@ -110,7 +110,7 @@ def test_risky_permissions_are_found(check: str, rules: list[dict[str, Any]]) ->
         ("impersonate", [rule("impersonate", "users")], "dev"),
     ],
 )
-def test_what_only_looks_like_a_power_is_not(check: str, rules: list[dict[str, Any]], where: str) -> None:
+def test_harmless_permissions_are_not_risky(check: str, rules: list[dict[str, Any]], where: str) -> None:
     """Look-alikes are left alone: wrong resource, half of the rights, a name on create, a RoleBinding on nodes."""
     assert check not in held(*rules, where=where)
 
@@ -145,7 +145,7 @@ def test_severity_depends_on_the_place_and_the_names() -> None:
 
 
 def test_administrators_have_one_finding() -> None:
-    """Who may do everything is reported as that, not once for every power."""
+    """A subject with all permissions has one finding, not one for every risky permission."""
     found = held(rule("*", "*", groups="*"))
     assert found == {"cluster-admin": "critical"}
     edit = world(role("edit", rule("*", "secrets,pods")), binding("b", "edit", "group:devs", namespace="dev"))
@@ -237,7 +237,7 @@ def test_the_servers_own_objects_are_set_aside_while_unchanged() -> None:
     assert ids(audit(world(*defaults, changed)))["cluster-admin"] == "critical"
 
 
-def test_what_cannot_be_asked_is_skipped_with_its_reason() -> None:
+def test_checks_without_their_data_are_skipped_with_a_reason() -> None:
     """Without service accounts and namespaces in the dump, only the checks that need them are skipped."""
     snapshot = MemorySnapshot([], captured=["roles", "clusterroles", "rolebindings", "clusterrolebindings"])
     found = audit(snapshot)
@@ -319,7 +319,7 @@ def test_check_ids_are_unique() -> None:
 
 
 def planted(kind: str) -> list[dict[str, Any]]:
-    """What was planted in the cluster that comes along: ``mistakes`` or ``innocent``."""
+    """The objects that were planted in the demo cluster: ``mistakes`` or ``innocent``."""
     listed: list[dict[str, Any]] = datasets.load("clusters/pellowick-mistakes.json")[kind]
     return listed
 
@@ -331,7 +331,7 @@ def bundled() -> Audit:
 
 
 def about(finding: Finding, planted_objects: list[dict[str, str]]) -> bool:
-    """Whether a finding's evidence is one of the planted objects."""
+    """True if a finding's evidence is one of the planted objects."""
     keys = {(one["namespace"], one["name"]) for one in planted_objects if one["kind"].endswith(("Role", "Binding"))}
     return any(key is not None and (key.namespace, key.name) in keys for key in (finding.binding, finding.role))
 
@@ -344,8 +344,8 @@ def test_every_planted_mistake_is_found(mistake: dict[str, Any], bundled: Audit)
 
 
 @pytest.mark.parametrize("innocent", planted("innocent"), ids=lambda innocent: innocent["name"])
-def test_what_only_looks_like_a_mistake_is_not_bad(innocent: dict[str, Any], bundled: Audit) -> None:
-    """What was planted as innocent has no high or critical finding."""
+def test_innocent_objects_have_no_bad_findings(innocent: dict[str, Any], bundled: Audit) -> None:
+    """The objects planted as innocent have no high or critical finding."""
     assert not [finding for finding in bundled.at_least("high") if about(finding, innocent["objects"])]
 
 

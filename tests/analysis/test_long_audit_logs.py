@@ -68,7 +68,7 @@ def test_beginnings_of_files(tmp_path: Path, first: bytes, end: bytes) -> None:
 
 
 def test_a_packed_log_that_breaks_off_is_named(tmp_path: Path) -> None:
-    """What is missing at the end of an archive is not passed over."""
+    """An archive whose end is missing is reported."""
     path = tmp_path / "audit.log.gz"
     path.write_bytes(gzip.compress(b"".join(orjson.dumps(event(number)) + b"\n" for number in range(500)))[:-20])
     with pytest.raises(SimkitError, match=r"audit\.log\.gz cannot be read"):
@@ -81,3 +81,28 @@ def test_a_request_counts_once_and_requests_that_share_an_id_count_each() -> Non
     shared = [event(2), event(2, requestURI="/api/v1/namespaces/dev/pods/other"), event(2, user={"username": "bob"})]
     assert len(list(read_access_requests([*stages, *shared]))) == 4
     assert len(list(recorded_requests([*stages, *shared]))) == 4
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"user": 5},
+        {"user": {"username": "ann", "groups": True}},
+        {"impersonatedUser": {"username": "bob", "extra": {"scope": "x"}}},
+        {"objectRef": {"resource": "pods", "name": {"a": 1}}},
+        {"objectRef": ["pods"]},
+        {"annotations": [None]},
+        {"responseStatus": [None]},
+    ],
+)
+def test_events_with_fields_of_wrong_types_are_left_out(wrong: dict[str, Any]) -> None:
+    """They are counted in a warning, and the others are read."""
+    field = next(iter(wrong))
+    for read in (read_events, recorded_requests, read_access_requests):
+        with pytest.warns(UserWarning, match=f"1 event of an audit log was left out: .* such as {field}"):
+            assert len(list(read([event(1), event(2, **wrong)]))) == 1
+
+
+def test_entries_of_cloud_logging_without_a_payload_object_are_no_events() -> None:
+    """A payload of another type is passed over."""
+    assert list(read_events([{"protoPayload": 5}])) == []

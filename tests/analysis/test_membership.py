@@ -1,4 +1,4 @@
-"""Who is in which group, from every place where it is written."""
+"""The members of groups, from every source that names them."""
 
 from __future__ import annotations
 
@@ -168,5 +168,5 @@ def test_commands_take_members(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_tables_are_merged() -> None:
-    """What one source knows is added to what others do."""
+    """The memberships of one source are added to those of others."""
     assert merge_members({"a": ["x"]}, {"a": ["x", "y"], "b": []}) == {"a": ("x", "y"), "b": ()}

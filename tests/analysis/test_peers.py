@@ -1,4 +1,4 @@
-"""What KubiScan, Checkov and kubernetes-rbac-audit find, side by side: all that is right is found, no false alarm is.
+"""The findings of KubiScan, Checkov and kubernetes-rbac-audit: all true ones are found, and no false alarm.
 
 The inputs are ours. Each case names the rule of a tool, by its identifier or template; the rules were read, and Checkov
 was run, to see what they fire on. docs/peers.md has the comparison in words.
@@ -121,7 +121,7 @@ RBAC_AUDIT = [
         for number, case in enumerate(cases)
     ],
 )
-def test_what_they_find_is_found(name: str, check: str, rules: list[dict[str, Any]]) -> None:
+def test_their_true_findings_are_found(name: str, check: str, rules: list[dict[str, Any]]) -> None:
     """Each of their rules has a check here, and its finding is more than untidy."""
     severities = found(*rules)
     assert severities.get(check, Severity.INFO) >= Severity.LOW, (name, severities)
@@ -176,7 +176,7 @@ def test_rights_add_up_over_bindings() -> None:
     assert "rbac-bind" in {finding.check for finding in audit(world(*objects)).findings}
 
 
-def test_nobody_has_it_and_nothing_is_said() -> None:
+def test_permissions_that_nobody_has_are_not_reported() -> None:
     """A role that no binding names is untidy, whatever is in it."""
     checks = {finding.check: finding.severity for finding in audit(world(role("r", rule("list", "secrets")))).findings}
     assert checks == {"unused-role": Severity.INFO}

@@ -127,7 +127,7 @@ def test_five_hundred_nodes_can_be_read() -> None:
         paths_figure([]),
     ],
 )
-def test_nothing_can_be_drawn(axes: Axes) -> None:
+def test_empty_results_can_be_drawn(axes: Axes) -> None:
     """An empty cluster gives an empty figure, not an error."""
     assert drawn(whole(axes)).startswith(b"\x89PNG")
 
@@ -160,7 +160,7 @@ def test_like_ends_of_bindings_are_folded() -> None:
 
 
 def test_a_bar_each_way_per_subject() -> None:
-    """What was gained points to the right, what was lost to the left; the most changed subject is on top."""
+    """Gains point to the right, losses to the left; the most changed subject is on top."""
     roles = [role("few", rule("get", "pods")), role("many", rule("get,list,watch", "pods,secrets"))]
     before = world(*roles, binding("a", "few", "user:ann", "sa:dev/app"))
     after = world(*roles, binding("a", "many", "user:bob", "user:ann"))

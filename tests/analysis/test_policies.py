@@ -48,7 +48,7 @@ def test_the_effect_counts_by_team(cluster: Cluster) -> None:
     assert "would be denied" in effect._repr_html_()
 
 
-def test_what_is_foreseen_happens_on_a_fork(cluster: Cluster) -> None:
+def test_predicted_refusals_happen_on_a_fork(cluster: Cluster) -> None:
     """Denied objects are written on a fork with the policy in force, and refused there; the cluster stays as it is."""
     objects = [SHORT, binding()]
     effect = cluster.policy_effect(objects)
@@ -93,7 +93,7 @@ def test_parameters_may_come_with_the_manifests(cluster: Cluster) -> None:
 
 
 def test_teams_by_function(cluster: Cluster) -> None:
-    """Whose an object is can be worked out by any function."""
+    """Any function can tell the team of an object."""
     effect = policy_effect(cluster.snapshot(), [SHORT], team=lambda obj, _: obj["metadata"]["namespace"])
     assert effect.teams == {"blue": 2, "red": 3}
 
@@ -122,7 +122,7 @@ def test_coverage_lists_what_each_binding_sees(cluster: Cluster) -> None:
         "string(object.metadata.uid).size() > 3 || int('3') > 2",
     ],
 )
-def test_what_is_measured_is_within_the_bounds(cluster: Cluster, expression: str) -> None:
+def test_measured_costs_are_within_the_estimates(cluster: Cluster, expression: str) -> None:
     """``most`` counts variables, and fields of values of unknown type, as the evaluation does; a lower bound of cel-go is none."""
     variables = [
         {"name": "once", "expression": "object.metadata.namespace"},

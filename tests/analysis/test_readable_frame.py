@@ -65,7 +65,7 @@ def test_every_table_of_the_demo_is_for_people(cluster: simkit.Cluster) -> None:
         assert not any(cell.startswith(("('", "['", "Categor")) for cell in shown.cells)
 
 
-def test_what_is_derived_shows_itself_so_too(cluster: simkit.Cluster) -> None:
+def test_derived_frames_are_readable_too(cluster: simkit.Cluster) -> None:
     """Filtered, sorted, joined and stored: pandas goes on with the same type, columns and values."""
     rows = cluster.who_can("get", "secrets")
     derived = (

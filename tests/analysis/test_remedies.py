@@ -85,7 +85,7 @@ READERS = world(
 def test_the_first_remedy_concerns_nobody_else(
     subject: str, verb: str, resource: str, namespace: str, first: str
 ) -> None:
-    """What the nearest miss asks for comes first, unless others would gain by it."""
+    """The remedy of the nearest miss comes first, unless others would gain by it."""
     answer = can(READERS, subject, verb, resource, namespace=namespace or None)
     assert answer.remedies[0].text == first
     assert f"to allow it: {first}" in str(answer)
@@ -105,7 +105,7 @@ def test_others_who_would_gain_are_counted() -> None:
 
 
 def test_a_wide_role_is_not_the_first_remedy() -> None:
-    """Where a near miss is a role with far more than was asked for, a role of its own comes first."""
+    """If a near miss is a role with far more permissions than requested, a role of its own comes first."""
     plurals = ",".join(f"r{number}" for number in range(30))
     for rules, said in (
         (rule("*", "*", groups="*"), "far more than this"),

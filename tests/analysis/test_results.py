@@ -1,4 +1,4 @@
-"""What is more than a table has the same methods everywhere."""
+"""Results that are more than a table have the same methods everywhere."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def test_results_have_tables_and_mappings(cluster: Cluster) -> None:
             assert bool(one) is (len(one) > 0), type(one)
 
 
-def test_what_is_executed_gives_evidence(cluster: Cluster) -> None:
+def test_executions_give_evidence(cluster: Cluster) -> None:
     """Proofs, verified cuts and verified proposals are of one type."""
     evidence = [one for one in results(cluster) if isinstance(one, analysis.Evidence)]
     assert {type(one).__name__ for one in evidence} == {"Proof", "Verified", "Replay"}
     assert [one.holds for one in evidence] == [bool(one) for one in evidence]
 
 
-def test_nothing_is_proven_by_no_path(cluster: Cluster) -> None:
+def test_an_empty_result_proves_nothing(cluster: Cluster) -> None:
     """Empty proofs are not all proven, and not true either."""
     empty = cluster.escalations("user:nobody-knows").prove()
     assert not empty
@@ -108,7 +108,7 @@ def test_histories_and_admissions_are_answers(cluster: Cluster) -> None:
 
 
 def test_findings_name_all_subjects() -> None:
-    """Nothing is cut off in a table, however many subjects a finding has."""
+    """A table has all subjects of a finding, however many there are."""
     cluster = Cluster(seed=1)
     people = [f"user:u{number}" for number in range(9)]
     cluster.apply([role("minder", rule("*", "secrets"))])
@@ -118,7 +118,7 @@ def test_findings_name_all_subjects() -> None:
 
 
 def test_misread_questions_raise(cluster: Cluster) -> None:
-    """What would have answered another question says so instead."""
+    """A question that would be answered as another one raises."""
     with pytest.raises(SimkitError, match="groups are several names"):
         cluster.can("user:ann", "get", "pods", groups="devs")
     with pytest.raises(SimkitError, match="did you mean 'cluster-admin'"):

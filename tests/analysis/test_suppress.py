@@ -48,7 +48,7 @@ def dump(tmp_path: Path) -> str:
         ({"namespace": "dev", "binding": "none"}, set()),
     ],
 )
-def test_what_a_suppression_means(fields: dict[str, Any], names: set[str]) -> None:
+def test_fields_of_a_suppression(fields: dict[str, Any], names: set[str]) -> None:
     """It takes out what all of its fields match, and nothing else."""
     found = audit(world(*OBJECTS))
     sifted = apply_suppressions(found, [Suppression(reason="known", **fields)], today=TODAY)
@@ -68,7 +68,7 @@ def test_suppressions_end() -> None:
 
 
 def test_a_baseline_knows_what_was_there() -> None:
-    """Nothing is left of an audit over its own baseline; a new binding is; wording and severity make no difference."""
+    """An audit over its own baseline is empty; a new binding is found; wording and severity do not matter."""
     found = audit(world(*OBJECTS))
     known = frozenset(entry["fingerprint"] for entry in baseline(found.findings)["findings"])
     assert apply_suppressions(found, known=known, today=TODAY).audit.findings == ()

@@ -19,7 +19,7 @@ AFTER = [
 
 
 def test_an_answer_is_a_way_from_subject_to_role() -> None:
-    """Who can: subjects lead to bindings, these to roles, each once."""
+    """In the graph of who_can, subjects lead to bindings, and these to roles, each once."""
     graph = table_graph(who_can(world(*AFTER), "get", "secrets"))
     assert nx.shortest_path(graph, "user:ann", "ClusterRole r") == [
         "user:ann",

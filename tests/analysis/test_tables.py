@@ -12,7 +12,7 @@ from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import parse_subject, text_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
-from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, Subject
+from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS
 from simkit.meta.names import Key
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.overlay import OverlaySnapshot
@@ -73,12 +73,10 @@ def test_empty_tables_keep_their_columns() -> None:
 def test_the_graph_has_a_way_for_every_grant() -> None:
     """From a subject one comes over binding and role to the rule; missing roles are marked."""
     graph = access_graph(SMALL)
-    ann = Subject("User", "ann")
-    binding_key = Key(CLUSTER_ROLE_BINDINGS, "", "wide")
-    assert graph.has_edge(ann, binding_key)
-    (role_key,) = graph.successors(binding_key)
-    assert [graph.nodes[node]["text"] for node in graph.successors(role_key)] == ["get,list pods", "get /metrics"]
-    assert [node.name for node, seen in graph.nodes(data=True) if seen.get("exists") is False] == ["missing"]
+    assert graph.has_edge("user:ann", "ClusterRoleBinding wide")
+    (role_name,) = graph.successors("ClusterRoleBinding wide")
+    assert [graph.nodes[node]["text"] for node in graph.successors(role_name)] == ["get,list pods", "get /metrics"]
+    assert [seen["name"] for _, seen in graph.nodes(data=True) if seen.get("exists") is False] == ["missing"]
     assert {seen["layer"] for _, seen in access_graph(SMALL, rules=False).nodes(data=True)} == {
         "subject",
         "binding",
@@ -101,7 +99,7 @@ def test_permissions_say_what_is_dead() -> None:
 
 
 def test_matrices_agree_with_each_other() -> None:
-    """What a subject's matrix says of a resource, the resource's matrix says of the subject."""
+    """The matrix of a subject and the matrix of a resource give the same answers."""
     mine = resource_matrix(SMALL, "ann", resources=["pods", "secrets"], verbs=["get", "delete"])
     assert mine.to_numpy().tolist() == [[True, False], [False, False]]
     theirs = subject_matrix(SMALL, "pods", verbs=["get", "delete"])
@@ -138,7 +136,7 @@ def test_comparison_is_of_access() -> None:
 @settings(max_examples=60)
 @given(before=clusters(), after=clusters())
 def test_comparison_is_symmetric(before: MemorySnapshot, after: MemorySnapshot) -> None:
-    """What is gained in one direction is lost in the other, and nothing changes from a cluster to itself."""
+    """Gains in one direction are losses in the other, and a cluster compared with itself has no change."""
     there, back = compare(before, after), compare(after, before)
     columns = list(there.columns[1:])
     gained = set(map(tuple, there[there["change"] == "gained"][columns].to_numpy().tolist()))

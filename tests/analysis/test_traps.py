@@ -18,7 +18,7 @@ RBAC = "rbac.authorization.k8s.io"
 def may(
     rules: list[dict[str, Any]], verb: str, what: str = "", *, where: str = "", bound: str = "", **more: Any
 ) -> bool:
-    """Whether ann may do something with these rules, bound in a namespace or everywhere; who_can says the same."""
+    """True if ann may do something with these rules, bound in a namespace or everywhere; who_can agrees."""
     snapshot = world(role("r", *rules), binding("b", "r", "user:ann", namespace=bound))
     allowed = bool(can(snapshot, "ann", verb, what, namespace=where or None, **more))
     listed = who_can(snapshot, verb, what, namespace=where or None, **more)
@@ -109,7 +109,7 @@ def test_s7_masters_need_no_binding() -> None:
     ],
 )
 def test_s8_groups_are_implied(subject: str, group: str) -> None:
-    """What a binding gives to the group the subject has, though no binding names it."""
+    """A binding of a group counts for its members, though no binding names them."""
     snapshot = world(role("r", rule("get", "pods")), binding("b", "r", f"group:{group}"))
     assert can(snapshot, subject, "get", "pods")
     assert not can(snapshot, "user:system:anonymous" if subject != "user:system:anonymous" else "ann", "get", "pods")
@@ -160,7 +160,7 @@ def test_s12_bind_is_asked_of_roles() -> None:
 
 
 def test_s13_rights_add_up_over_bindings_and_groups() -> None:
-    """What one binding lacks another may give."""
+    """Rules of several bindings of a subject add up."""
     snapshot = world(
         *(role(name, rule(name, "pods")) for name in ("get", "list")),
         binding("one", "get", "user:ann"),

@@ -1,4 +1,4 @@
-"""Who can: the authorizer's own answers, for everybody at once."""
+"""``who_can`` gives the authorizer's own answers, for all subjects at once."""
 
 from __future__ import annotations
 
@@ -198,9 +198,9 @@ def test_wrong_words_are_explained() -> None:
     with pytest.raises(SimkitError, match="did you mean 'list'"):
         who_can(snapshot, "lsit", "pods")
     assert named(who_can(snapshot, "prune", "pods")) == ["user:ann"]
-    with pytest.raises(SimkitError, match="either a resource"):
+    with pytest.raises(SimkitError, match="what 'get' is asked for"):
         who_can(snapshot, "get")
-    with pytest.raises(SimkitError, match="either a resource"):
+    with pytest.raises(SimkitError, match="what 'get' is asked for"):
         who_can(snapshot, "get", "pods", url="/metrics")
     with pytest.raises(SimkitError, match="another subresource"):
         who_can(snapshot, "get", "pods/log", subresource="exec")
@@ -245,7 +245,7 @@ def test_everybody_in_the_answer_is_allowed_and_nobody_else(
 
 
 def test_a_path_is_asked_for_as_it_is() -> None:
-    """What begins with a slash is no resource."""
+    """A text that begins with a slash is a path, not a resource."""
     snapshot = world(role("r", rule("get", urls="/metrics")), binding("b", "r", "user:ann"))
     assert list(who_can(snapshot, "get", "/metrics")["subject"]) == ["group:system:masters", "user:ann"]
 

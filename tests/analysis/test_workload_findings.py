@@ -21,7 +21,7 @@ def pod(name: str, service_account: str = "", *, mounted: bool | None = None) ->
 
 
 def found(check: str, *objects: Any) -> list[Finding]:
-    """What one check finds in a cluster of these objects."""
+    """The findings of one check in a cluster of these objects."""
     return list(audit(world(namespace("dev"), *objects), checks=[check]).findings)
 
 

@@ -1,4 +1,4 @@
-"""How long the analyses take on a cluster with very many bindings. Run it: ``python -m tests.bench.bench_analysis``."""
+"""Times of the analyses on a cluster with very many bindings. Run it: ``python -m tests.bench.bench_analysis``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast expressions are compiled and evaluated, beside celpy's interpreter: ``python tests/bench/bench_cel.py``."""
+"""Times of compiling and evaluating expressions, beside celpy: ``python tests/bench/bench_cel.py``."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def rate(cluster: simkit.Cluster, path: str, bodies: Iterable[dict[str, Any]]) -
 
 
 def milliseconds(action: Callable[[], object], times: int = 50) -> float:
-    """What an action takes, the median."""
+    """The median time of an action."""
     taken = []
     for _ in range(times):
         begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""How the escalation closure grows with the cluster: ``python -m tests.bench.bench_escalation [PLOT.png]``.
+"""Growth of the escalation closure with the cluster: ``python -m tests.bench.bench_escalation [PLOT.png]``.
 
 Two shapes of clusters: one as teams have it, and one where a tenth of all grants, half of the roles for single names,
 hold in the whole cluster, so that every holder could go to something in every namespace. The plot is written to

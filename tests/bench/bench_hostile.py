@@ -1,4 +1,4 @@
-"""How soon health answers while twenty clients do their worst: ``python -m tests.bench.bench_hostile [--seconds 30]``.
+"""Delay of health checks while twenty clients do their worst: ``python -m tests.bench.bench_hostile [--seconds 30]``.
 
 The server runs in a process of its own (``simkit serve``), the hostile clients in another, whoever asks for health in
 this one. Each client sends all attacks of ``tests.security.attacks`` in an order of its own, one after the other; some

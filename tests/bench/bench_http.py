@@ -94,7 +94,7 @@ class Connection(asyncio.Protocol):
 
 
 async def load(target: Target, requests: Iterator[bytes], connections: int, *, seconds: float) -> tuple[int, float]:
-    """How many requests were answered in how many seconds. The iterator's end ends the load early."""
+    """The number of answered requests, and the seconds. The iterator's end ends the load early."""
     context = unverified()
     loop, sent = asyncio.get_running_loop(), 0
     end = loop.time() + seconds
@@ -107,7 +107,9 @@ async def load(target: Target, requests: Iterator[bytes], connections: int, *, s
 
     start = time.perf_counter()
     pairs = [
-        await loop.create_connection(lambda: Connection(take), target.host, target.port, ssl=context)
+        await loop.create_connection(
+            lambda: Connection(take), target.host, target.port, ssl=context, ssl_handshake_timeout=600
+        )
         for _ in range(connections)
     ]
     await asyncio.gather(*(protocol.done for _, protocol in pairs))
@@ -272,7 +274,7 @@ def run(target: Target, seconds: float) -> dict[str, float]:
 
 
 def better(name: str, ours: float, other: float) -> float:
-    """How many times better than another value: times and memory are better the less they are."""
+    """The factor by which a value is better than another one: times and memory are better if they are less."""
     return other / ours if name.endswith("ms") or name.startswith("KB") else ours / other
 
 

@@ -37,7 +37,7 @@ def timed(command: list[str], environment: dict[str, str]) -> float:
 
 
 def import_seconds(folder: Path) -> float:
-    """What ``import simkit`` adds to an empty interpreter."""
+    """The seconds that ``import simkit`` adds to an empty interpreter."""
     known = _compiled(folder)
     return timed([sys.executable, "-c", "import simkit"], known) - timed([sys.executable, "-c", ""], known)
 

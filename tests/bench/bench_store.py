@@ -1,4 +1,4 @@
-"""How fast stores and watches are, with config maps of 1 KB: ``python tests/bench/bench_store.py [objects]``."""
+"""Rates of stores and watches, with config maps of 1 KB: ``python tests/bench/bench_store.py [objects]``."""
 
 from __future__ import annotations
 

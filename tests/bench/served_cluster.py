@@ -17,8 +17,8 @@ def serve_until_closed(folder: Path, storage: str = "memory", *, beside: Sequenc
     from simkit.cluster.cluster import Cluster
     from simkit.cluster.options import Options
     from simkit.engine.authn.token_file import StaticTokens
-    from simkit.meta.garbage_collection import collect_in_background, collect_seldom
     from simkit.meta.identity import MASTERS, Identity
+    from simkit.meta.python_gc import collect_in_background, collect_seldom
 
     tokens = StaticTokens({TOKEN: Identity("bench", (MASTERS,))})
     cluster = Cluster(options=Options(storage=storage, authenticators=(tokens,)))

@@ -34,8 +34,12 @@ class Lab:
     folder: Path
 
     def address(self, notebook: str) -> str:
-        """Where a notebook of the folder is shown, without the other parts of the page."""
+        """The address that shows a notebook of the folder, without the other parts of the page."""
         return f"{self.url}doc/tree/{notebook}?token={self.token}"
+
+    def notebook_7_address(self, notebook: str) -> str:
+        """The address that shows a notebook of the folder in Notebook 7, which the same server runs."""
+        return f"{self.url}notebooks/{notebook}?token={self.token}"
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +81,8 @@ def lab(context: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> It
         "--LabApp.news_url=",
         "--log-level=WARN",
     ]
-    saving = own / "jupyterlab_settings_dir" / "@jupyter-widgets" / "jupyterlab-manager" / "plugin.jupyterlab-settings"
-    saving.parent.mkdir(parents=True)
-    saving.write_text('{"saveState": true}')  # as with "Save Widget State Automatically" in its menu
+    _set(own, "@jupyter-widgets/jupyterlab-manager/plugin", saveState=True)  # "Save Widget State Automatically"
+    _set(own, "@jupyterlab/notebook-extension/tracker", windowingMode="none")  # cells out of sight stay in the page
     with (own / "log").open("wb") as log:
         server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         try:
@@ -87,6 +90,13 @@ def lab(context: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> It
         finally:
             server.terminate()
             server.wait(timeout=30)
+
+
+def _set(own: Path, plugin: str, **settings: object) -> None:
+    """Write settings of a user as JupyterLab's menu does."""
+    file = own / "jupyterlab_settings_dir" / f"{plugin}.jupyterlab-settings"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(settings))
 
 
 def _started(server: subprocess.Popen[bytes], own: Path, folder: Path) -> Lab:

@@ -61,7 +61,7 @@ def test_places_of_pictures_lead_on(page: Page, report: str) -> None:
 
 @pytest.mark.slow
 def test_it_is_readable_in_narrow_windows_and_in_the_dark(page: Page, report: str) -> None:
-    """Nothing is wider than 800 pixels; paper and ink change places."""
+    """The page fits 800 pixels, and a dark scheme swaps its colours."""
     page.set_viewport_size({"width": 800, "height": 1000})
     page.goto(report)
     assert page.evaluate("document.documentElement.scrollWidth") <= 800

@@ -20,7 +20,7 @@ def told(*objects: dict[str, object]) -> list[str]:
     return comment(compare(world(*BEFORE), world(*objects)).to_dict("records")).splitlines()
 
 
-def test_nothing_changes() -> None:
+def test_a_change_without_effect() -> None:
     """The headline says so, and there is no list."""
     assert told(*BEFORE) == ["### Access: nothing changes", ""]
 

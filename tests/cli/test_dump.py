@@ -39,7 +39,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[simkit.Cl
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """What the command prints."""
+    """The output of the command."""
     assert main(["dump", *arguments]) == 0
     return capsys.readouterr().out
 
@@ -84,7 +84,7 @@ def test_the_printed_commands_dump_every_type(
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-def test_what_is_refused_is_not_an_empty_list(
+def test_a_refused_list_is_not_an_empty_list(
     served: tuple[simkit.Cluster, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """kubectl writes an empty list where it may not list; the commands remove it."""
@@ -114,7 +114,7 @@ def test_a_dump_is_written(
 def test_a_type_that_the_server_does_not_list_is_told(
     served: tuple[simkit.Cluster, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was named and did not come makes the exit code 1."""
+    """A named type that did not come makes the exit code 1."""
     pytest.importorskip("kubernetes.config", reason="the official client is an extra")
     path = tmp_path / "dump.json"
     assert main(["dump", "roles", "certificates", "--kubeconfig", str(served[1]), "--to", str(path)]) == 1
@@ -129,7 +129,7 @@ def test_wrong_use_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: p
     assert "--for" in capsys.readouterr().err
 
 
-def test_what_a_command_needs_is_enough_for_it() -> None:
+def test_the_resources_for_a_command_are_enough_for_it() -> None:
     """An audit and a question about access answer from what --for names as from everything."""
     dump = load(demo_path())
     words = {each.partition(".")[0] for each in AUDIT}

@@ -79,7 +79,7 @@ def test_details_are_part_of_the_json(dump: str, capsys: pytest.CaptureFixture[s
 
 
 def test_risky_permissions_of_a_manifest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a role amounts to, tried on something lent; the flagged rows in tables, all of them in JSON."""
+    """The effects of a role are tried on lent objects; tables show flagged rows, JSON shows all of them."""
     rules = role("probe", rule("get", "nodes/proxy"), rule("create", "roles", groups="rbac.authorization.k8s.io"))
     manifests = written(tmp_path / "role.json", [rules, binding("probe", "probe", "user:ann")])
     code, rows = asked(capsys, "escalations", manifests, "--manifests", "--risky-permissions", "--prove")

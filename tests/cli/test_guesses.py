@@ -1,4 +1,4 @@
-"""What people guess who know kubectl and pandas, and what they are told where the guess was wrong."""
+"""Guesses of people who know kubectl and pandas, and the answers to wrong guesses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from simkit.cli import main
         ("escalations --demo --subjects ann", "did you mean --subject?; see simkit escalations --help"),
         ("who-can get secrets --dmp x", "did you mean --dump?; see simkit who-can --help"),
         ("removal-report polcy/v1beta1 --demo", "does not serve 'polcy/v1beta1'"),
-        ("removal-report 1.33 --demo", "--release 1.33"),
+        ("plot --demo", "pictures are written by --plot FILE"),
+        ("roles --demo", "in simkit bindings"),
+        ("escalations --demo -n billing", "name the subject (--subject sa:NS/NAME)"),
+        ("who-can read secrets --demo", "reading is get (one object), list (all) and watch"),
+        ("who-can get,list secrets --demo", "several verbs; ask about one at a time"),
+        ("who-can get secrets/db --demo", "give its name apart"),
+        ("permissions billing/default --demo", "sa:billing/default, or a user"),
     ],
 )
 def test_a_wrong_guess_is_answered_with_the_right_word(

@@ -27,7 +27,7 @@ def test_releases_are_listed_with_their_dates(capsys: pytest.CaptureFixture[str]
     assert rows[0]["released"] == "2019-09-18"
 
 
-def test_what_goes_between_two_releases(capsys: pytest.CaptureFixture[str]) -> None:
+def test_removals_between_two_releases(capsys: pytest.CaptureFixture[str]) -> None:
     """With the replacement."""
     assert main(["releases", "1.31", "1.32", "-o", "json"]) == 0
     rows = orjson.loads(capsys.readouterr().out)
@@ -43,7 +43,7 @@ def test_what_goes_between_two_releases(capsys: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_other_views_of_releases(arguments: list[str], shown: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What one serves, a calendar, and the limits of a simulated one."""
+    """The resources of a release, a calendar, and the limits of a simulated release."""
     assert main(["releases", *arguments]) == 0
     assert shown in capsys.readouterr().out
 
@@ -81,7 +81,7 @@ def test_unknown_releases_are_wrong_use(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_history_that_keeps_the_policy(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing to say, and exit code 0."""
+    """An empty report has the exit code 0."""
     assert main(["policy", "check", str(WORKED), "-o", "json"]) == 0
     assert orjson.loads(capsys.readouterr().out) == []
 
@@ -106,7 +106,7 @@ def test_a_policy_needs_one_history(capsys: pytest.CaptureFixture[str]) -> None:
     assert "batch/v1beta1" in capsys.readouterr().out
 
 
-def test_nobody_and_somebody_would_notice(capsys: pytest.CaptureFixture[str]) -> None:
+def test_removals_with_and_without_users(capsys: pytest.CaptureFixture[str]) -> None:
     """The bundled cluster does not use flow control's beta, but the workloads."""
     assert main(["removal-report", "apps/v1", "--dump", str(demo_path()), "-o", "json"]) == 1
     rows = {row["what"]: row["count"] for row in orjson.loads(capsys.readouterr().out)}

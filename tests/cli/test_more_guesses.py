@@ -1,4 +1,4 @@
-"""What people guess who know kubectl: short flags, output formats, a namespace and a severity."""
+"""Guesses of people who know kubectl: short flags, output formats, a namespace and a severity."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_negative_numbers_are_no_formulas(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_version_that_is_gone_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    """What an earlier release removed is no wrong question: what still uses it is listed."""
+    """A question about a version that an earlier release removed lists its remaining users."""
     code, out, _ = told("removal-report policy/v1beta1 --demo", capsys)
     assert code in (0, 1)
     assert out

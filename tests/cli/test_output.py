@@ -101,7 +101,7 @@ def test_every_table_has_every_format(
 
 
 @pytest.mark.parametrize("command", FAULTY)
-def test_what_finds_faults_reports_to_build_servers(
+def test_commands_that_find_faults_report_to_build_servers(
     command: str, files: Mapping[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As SARIF and as JUnit, each fault once; the exit code stays that of the table."""
@@ -118,7 +118,7 @@ def test_what_finds_faults_reports_to_build_servers(
         assert int(suite.attrib["failures"]) > 0
 
 
-def test_what_finds_no_faults_has_no_such_report(files: Mapping[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_commands_have_no_such_report(files: Mapping[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words(TABLES[0], files, "-o", "sarif")) == 2
     assert "see simkit who-can --help" in capsys.readouterr().err
 
@@ -150,10 +150,10 @@ def test_quiet_leaves_notes_out(files: Mapping[str, str], capsys: pytest.Capture
     assert capsys.readouterr().err
 
 
-def test_quiet_leaves_out_what_commands_tell_beside_the_answer(
+def test_quiet_leaves_out_notes_beside_the_answer(
     files: Mapping[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where a file was written, what a cut leaves open, whether it holds: notes as all others."""
+    """Written files, open paths of a cut and its verification are notes like all others."""
     target = str(tmp_path / "out.json")
     for command in (
         ["redact", files["DUMP"], "--to", target],
@@ -181,7 +181,7 @@ def test_an_audit_log_can_be_piped_in(
 
 
 def on_terminal(arguments: list[str], lines: int = 24, columns: int = 80, **environment: str) -> str:
-    """What a command writes to a terminal of a size."""
+    """The output of a command to a terminal of a size."""
     pty = pytest.importorskip("pty")
     leader, follower = pty.openpty()
     size = {"LINES": str(lines), "COLUMNS": str(columns), "TERM": "xterm-256color", **environment}
@@ -231,7 +231,7 @@ def test_long_answers_go_through_the_pager(files: Mapping[str, str]) -> None:
 
 
 def completed(line: str, folder: Path) -> set[str]:
-    """What a shell offers at the end of a line."""
+    """The proposals of a shell at the end of a line."""
     out = folder / "offered"
     variables = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
     variables |= {"_ARGCOMPLETE_SUPPRESS_SPACE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(out)}

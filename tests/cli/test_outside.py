@@ -29,7 +29,7 @@ def test_services_and_certificate_become_options() -> None:
 @pytest.mark.parametrize(
     "arguments", [("--service-address", "b=h:1"), ("--service-address", "a/b"), ("--proxy-client-cert-file", "c")]
 )
-def test_what_does_not_fit_is_told(arguments: tuple[str, ...]) -> None:
+def test_options_that_do_not_fit_are_named(arguments: tuple[str, ...]) -> None:
     """A service without namespace or address, a certificate without its key."""
     with pytest.raises(SimkitError):
         options(parsed(*arguments))

@@ -38,7 +38,7 @@ def test_a_plan_is_proposed_and_verified(dump: str, tmp_path: Path, capsys: pyte
     assert "# kubectl delete" in text or any(yaml.safe_load_all(text))
 
 
-def test_what_costs_nothing_in_use(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_changes_without_cost_in_use(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A log says what is used; tables say what the changes are of."""
     log = tmp_path / "audit.jsonl"
     log.write_bytes(orjson.dumps(LOG))
@@ -54,6 +54,6 @@ def test_what_costs_nothing_in_use(dump: str, tmp_path: Path, capsys: pytest.Cap
 
 
 def test_wrong_use(dump: str) -> None:
-    """What goes with a plan alone, and a plan of no change."""
+    """Options that need a plan, and a plan without changes."""
     assert main(["cut", dump, "--complete", "*", "--free"]) == 2
     assert main(["cut", dump, "--complete", "*", "--best", "0"]) == 2

@@ -29,7 +29,7 @@ def dump(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_who_can_prints_a_table(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_of_who_can(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Subjects, scope, binding and role stand in aligned columns; somebody can, so the code is 0."""
     assert main(["who-can", "get", "secrets", "--dump", dump, "-n", "dev"]) == 0
     out = capsys.readouterr().out.splitlines()
@@ -38,8 +38,8 @@ def test_who_can_prints_a_table(dump: str, capsys: pytest.CaptureFixture[str]) -
     assert out[2].index("RoleBinding") == out[0].index("BINDING")
 
 
-def test_who_can_says_when_nobody_can(dump: str) -> None:
-    """Where only system:masters may, the code is 1."""
+def test_an_empty_answer_of_who_can(dump: str) -> None:
+    """If only system:masters may do it, the exit code is 1."""
     assert main(["who-can", "list", "secrets", "--dump", dump, "-A"]) == 1
     assert main(["who-can", "get", "secrets", "--dump", dump, "--any-name"]) == 0
     assert main(["who-can", "get", "--url", "/metrics", "--dump", dump]) == 0
@@ -120,7 +120,7 @@ def test_wrong_use_is_2_and_one_line(words: list[str], dump: str, capsys: pytest
 
 
 def test_a_dump_without_bindings_is_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What was not captured is asked for, instead of answering that nobody can."""
+    """A question whose objects were not captured asks for them instead of answering that nobody can."""
     path = tmp_path / "roles.yaml"
     path.write_bytes(orjson.dumps(role("r", rule("get", "pods"))))
     assert main(["who-can", "get", "pods", "--dump", str(path)]) == 2
@@ -135,7 +135,7 @@ def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -
     assert f"simkit {command}" in capsys.readouterr().out.split("examples:")[1]
 
 
-def test_nothing_heavy_is_imported_for_help() -> None:
+def test_help_imports_no_heavy_library() -> None:
     """The help of a query imports neither tables nor the engine."""
     code = (
         "import sys; from simkit.cli import main; main(['who-can', '--help']);"

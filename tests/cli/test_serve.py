@@ -80,7 +80,7 @@ def tokens_in(folder: Path) -> list[str]:
     return ["--token-auth-file", str(folder / "tokens.csv")]
 
 
-def test_nobody_is_anonymous_where_everything_is_allowed(tmp_path: Path) -> None:
+def test_always_allow_has_no_anonymous_requests(tmp_path: Path) -> None:
     """With AlwaysAllow among the modes a request without credentials, or with ones of no known sort, is a 401."""
     port = free_port()
     flags = ["--secure-port", "0", "--insecure-port", str(port), "--controllers", "", *tokens_in(tmp_path)]
@@ -112,7 +112,7 @@ def test_loaded_objects(tmp_path: Path) -> None:
 
 
 def test_a_file_of_objects_is_served_again(tmp_path: Path) -> None:
-    """What was written to a store that lasts is there after a restart, and the server's own objects are as they were."""
+    """The objects of a lasting store are there after a restart, and the server's own objects are as they were."""
     port = free_port()
     flags = ["--secure-port", "0", "--insecure-port", str(port), "--storage", f"sqlite:{tmp_path / 'objects.db'}"]
     flags += ["--authorization-mode", "AlwaysAllow", "--cert-dir", str(tmp_path), "--controllers", ""]

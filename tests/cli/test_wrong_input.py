@@ -152,7 +152,7 @@ def test_no_differences_are_told(form: str, tmp_path: Path, capsys: pytest.Captu
         assert shown.out
 
 
-def test_nothing_that_can_be_read_is_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_input_without_objects_is_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Not an answer about an empty cluster."""
     dump = tmp_path / "dump.yaml"
     dump.write_text("just text\n")
@@ -205,3 +205,16 @@ def test_ports_are_checked_before_a_dump_is_loaded(tmp_path: Path, capsys: pytes
             free.bind(("127.0.0.1", proposed))
     assert main(["serve", "--secure-port", "0", "--load", missing]) == 2
     assert "a server needs a port: --secure-port PORT for HTTPS" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """The message names the file and has no number of an error."""
+    assert main(["policy", "check", "nowhere.yaml"]) == 2
+    assert capsys.readouterr().err == "simkit: nowhere.yaml: No such file or directory\n"
+
+
+def test_a_sqlite_file_is_not_encrypted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A configuration of encryption is refused where nothing would be encrypted."""
+    store = f"sqlite:{tmp_path}/a.db"
+    assert main(["save", "--demo", "--to", store, "--encryption-provider-config", "any.yaml"]) == 2
+    assert "is for an etcd" in capsys.readouterr().err

@@ -98,7 +98,7 @@ def test_server_side_apply_conflicts(kubectl: _Kubectl) -> None:
 
 
 def test_discovery_and_explain(kubectl: _Kubectl) -> None:
-    """What is served is listed, and fields are known."""
+    """Served resources are listed, and their fields are known."""
     assert "deployments" in kubectl("api-resources")
     assert "rbac.authorization.k8s.io/v1" in kubectl("api-versions")
     assert "verbs" in kubectl("explain", "role.rules")
@@ -159,7 +159,7 @@ def test_every_way_to_change(deployed: _Kubectl) -> None:
 
 
 def test_dry_runs_and_differences(deployed: _Kubectl) -> None:
-    """What the server would do is told, by apply, create and diff, and nothing is stored."""
+    """apply, create and diff report what the server would do, and nothing is stored."""
     kubectl = deployed
     kubectl.manifest(namespace=kubectl.namespace, replicas=5)
     manifest = str(kubectl.folder / "web.yaml")
@@ -271,7 +271,7 @@ def test_deletion_with_and_without_dependents(deployed: _Kubectl) -> None:
     assert "No resources found" in kubectl("get", "rs,pods")
 
 
-def test_what_a_server_without_nodes_cannot_do(deployed: _Kubectl) -> None:
+def test_limits_of_a_server_without_nodes(deployed: _Kubectl) -> None:
     """Connections to pods and measurements are refused in the words of kube-apiserver."""
     kubectl = deployed
     kubectl("wait", "--for=jsonpath={.status.replicas}=2", "deploy/web", "--timeout=20s")

@@ -98,7 +98,7 @@ def test_a_node(kubectl: Kubectl, tmp_path: Path) -> None:
 
 
 def test_objects_from_the_command_line(kubectl: Kubectl) -> None:
-    """What ``kubectl create`` and ``kubectl run`` make, and what ``get`` and ``describe`` show of it."""
+    """Objects made by ``kubectl create`` and ``kubectl run``, shown by ``get`` and ``describe``."""
     kubectl("create", "namespace", "line")
     in_line = ("-n", "line")
     kubectl("create", "job", "once", "--image=i", *in_line, "--", "date")

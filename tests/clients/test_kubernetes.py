@@ -119,7 +119,7 @@ def test_leader_election(kubeconfig: Path) -> None:
 
 
 def _acquires(candidate: Any) -> bool:
-    """Whether a candidate becomes the leader within some seconds."""
+    """True if a candidate becomes the leader within some seconds."""
     end = time.monotonic() + 20
     while time.monotonic() < end:
         if candidate.try_acquire_or_renew():

@@ -15,7 +15,7 @@ from simkit.meta.message import Credentials
 
 @pytest.mark.parametrize("modes", [("AlwaysAllow",), ("RBAC", "AlwaysAllow")])
 def test_always_allow_ends_anonymous_requests(modes: tuple[str, ...], caplog: pytest.LogCaptureFixture) -> None:
-    """Who offers no credentials is refused wherever AlwaysAllow is among the modes, and the log says so once."""
+    """With AlwaysAllow among the modes, requests without credentials are refused, and the log says so once."""
     with caplog.at_level(logging.WARNING, "simkit.cluster"):
         cluster = Cluster(options=Options(authorization_mode=modes))
         for each in (cluster, cluster.fork()):

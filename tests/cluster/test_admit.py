@@ -1,4 +1,4 @@
-"""What admission would do to an object, told before anything is written."""
+"""The effect of admission on an object, reported before anything is written."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_refusals_come_from_all_plugins() -> None:
     assert len(refused.refusals) >= 2
 
 
-def test_a_trial_leaves_chance_alone() -> None:
-    """What a seeded cluster makes afterwards is named as if nobody had asked."""
+def test_a_trial_uses_up_no_generated_names() -> None:
+    """Names that a seeded cluster generates later are the same as without the trial."""
     made = []
     for trials in (0, 3):
         cluster = simkit.Cluster(seed=7)

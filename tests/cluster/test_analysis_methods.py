@@ -27,8 +27,14 @@ def asked() -> dict[str, Callable[..., Any]]:
     return {
         name: function
         for name, function in public.items()
-        if inspect.isfunction(function) and {"snapshot", *FIRST} & set(inspect.signature(function).parameters)
+        if inspect.isfunction(function) and _asks(inspect.signature(function))
     }
+
+
+def _asks(signature: inspect.Signature) -> bool:
+    """True for a snapshot anywhere among the parameters, or a cluster first on whose fork something is found out."""
+    words = list(signature.parameters)
+    return bool(set(FIRST) & set(words)) or (words[:1] == ["sandbox"] and signature.return_annotation != "None")
 
 
 def test_every_question_is_in_both_places() -> None:
@@ -41,8 +47,12 @@ def test_every_question_is_in_both_places() -> None:
 def test_both_say_the_same(question: Question) -> None:
     """Names, kinds, defaults and types of the parameters, the answer and the docstring are the function's."""
     function, method = getattr(analysis, question.name), getattr(AnalysisMethods, question.name)
-    theirs = [one for one in inspect.signature(function).parameters.values() if one.name not in question.given]
-    assert list(inspect.signature(method).parameters.values())[1:] == theirs
+    theirs = [
+        one.replace(kind=one.KEYWORD_ONLY) if one.name in question.named else one
+        for one in inspect.signature(function).parameters.values()
+        if one.name not in question.given
+    ]
+    assert list(inspect.signature(method).parameters.values())[1:] == sorted(theirs, key=lambda one: one.kind)
     assert inspect.signature(method).return_annotation == inspect.signature(function).return_annotation
     assert inspect.getdoc(method) == docstring_of_method(inspect.getdoc(function) or "", question.given)
 
@@ -63,7 +73,7 @@ def test_signatures_are_explicit(question: Question) -> None:
 
 @pytest.mark.parametrize("name", list(PAGES))
 def test_files_are_as_they_are_written(name: str) -> None:
-    """What the tool would write now is what there is."""
+    """The files are as the tool would write them now."""
     there = ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))
     methods = {node.name: node for node in ast.walk(there) if isinstance(node, ast.FunctionDef)}
     for question in PAGES[name][1]:
@@ -86,9 +96,9 @@ def test_trials_are_clusters() -> None:
     fork = trial.fork()
     assert isinstance(fork, Trial)
     assert fork.before is cluster
-    assert not trial.compare(cluster.snapshot()).empty
+    assert not trial.compare(before=cluster).empty
     assert trial.compare().equals(fork.compare())
-    assert cluster.compare(cluster.snapshot()).empty
+    assert cluster.compare(before=cluster.snapshot()).empty
 
 
 def test_options_and_arguments_do_not_contradict_each_other() -> None:

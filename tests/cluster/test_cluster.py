@@ -25,7 +25,7 @@ def cluster() -> simkit.Cluster:
     return simkit.Cluster(seed=1)
 
 
-def test_nothing_heavy_is_imported() -> None:
+def test_the_import_loads_no_heavy_library() -> None:
     """``import simkit`` and a first cluster import neither tables nor graphs, plots, widgets or celpy."""
     code = (
         "import sys, simkit; simkit.Cluster; "
@@ -58,7 +58,7 @@ def test_create_get_apply_delete(cluster: simkit.Cluster) -> None:
 
 
 def test_answers_are_copies(cluster: simkit.Cluster) -> None:
-    """What the facade gives out can be changed without changing the cluster."""
+    """Answers of the facade can be changed without changing the cluster."""
     made = dict(cluster.create(CONFIG))
     made["data"]["k"] = "changed"
     assert cluster.get("cm", "a")["data"] == {"k": "v"}
@@ -126,7 +126,7 @@ def test_loading_seeds(cluster: simkit.Cluster) -> None:
         loaded.who_can("get", "secrets")
 
 
-def test_what_if_compares_access(cluster: simkit.Cluster) -> None:
+def test_a_trial_compares_access(cluster: simkit.Cluster) -> None:
     """A trial tells who loses what, and leaves the cluster alone."""
     with cluster.what_if() as trial:
         trial.delete("clusterrolebinding", "system:monitoring")
@@ -163,6 +163,13 @@ def test_wrong_use_is_told(cluster: simkit.Cluster) -> None:
     text: Any = "kind: ConfigMap"
     with pytest.raises(SimkitError, match="a mapping with apiVersion and kind, not of type str"):
         cluster.create(text)
+
+
+def test_options_in_the_place_of_the_release_are_told() -> None:
+    """Options given as the first argument are told how they are given."""
+    options: Any = Options(release="1.33")
+    with pytest.raises(SimkitError, match=r"Cluster\(options=\.\.\.\)"):
+        simkit.Cluster(options)
 
 
 def test_watch_in_process(cluster: simkit.Cluster) -> None:

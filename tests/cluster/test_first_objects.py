@@ -61,7 +61,7 @@ def test_records_of_itself() -> None:
 
 @pytest.mark.parametrize("release", ["1.16", "1.22", "1.27", "1.32"])
 def test_other_releases(release: str) -> None:
-    """Where a release serves other versions, what fits them is made, and the rest left out."""
+    """If a release serves other versions, the objects that fit them are made, and the rest is left out."""
     cluster = Cluster(release, seed=1)
     assert cluster.get("service", "kubernetes", "default")["spec"]["clusterIP"] == "10.96.0.1"
     resource = cluster.engine.catalogue.lookup("priorityclasses")

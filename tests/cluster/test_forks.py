@@ -39,7 +39,7 @@ def cluster() -> simkit.Cluster:
 def test_a_fork_reads_webhooks_and_registrations_from_its_origin(
     cluster: simkit.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the origin has read already is not read again, so that the first write on a fork is cheap."""
+    """A fork does not read again what its origin has read, so that its first write is cheap."""
     cluster.fork()
 
     def read_again(*_: object) -> None:
@@ -76,14 +76,14 @@ def test_a_part_without_fork_cannot_be_added() -> None:
 
 
 def test_a_control_plane_holds_nothing_but_its_settings_and_parts(cluster: simkit.Cluster) -> None:
-    """What is not in the list of parts would not be forked."""
+    """A member outside of the list of parts would not be forked."""
     settings = {"options", "store", "captured", "rested", "calls", "forked", "clock"}
     assert vars(cluster._control_plane).keys() == settings | {part.name for part in PARTS}
     assert vars(cluster.fork()._control_plane).keys() == vars(cluster._control_plane).keys()
 
 
 def test_a_fork_shares_no_part_but_what_never_changes(cluster: simkit.Cluster) -> None:
-    """The signing key, the catalogue and the snapshot of the moment are the only parts that both have."""
+    """Only the feature gates, the signing key, the catalogue and the snapshot of the moment are parts of both."""
     cluster.add_nodes(1)
     cluster.snapshot()
     fork = cluster.fork()
@@ -92,4 +92,4 @@ def test_a_fork_shares_no_part_but_what_never_changes(cluster: simkit.Cluster) -
         for part in PARTS
         if getattr(fork._control_plane, part.name) is getattr(cluster._control_plane, part.name)
     }
-    assert same == {"base", "token_key", "latest"}
+    assert same == {"gates", "base", "token_key", "latest"}

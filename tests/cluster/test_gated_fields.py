@@ -113,7 +113,7 @@ def test_an_alpha_of_an_old_release_can_be_switched_on() -> None:
     assert made("Job", {**JOB, "suspend": True}, "1.21", {"SuspendJob": True})["suspend"] is True
 
 
-def test_what_came_later_is_not_shown() -> None:
+def test_later_fields_are_not_shown() -> None:
     """Defaults that a release does not know yet stay inside."""
     service = made("Service", {"ports": [{"port": 80}]}, "1.16")
     assert sorted(service) == ["clusterIP", "ports", "sessionAffinity", "type"]
@@ -121,7 +121,7 @@ def test_what_came_later_is_not_shown() -> None:
     assert made("Service", {"ports": [{"port": 80}]}, "1.22")["internalTrafficPolicy"] == "Cluster"
 
 
-def test_what_is_in_use_stays() -> None:
+def test_fields_in_use_stay() -> None:
     """A field that the stored object has survives updates where the feature is off; a new one does not come in."""
     before = Cluster(options=Options(feature_gates={"ServiceTrafficDistribution": True}, seed=1))
     near = {"ports": [{"port": 80}], "trafficDistribution": "PreferClose"}

@@ -1,4 +1,4 @@
-"""What a cluster was, and who changed what."""
+"""Earlier states of a cluster, and the writers of its changes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_authors_by_items_of_lists() -> None:
     assert authors(None, before) == ("ann", "bob")
 
 
-def test_nothing_that_can_be_read_is_an_error() -> None:
+def test_a_revision_that_cannot_be_read_is_an_error() -> None:
     """An empty cluster would answer every question with nobody."""
     with pytest.raises(SimkitError, match="a document that is not YAML"):
         simkit.load("{a: b: c")

@@ -1,4 +1,4 @@
-"""What servers of older releases take through versions that are gone, as their clients wrote it then."""
+"""Writes in removed versions, accepted by servers of older releases as their clients sent them."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_the_topology_of_endpoints_is_written_in_beta(cluster: Cluster) -> None:
 
 
 def test_events_of_the_beta_version_need_no_time(cluster: Cluster) -> None:
-    """What the core group takes is enough there."""
+    """An event that the core group accepts is enough for the beta version."""
     about = {"kind": "Pod", "namespace": "default", "name": "p"}
     event = {"kind": "Event", "metadata": {"name": "e", "namespace": "default"}, "regarding": about, "note": "n"}
     with pytest.raises(StatusError, match="eventTime: Required value"):
@@ -152,7 +152,7 @@ def test_tables_are_the_same_in_all_versions() -> None:
 
 
 def test_metrics_of_the_first_autoscalers_keep_their_order() -> None:
-    """What stands in the annotation comes before the processor's share, as on kube-apiserver."""
+    """Metrics of the annotation come before the share of the processor, as on kube-apiserver."""
     cluster = Cluster(seed=1)
     notes = {
         "autoscaling.alpha.kubernetes.io/metrics": '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"1"}}]'
@@ -168,14 +168,14 @@ def test_metrics_of_the_first_autoscalers_keep_their_order() -> None:
 
 
 def left_finalizers(cluster: Cluster, path: str) -> Any:
-    """What holds an object after a delete that says nothing about its dependents."""
+    """The finalizers of an object after a delete without a propagation policy."""
     found = cluster.perform(Request.of("DELETE", path)).object
     return found.get("metadata", {}).get("finalizers")
 
 
 @pytest.mark.parametrize(("version", "kept"), [("v1", None), ("v1beta1", ["orphan"])])
 def test_the_beta_version_of_cron_jobs_leaves_jobs(cluster: Cluster, version: str, kept: Any) -> None:
-    """Where a delete does not say what becomes of them."""
+    """A delete without a propagation policy orphans the jobs."""
     template = {"spec": {"containers": [{"name": "a", "image": "b"}], "restartPolicy": "Never"}}
     spec = {"schedule": "1 * * * *", "jobTemplate": {"spec": {"template": template}}}
     head = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c", "namespace": "default"}}
@@ -227,8 +227,8 @@ def test_the_first_versions_of_workloads(version: str, plural: str, kind: str, c
         ("1.26", "flowcontrol.apiserver.k8s.io/v1beta2/flowschemas", "flowcontrol.apiserver.k8s.io/v1beta3 FlowSchema"),
     ],
 )
-def test_a_warning_names_what_there_was(release: str, path: str, instead: str) -> None:
-    """What is to be used instead is what the release knew of."""
+def test_a_warning_names_a_version_of_its_time(release: str, path: str, instead: str) -> None:
+    """The recommended replacement is one that the release knew."""
     answer = Cluster(release, seed=1).perform(Request.of("GET", f"/apis/{path}"))
     warned = [value for name, value in answer.headers if name == "Warning"]
     assert len(warned) == 1

@@ -57,7 +57,7 @@ def test_an_old_version_is_stored_and_read_as_the_new_one() -> None:
 
 
 def test_an_empty_selector_of_a_budget_keeps_its_meaning() -> None:
-    """Nothing in v1beta1 stays nothing in v1."""
+    """An empty selector of v1beta1 selects no pod in v1 either."""
     cluster = Cluster("1.21", seed=1)
     budget = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {}}}
     path = "/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets"
@@ -67,7 +67,7 @@ def test_an_empty_selector_of_a_budget_keeps_its_meaning() -> None:
 
 
 def test_a_fork_at_another_release_serves_the_same_objects_in_what_is_left() -> None:
-    """What the later release took away answers 404; the original does not change."""
+    """Versions that the later release removed answer 404; the original does not change."""
     cluster = Cluster(seed=1)
     cluster.create(SCHEMA)
     fork = cluster.fork(release="1.32")

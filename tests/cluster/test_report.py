@@ -140,7 +140,7 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
     assert all(one.startswith("#") for one in page.references)
 
 
-def test_what_is_accepted_is_told_with_its_reason() -> None:
+def test_accepted_findings_are_shown_with_their_reason() -> None:
     """And until when; it counts nowhere else."""
     dump = dump_of(*OBJECTS)
     rule_of_thumb = Suppression(check="missing-role", reason="ticket 7", expires=date(2030, 1, 2))
@@ -153,7 +153,7 @@ def test_what_is_accepted_is_told_with_its_reason() -> None:
     assert made["suppressions_to_look_at"] == [{"what": "ended", "on": "2020-01-01", "reason": "long ago"}]
 
 
-def test_what_changed_since_an_earlier_report(tmp_path: Path) -> None:
+def test_changes_since_an_earlier_report(tmp_path: Path) -> None:
     """New, gone and worse findings and paths, and who wrote them."""
     old = content(dump_of(*OBJECTS[:-2]))
     new = content(dump_of(*OBJECTS))
@@ -178,6 +178,17 @@ def test_what_changed_since_an_earlier_report(tmp_path: Path) -> None:
     (tmp_path / "no.json").write_text("{}")
     with pytest.raises(SimkitError, match="is no report"):
         read_report(tmp_path / "no.json")
+
+
+def test_no_table_is_empty(tmp_path: Path) -> None:
+    """A plan without steps is a sentence, not a row of heads."""
+    quiet = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
+    source, html = tmp_path / "quiet.json", tmp_path / "r.html"
+    source.write_bytes(orjson.dumps(quiet))
+    main(["audit", str(source), "--complete", "*", "--html", str(html)])
+    text = html.read_text(encoding="utf-8")
+    assert all(table.count("<tr") > 1 for table in text.split("<table")[1:])
+    assert text.count("There is no escalation path to close.") == 2
 
 
 def test_the_command_writes_all_forms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

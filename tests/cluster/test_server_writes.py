@@ -1,4 +1,4 @@
-"""Who is named as the writer of what the server itself makes, and what it puts back."""
+"""The field managers of the server's own objects, and the objects that it restores."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def cluster() -> simkit.Cluster:
 
 
 def content(cluster: simkit.Cluster) -> dict[str, str]:
-    """What other servers read."""
+    """The content that other servers read."""
     data: dict[str, str] = cluster.get("configmap", NAME, "kube-system")["data"]
     return data
 
@@ -85,7 +85,7 @@ def test_lists_of_names_are_merged() -> None:
 
 
 @pytest.mark.parametrize("text", ["x", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
-def test_what_cannot_be_read_is_left(cluster: simkit.Cluster, text: str) -> None:
+def test_unreadable_objects_are_left(cluster: simkit.Cluster, text: str) -> None:
     """As kube-apiserver does, which tries again in vain."""
     change = {"data": {"client-ca-file": text}}
     cluster.perform(Request.of("PATCH", PATH, change, content_type="application/merge-patch+json"))

@@ -1,4 +1,4 @@
-"""What a server reads when it starts: the tables of its own release, however many others are known."""
+"""A starting server reads the tables of its own release only."""
 
 from __future__ import annotations
 

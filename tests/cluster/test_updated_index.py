@@ -91,7 +91,7 @@ def test_an_index_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_store_that_forgot_is_read_anew() -> None:
-    """Where the changes since the last question are gone, the index is made of what is there."""
+    """If the changes since the last question are gone, the index is rebuilt from the stored objects."""
     cluster = simkit.Cluster(seed=1)
     cluster.who_can("get", "secrets")
     cluster.apply(binding("ann", "edit", "user:ann"))

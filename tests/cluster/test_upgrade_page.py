@@ -31,7 +31,7 @@ def test_the_page_has_it_all(tmp_path: Path) -> None:
     assert "Nothing is known of callers" in text
 
 
-def test_nothing_to_tell() -> None:
+def test_an_upgrade_without_breakages() -> None:
     """A page says so where nothing breaks."""
     assert "Nothing was found that breaks" in upgrade_page(simkit.Cluster(seed=1).upgrade_report("1.31"))
 

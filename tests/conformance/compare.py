@@ -31,7 +31,7 @@ _VOLATILE = ("uid", "creationTimestamp", "resourceVersion", "selfLink", "managed
 
 
 class Peer(Protocol):
-    """Who is asked to create objects."""
+    """The server that is asked to create objects."""
 
     def create(self, path: str, obj: Object) -> Mapping[str, Any]:
         """The answer to a dry run: the object, or the status of a refusal."""
@@ -72,7 +72,7 @@ class Own:
 
 
 class Difference(NamedTuple):
-    """What two servers said of one object; ``where`` the odd value is, empty for none."""
+    """The answers of two servers about one object; ``where`` is the place of the odd value, or empty."""
 
     kind: str
     where: str
@@ -81,7 +81,7 @@ class Difference(NamedTuple):
 
 
 def differences(their: Peer, our: Peer, obj: Object, catalogue: Catalogue, most: int) -> Iterator[Difference]:
-    """Where two servers differ about an object and at most so many odd ones made from it, chosen at random."""
+    """The differences of two servers about an object, and about odd ones made from it at random."""
     gvk = GroupVersionKind(*group_version_of(obj), str(obj["kind"]))
     resource = catalogue.kind(gvk)
     if resource is None:

@@ -35,7 +35,7 @@ class Case:
 
 
 class Answer(NamedTuple):
-    """What a server answered: status, the compared headers by lower-case name, the body."""
+    """The answer of a server: status, the compared headers by lower-case name, the body."""
 
     status: int
     headers: Mapping[str, Sequence[str]]
@@ -55,7 +55,7 @@ class Server(Protocol):
 
 
 class Outcome(NamedTuple):
-    """How one answer compares: the number of its step, all differences, and those that are not of wording alone."""
+    """The comparison of one answer: the number of its step, all differences, and those beyond wording."""
 
     step: int
     differences: Sequence[str]

@@ -158,7 +158,7 @@ def _less(value: Any) -> Iterator[Any]:
 
 
 def signature(found: Found) -> str:
-    """What kind of difference it is: its method and place, and what is said, without names and numbers."""
+    """The sort of a difference: its method, its place and its text, without names and numbers."""
     method = found.steps[found.number]["method"]
     return f"{method} {_NUMBERS.sub('#', _QUOTED.sub('…', found.told[0]))}"[:200]
 

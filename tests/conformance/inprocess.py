@@ -181,7 +181,7 @@ def controllers_of(area: str) -> Sequence[str]:
 
 
 def has_bootstrap_tokens(bundle: str, area: str) -> bool:
-    """Whether bootstrap tokens were known to the recorded server."""
+    """True if the recorded server knew bootstrap tokens."""
     return bundle != "1.30" or area == "controllers"
 
 

@@ -15,7 +15,7 @@ UNEXPLAINED: Final = "not looked into yet"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of an area: why its answers differ, and which steps of which cases do."""
+    """The known differences of an area: the reason, and the steps of each case."""
 
     reason: str = UNEXPLAINED
     cases: Mapping[str, Sequence[int]] = field(default_factory=dict)

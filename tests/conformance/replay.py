@@ -105,7 +105,7 @@ def wait_for(port: int) -> None:
 
 
 def held(server: Server, case: Case) -> Sequence[Outcome]:
-    """How the answers of a case compare; all of them differ where the connection breaks."""
+    """The comparison of all answers of a case; all of them differ if the connection breaks."""
     try:
         return tuple(hold(server, case))
     except (OSError, http.client.HTTPException) as error:
@@ -161,7 +161,7 @@ class Replay:
 
 
 def counted(outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[int, int, int]:
-    """How many answers there are, how many agree, and how many agree but for the wording of messages."""
+    """The numbers of all answers, of equal ones, and of those that are equal but for the wording of messages."""
     every = [each for found in outcomes.values() for each in found]
     return len(every), sum(not each.differences for each in every), sum(not each.soft for each in every)
 
@@ -199,7 +199,7 @@ def raised(table: known.Table, replay: Replay) -> known.Table:
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    """What the command line says."""
+    """The arguments of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.replay", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("areas", nargs="*", metavar="AREA")

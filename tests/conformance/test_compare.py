@@ -31,7 +31,7 @@ class Changed(Own):
 
 
 def test_a_server_agrees_with_itself() -> None:
-    """Nothing that differs from run to run is told."""
+    """Values that differ from run to run are no differences."""
     assert not list(differences(Own("1.30"), Own("1.30"), CLAIM, CATALOGUE, 200))
 
 

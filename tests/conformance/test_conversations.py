@@ -20,13 +20,13 @@ KNOWN: Final = read()
 
 @cache
 def outcomes(bundle: str, area: str) -> Mapping[str, Sequence[Outcome]]:
-    """How all answers of an area compare, by case; one server for the area."""
+    """The comparisons of all answers of an area, by case; one server for the area."""
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder), bundle, area) as server:
         return {case.name: tuple(hold(server, case)) for case in recorded(bundle)[area]}
 
 
 def known(bundle: str, area: str) -> Known:
-    """What is known of the differences of an area."""
+    """The known differences of an area."""
     return KNOWN.get(bundle, {}).get(area, Known())
 
 

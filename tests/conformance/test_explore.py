@@ -56,7 +56,7 @@ def test_two_servers_of_a_release_agree(servers: tuple[Server, Server]) -> None:
 
 
 def test_a_difference_is_made_short(servers: tuple[Server, Server]) -> None:
-    """What has nothing to do with it is gone, and the case holds the answers of the other server."""
+    """A shortened case has only the steps that matter, and the answers of the other server."""
     explorer = Explorer(servers[0], Quiet(servers[1]))
     path = "/api/v1/namespaces/{{unique}}/configmaps"
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{{unique}}"}}

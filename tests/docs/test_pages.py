@@ -1,4 +1,4 @@
-"""What the pages of docs name exists: files, links, commands, upstream words."""
+"""The names on the pages of docs exist: files, links, commands, upstream words."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_kubectl_talks_to_the_server(place: tuple[Path, Mapping[str, str]]) -> N
             server.wait(20)
 
 
-def test_what_sets_things_up_is_there() -> None:
+def test_setup_commands_exist() -> None:
     """The extras, the targets of make and the notebooks that README names exist."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = set(project["project"]["optional-dependencies"])

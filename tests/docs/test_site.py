@@ -72,7 +72,7 @@ def test_the_reference_names_every_command_and_every_public_name() -> None:
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
-def test_what_a_guide_shows_of_the_demo_cluster_works(guide: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_of_guides_work_on_the_demo_cluster(guide: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Commands with ``--demo`` answer, with 1 where they find something; Python that starts with an import runs."""
     for language, text in BLOCK.findall(guide.read_text()):
         if language == "python" and text.startswith("import simkit\n") and "simkit.load" not in text:

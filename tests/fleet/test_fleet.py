@@ -131,5 +131,8 @@ def test_the_command(dumps: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["fleet", "check", *good, "--suite", str(suite), *here]) == 0
     assert main(["fleet", "check", str(dumps / "drifted.yaml"), "--suite", str(suite), *here]) == 1
     assert main(["fleet", "check", *good, *here]) == 2
-    assert main(["fleet", "audit", str(dumps / "broken.yaml"), *here]) == 1
+    assert main(["fleet", "audit", str(dumps / "broken.yaml"), *here]) == 2
     assert "broken" in capsys.readouterr().err
+    assert main(["fleet", "audit", *good, "--release", "9.9", *here]) == 2
+    assert "9.9" in capsys.readouterr().err
+    assert main(["fleet", "audit", *good, "--workers", "0", *here]) == 2

@@ -1,4 +1,7 @@
-"""Readers of bytes from outside, and the errors by which they may refuse them. Anything else is a fault."""
+"""Readers of bytes from outside, and the errors by which they may refuse them. Anything else is a fault.
+
+The structured ones (``structures``) make requests of the bytes, and must not be answered by 500.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,13 @@ from simkit.language.cel.grammar import parse as parse_expression
 from simkit.language.yaml.decode import BrokenText, decode, decode_body
 from simkit.meta import fields, go_json, labels, quantity
 from simkit.meta.duration import seconds
+from tests.fuzz.structures import STRUCTURED, Choices
 
 Reader = Callable[[bytes], Any]
+
+
+def _structured(name: str) -> Reader:
+    return lambda data: STRUCTURED[name](Choices(data))
 
 
 def _text(data: bytes) -> str:
@@ -28,6 +36,7 @@ TARGETS: dict[str, tuple[Reader, tuple[type[Exception], ...]]] = {
     "quantity": (lambda data: quantity.parse(_text(data)), (quantity.QuantityError,)),
     "duration": (lambda data: seconds(_text(data)), (ValueError,)),
     "expression": (lambda data: parse_expression(_text(data)), (CompileError,)),
+    **{name: (_structured(name), ()) for name in STRUCTURED},
 }
 
 

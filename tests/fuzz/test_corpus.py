@@ -1,4 +1,4 @@
-"""What fuzzing found interesting is read without a fault, with every reader."""
+"""The corpus of fuzzing is read without a fault, with every reader."""
 
 from __future__ import annotations
 

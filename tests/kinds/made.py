@@ -49,7 +49,7 @@ def written(kind: str, change: Object | None = None) -> Draft:
 
 
 def made(obj: Object) -> Draft:
-    """What the server makes of a new object before it validates it."""
+    """The new object after preparation and defaulting, before validation."""
     kind = f"{obj['apiVersion']}/{obj['kind']}"
     draft = _decoded(obj)
     draft["metadata"]["uid"] = "uid-1"

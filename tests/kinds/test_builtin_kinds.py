@@ -59,7 +59,7 @@ def decoded(obj: Object) -> Draft:
 
 
 def finished(draft: Draft, live: Object | None) -> Draft:
-    """What the registry makes of a draft before it validates it."""
+    """The draft after the registry's preparation, before validation."""
     of_kind = strategy(f"{draft['apiVersion']}/{draft['kind']}")
     of_kind.default(draft)
     if not of_kind.keeps_status_on_create:
@@ -106,7 +106,7 @@ def about(story: Object) -> str:
 
 
 @pytest.mark.parametrize("story", STORIES, ids=about)
-def test_what_is_wrong(story: Object) -> None:
+def test_validation_errors(story: Object) -> None:
     """Every error is told at once, of a new object, of a change or of a part."""
     obj = made(story["kind"], story.get("change"))
     part = story.get("part", "")
@@ -122,7 +122,7 @@ def test_what_is_wrong(story: Object) -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in UNWELL])
 def test_the_least_object_is_well(kind: str) -> None:
-    """Nothing is wrong with the least object, nor with writing it again, and writing it again changes nothing."""
+    """The smallest object is valid, can be written again, and does not change then."""
     obj = made(kind)
     assert errors(obj) == []
     again = changed(obj, {})
@@ -210,7 +210,7 @@ def at_path(obj: Any, path: str) -> Any:
     ],
 )
 def test_defaults_as_observed(kind: str, change: Object) -> None:
-    """What kube-apiserver adds to a small object is added."""
+    """The defaults of kube-apiserver for a small object are the same here."""
     observed = orjson.loads(OBSERVED.read_bytes())["observed"][kind]
     obj = made(kind, change)
     for path, value in observed.items():
@@ -218,7 +218,7 @@ def test_defaults_as_observed(kind: str, change: Object) -> None:
             assert at_path(obj, path) == value, path
 
 
-def test_what_attachers_report_has_bounds() -> None:
+def test_reports_of_attachers_have_bounds() -> None:
     """Both bounds are told as the larger one, as kube-apiserver has it, and a status is looked at twice."""
     live = made("storage.k8s.io/v1/VolumeAttachment")
     status = {"attached": False, "attachmentMetadata": {"a": "b" * 262144}, "detachError": {"message": "c" * 1025}}

@@ -71,7 +71,7 @@ def test_status_of_jobs(clusters: dict[str, simkit.Cluster]) -> None:
 
 
 def test_autoscalers(clusters: dict[str, simkit.Cluster]) -> None:
-    """What is scaled must be of a group since 1.34; the largest number is called required since 1.36."""
+    """The scaled object must have a group since 1.34; the largest number is called required since 1.36."""
     obj = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}}
     obj["spec"] = AUTOSCALER
     path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
@@ -168,7 +168,7 @@ def test_refused_claims(clusters: dict[str, simkit.Cluster], request_: dict[str,
     assert [text.partition(":")[0] for text in found] == fields
 
 
-MUTATION = {"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}}
+MUTATION = {"patchType": "JSONPatch", "jsonPatch": {"expression": '[JSONPatch{op: "remove", path: "/data"}]'}}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What runs pods: errors as stories, defaults as observed, statuses, tables; defaulting twice changes nothing."""
+"""Workloads: errors as stories, observed defaults, statuses, tables; defaulting twice changes nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def about(story: Object) -> str:
 
 
 @pytest.mark.parametrize("story", STORIES, ids=about)
-def test_what_is_wrong(story: Object) -> None:
+def test_validation_errors(story: Object) -> None:
     """Every error is told at once, of a new object or of a change; templates, which are printed whole, in short."""
     obj = made(written(story["kind"], story.get("change")))
     if "then" in story:
@@ -44,7 +44,7 @@ _TEMPLATE = re.compile(r"core\.PodTemplateSpec{.*}: ")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_least_object_is_well(kind: str) -> None:
-    """Nothing is wrong with the least object, nor with writing it again."""
+    """The smallest object is valid, and can be written again."""
     obj = made(written(kind))
     assert errors(obj) == []
     assert errors(changed(obj, {}), obj) == []
@@ -92,7 +92,7 @@ def test_cells() -> None:
     ],
 )
 def test_cells_of_jobs(status: Object, state: str, done: str, took: str) -> None:
-    """How a job stands, how much is done and how long it took."""
+    """The cells of status, completions and duration."""
     row = strategy("batch/v1/Job").print_row
     assert row is not None
     assert row({**made(written("batch/v1/Job")), "status": status}, 200)[1:4] == [state, done, took]
@@ -275,7 +275,7 @@ OBSERVED = {
 @needs_shared
 @pytest.mark.parametrize("kind", sorted(OBSERVED))
 def test_observed_defaults(kind: str) -> None:
-    """What kube-apiserver adds to a small object is added here."""
+    """The defaults of kube-apiserver for a small object are the same here."""
     facts = orjson.loads((SHARED / "facts" / "defaults-1.30.json").read_bytes())
     obj = made(written(kind))
     got = dict(flattened(obj))
@@ -296,7 +296,7 @@ def _is_plain(key: str, value: object) -> bool:
 
 
 def _depends(path: str) -> bool:
-    """Whether a value depends on the object that was observed."""
+    """True if a value depends on the observed object."""
     return path.startswith(("metadata.labels", "spec.selector", "spec.volumeClaimTemplates")) or "labels" in path
 
 
@@ -349,7 +349,7 @@ SPECS = st.fixed_dictionaries(
 @settings(max_examples=60)
 @given(SPECS, st.sampled_from(["v1/Pod", "v1/PodTemplate", "apps/v1/Deployment", "batch/v1/Job", "batch/v1/CronJob"]))
 def test_defaulting_twice_is_defaulting_once(spec: dict[str, Any], kind: str) -> None:
-    """What was defaulted stays, nothing is changed in place, and what is wrong stays wrong."""
+    """A second defaulting changes nothing, nothing is changed in place, and errors stay."""
     place: Object = {"spec": spec}
     if kind == "v1/PodTemplate":
         place = {"template": {"spec": spec}}

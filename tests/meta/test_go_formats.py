@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simkit.meta.duration import nanoseconds, seconds
-from simkit.meta.gotext import format_float, format_value
+from simkit.meta.go_fmt import format_float, format_value
 
 
 @pytest.mark.parametrize(

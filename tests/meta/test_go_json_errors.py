@@ -1,4 +1,4 @@
-"""What is said of text that is no JSON."""
+"""Messages about text that is no JSON."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from simkit.meta.netip import NotNetip, parse_address, parse_prefix
     ],
 )
 def test_no_address(text: str, why: str) -> None:
-    """What is no address is told with the place where reading stopped."""
+    """A malformed address is reported with the place where reading stopped."""
     with pytest.raises(NotNetip) as caught:
         parse_address(text)
     assert str(caught.value) == f'ParseAddr("{text}"): {why}'
@@ -62,7 +62,7 @@ def test_address(text: str) -> None:
     ],
 )
 def test_no_prefix(text: str, why: str) -> None:
-    """What is no prefix is told, too."""
+    """A malformed prefix is reported, too."""
     with pytest.raises(NotNetip) as caught:
         parse_prefix(text)
     assert str(caught.value) == f'netip.ParsePrefix("{text}"): {why}'

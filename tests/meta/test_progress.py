@@ -28,7 +28,7 @@ print("answer")
 
 
 def on_terminal(code: str, **variables: str) -> tuple[str, str]:
-    """What a program writes to a terminal as standard error, and to a pipe as standard output."""
+    """The output of a program to a terminal as standard error, and to a pipe as standard output."""
     pty = pytest.importorskip("pty")
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", **variables}
@@ -65,14 +65,12 @@ def test_a_terminal_shows_what_takes_long_and_clears_it() -> None:
     [("progress.silence()", {}), ("progress.PATIENCE = 9", {}), ("", {"TERM": "dumb"})],
     ids=["quiet", "soon done", "no terminal to draw on"],
 )
-def test_nothing_is_shown_where_nobody_waits_or_wants_it(before: str, variables: dict[str, str]) -> None:
+def test_short_and_silenced_tasks_show_no_progress(before: str, variables: dict[str, str]) -> None:
     """Quiet, quick, or on what cannot draw."""
     assert on_terminal(SLOW.format(before=before), **variables) == ("", "answer\n")
 
 
-def test_nothing_is_shown_in_files_and_pipes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_and_pipes_get_no_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """And no thread is started for it."""
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     running = threading.active_count()

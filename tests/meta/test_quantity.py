@@ -44,5 +44,5 @@ def test_rounded() -> None:
 
 
 def test_same_amounts() -> None:
-    """How an amount was written does not make it another one."""
+    """Two spellings of an amount are equal."""
     assert parse("1.000") == parse("1000m") == Quantity(10**9)

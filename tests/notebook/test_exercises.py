@@ -95,7 +95,7 @@ def test_a_wide_answer_is_told_in_a_few_lines(cluster: simkit.Cluster, exercise:
     ],
 )
 def test_wrong_answers_are_explained(exercise: Exercise, answer: object, told: list[str]) -> None:
-    """What was wrong, why it was so, and the hint."""
+    """An explanation has the fault, its reason, and the hint."""
     verdict = exercise.check(answer)
     assert not verdict
     for words in told:
@@ -103,7 +103,7 @@ def test_wrong_answers_are_explained(exercise: Exercise, answer: object, told: l
 
 
 def test_an_answer_may_be_a_function(cluster: simkit.Cluster) -> None:
-    """Where something must go, the answer deletes it on the fork; what is not there is told."""
+    """An answer may delete an object on the fork; a missing object is reported."""
     open_door = cluster.fork()
     open_door.apply([*ANSWER, binding("extra", "cluster-admin", "user:ann")])
     exercise = Exercise(open_door, "Close the door.", ATTEMPTS)

@@ -81,7 +81,7 @@ def test_owners_are_followed(cluster: simkit.Cluster) -> None:
 
 
 def test_events_access_and_history_are_told(cluster: simkit.Cluster) -> None:
-    """What the controllers said of it, who may touch it with which verbs, and what was written to it."""
+    """An object is shown with its events, its subjects with their verbs, and its writes."""
     explorer = shown(cluster)
     explorer.show_object("deployment", "web")
     section(explorer, "Events")

@@ -25,7 +25,7 @@ ASKED: dict[str, Callable[[simkit.Cluster], Any]] = {
     "who_can": lambda cluster: cluster.who_can("create", "serviceaccounts/token"),
     "can": lambda cluster: cluster.can(f"user:{HOSTILE}", "delete", "pods"),
     "permissions": lambda cluster: cluster.permissions(f"user:{HOSTILE}"),
-    "compare": lambda cluster: cluster.compare(simkit.Cluster(seed=1).snapshot()),
+    "compare": lambda cluster: cluster.compare(before=simkit.Cluster(seed=1)),
     "subjects": lambda cluster: cluster.subjects(),
     "findings": lambda cluster: cluster.findings(),
     "audit": lambda cluster: cluster.audit(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -30,6 +31,61 @@ COMMANDS = [
 ]
 
 
+MANIFESTS = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web}, annotations: {note: hello}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      initContainers: [{name: first, image: busybox, command: [sh, -c, "echo\\nhi"]}]
+      containers:
+      - name: main
+        image: nginx
+        ports: [{containerPort: 80, name: http}, {containerPort: 443}]
+        resources: {requests: {cpu: 100m, memory: 64Mi}, limits: {memory: 128Mi}}
+        livenessProbe: {httpGet: {path: /healthz, port: 80}}
+        env:
+        - {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+        - {name: CPU, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}
+        - {name: KEY, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}
+        volumeMounts: [{name: tmp, mountPath: /tmp}]
+      volumes: [{name: tmp, emptyDir: {}}]
+      tolerations: [{key: x, operator: Equal, value: y, effect: NoSchedule}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: http}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: alone, labels: {run: alone}}
+spec: {containers: [{name: a, image: busybox, args: [x, y]}]}
+"""
+DESCRIBED = [
+    *(
+        "describe deploy web",
+        "describe rs",
+        "describe pods",
+        "describe svc web",
+        "describe nodes",
+        "describe ns default",
+    ),
+    *("describe sa default", "describe lease -n kube-node-lease", "auth can-i --list --as=ann"),
+    'get pods -o jsonpath=\'{range .items[*]}{.metadata.name}{"\\t"}{.status.phase}{"\\n"}{end}\'',
+    "get pods -o jsonpath=\"{.items[?(@.metadata.name=='alone')]['metadata.name','spec.nodeName']}\"",
+    "get pods -o custom-columns=NAME:.metadata.name,IMAGE:.spec.containers[*].image,L:.metadata.labels,X:.nothing",
+    *("get cm -A --sort-by=metadata.name", "get nodes --sort-by=.status.capacity.cpu -o name"),
+    *("wait --for=condition=Ready pod/missing", "wait --for=delete pod/missing", "wait --for=create pod/alone"),
+    *("cordon node-1", "cordon node-1", "uncordon node-1", "expose deployment web --port=80 --name=again", "run x"),
+]
+AGE = re.compile(r"\b(\d+(s|m|h|d))+\b")
+
+
 @pytest.fixture
 def cluster() -> simkit.Cluster:
     """A cluster whose controllers have come to rest."""
@@ -38,20 +94,45 @@ def cluster() -> simkit.Cluster:
     return made
 
 
+def _kubectl_1_32() -> str | None:
+    """kubectl 1.32, or the one of the machine: some are packaged with one program for each release."""
+    found = shutil.which("kubectl")
+    if found is None:
+        return None
+    own = Path(found).resolve().with_name("kubectl.1.32")
+    return str(own) if own.exists() else found
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
 def test_it_prints_what_kubectl_prints(cluster: simkit.Cluster, tmp_path: Path) -> None:
-    """Text and exit code of each command against a served cluster and against one in this process."""
+    """Text and exit code of each command against a served cluster and against one in this process, but for ages."""
+    cluster.add_nodes(2)
+    cluster.apply(MANIFESTS)
+    cluster.settle()
     own = cluster.fork()
     server = cluster.serve(kubeconfig=tmp_path / "kubeconfig")
+    asked = [*((line, "") for line in DESCRIBED), *COMMANDS]
     try:
-        for line, text in COMMANDS:
-            command = ["kubectl", "--kubeconfig", str(tmp_path / "kubeconfig"), *shlex.split(line)]
+        for line, text in asked:
+            command = [str(_kubectl_1_32()), "--kubeconfig", str(tmp_path / "kubeconfig"), *shlex.split(line)]
             done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
             printed = kubectl(own, line, text)
-            assert (printed.text, printed.code) == (done.stdout + done.stderr, done.returncode), line
+            told, shown = (AGE.sub("AGE", each) for each in (done.stdout + done.stderr, printed.text))
+            assert (shown, printed.code) == (told, done.returncode), line
     finally:
         server.stop()
+
+
+def test_a_condition_is_waited_for_on_a_simulated_clock() -> None:
+    """The clock is turned until it holds, or the time is over."""
+    made = simkit.Cluster(options=simkit.Options(clock=simkit.SimulatedClock()))
+    made.add_nodes(1)
+    printed = kubectl(made, "run web --image=nginx")
+    assert str(printed) == "pod/web created\n"
+    assert str(kubectl(made, "wait --for=condition=Ready pod/web --timeout=60s")) == "pod/web condition met\n"
+    late = kubectl(made, "wait --for=condition=Nonsense pod/web --timeout=5s")
+    assert (late.text, late.code) == ("error: timed out waiting for the condition on pods/web\n", 1)
 
 
 def test_documents_are_printed(cluster: simkit.Cluster) -> None:
@@ -81,6 +162,13 @@ def test_rights_are_those_of_the_user(cluster: simkit.Cluster) -> None:
         ("delete cm", "error: resource(s) were provided, but no name was specified"),
         ("apply -f nowhere.yaml", 'error: the path "nowhere.yaml" does not exist'),
         ("get 'pods", "error: No closing quotation"),
+        ("get pods -w", "nothing can be watched; next: `wait"),
+        ("edit cm a", "a cell is the editor; next: `get KIND NAME -o yaml`"),
+        ("exec -it web -- sh", "next: cluster.serve"),
+        ("get pods -o jsonpath={.items[0", "unclosed action"),
+        ("get pods -o custom-columns=NAME", "expected <header>:<json-path-expr>"),
+        ("get ns --sort-by=.nothing", "couldn't find any field with path"),
+        ("wait --for=nonsense ns/default", "next: --for=condition=Ready"),
     ],
 )
 def test_mistakes_are_told(cluster: simkit.Cluster, line: str, told: str) -> None:

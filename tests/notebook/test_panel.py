@@ -78,7 +78,7 @@ def test_cells_of_any_length_take_bounded_room() -> None:
     assert shown["text"].endswith("xend")
 
 
-def test_who_can_is_asked(shown: Panel) -> None:
+def test_the_panel_answers_who_can(shown: Panel) -> None:
     """The answer is that of who_can; a mistake is told, and the next question clears it."""
     shown.resource.value = "secretz"
     asked(shown)
@@ -144,7 +144,7 @@ def test_changes_are_tried_on_forks(cluster: simkit.Cluster, shown: Panel) -> No
     ],
 )
 def test_refusals_are_told(shown: Panel, manifests: str, binding: str, told: str) -> None:
-    """What cannot be tried is told in the panel, and counts as no change."""
+    """A change that cannot be tried is reported in the panel, and is not applied."""
     shown.changes.manifests.value, shown.changes.binding.value = manifests, binding
     (shown.changes.remove if binding else shown.changes.attempt).click()
     shown.wait()

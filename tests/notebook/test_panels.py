@@ -111,7 +111,7 @@ def test_a_body_that_cannot_be_read_is_told(cluster: simkit.Cluster, body: str) 
 
 
 def test_a_release_shows_its_versions(cluster: simkit.Cluster) -> None:
-    """What is served, what is new, and what is gone at a release; with a cluster also how many objects."""
+    """The served, new and removed versions of a release; with a cluster also the number of objects."""
     shown = timeline_panel(api_groups=["batch"], release="1.24")
     shown.wait()
     assert "objects" not in shown.table.rows

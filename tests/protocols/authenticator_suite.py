@@ -1,4 +1,4 @@
-"""What every authenticator promises: subclass AuthenticatorSuite, give one with its credentials, and pytest runs it."""
+"""The suite of every authenticator: subclass AuthenticatorSuite, give one with its credentials, and pytest runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every sandbox promises: subclass SandboxSuite, say how a sandbox is made, and pytest runs it."""
+"""The suite of every sandbox: subclass SandboxSuite, say how a sandbox is made, and pytest runs it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SandboxSuite:
         assert names(sandbox) == {"a"}
 
     def test_a_snapshot_does_not_change(self, sandbox: Sandbox) -> None:
-        """What is written later is in the next snapshot, not in one that was taken before."""
+        """A later write is in the next snapshot, not in one that was taken before."""
         before = sandbox.snapshot()
         create(sandbox, "late")
         assert before.get(MAPS, "late", "default") is None
@@ -61,7 +61,7 @@ class SandboxSuite:
         assert names(sandbox.fork()) == {"a"}
 
     def test_forks_are_apart(self, sandbox: Sandbox) -> None:
-        """What happens on a fork is seen neither by its origin nor by its siblings, and the other way round."""
+        """Changes on a fork are seen neither by its origin nor by its siblings, and the other way round."""
         one, other = sandbox.fork(), sandbox.fork()
         create(one, "one")
         create(sandbox, "origin")

@@ -1,4 +1,4 @@
-"""What every snapshot promises: subclass SnapshotSuite, say how a snapshot is made, and pytest runs it."""
+"""The suite of every snapshot: subclass SnapshotSuite, say how a snapshot is made, and pytest runs it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class SnapshotSuite:
         """A resource of which all objects are known is captured, also where there are none."""
         assert set(CAPTURED) <= set(snapshot.captured())
 
-    def test_what_was_not_captured_is_no_empty_answer(self, snapshot: Snapshot) -> None:
+    def test_a_resource_that_was_not_captured_is_no_empty_answer(self, snapshot: Snapshot) -> None:
         """Questions about another resource raise IncompleteSnapshot instead of answering that there is nothing."""
         assert SECRETS not in snapshot.captured()
         with pytest.raises(IncompleteSnapshot):

@@ -1,4 +1,4 @@
-"""What every store promises of its forks and of threads; a part of the suite in ``store_suite``."""
+"""The tests of forks and threads for every store; a part of the suite in ``store_suite``."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def names(entries: Sequence[Entry]) -> list[str]:
 
 
 def same(found: Entry | None, expected: Entry) -> bool:
-    """Whether two entries are equal: a store need not give out the same Python object twice."""
+    """True if two entries are equal: a store need not give out the same Python object twice."""
     return found is not None and fields(found) == fields(expected)
 
 
 def fields(entry: Entry | None) -> tuple[Key, Revision, Object] | None:
-    """What of an entry has to be equal."""
+    """The fields of an entry that have to be equal."""
     return None if entry is None else (entry.key, entry.revision, entry.object)
 
 
 def rows(entries: Sequence[Entry]) -> list[tuple[Key, Revision, Object] | None]:
-    """What of entries has to be equal, in their order."""
+    """The fields of entries that have to be equal, in their order."""
     return [fields(entry) for entry in entries]
 
 

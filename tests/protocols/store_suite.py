@@ -217,8 +217,8 @@ class StoreSuite(Apart):
         clock.advance(days=1)
         assert same(store.get(key("a"), at=second.revision), second)
 
-    def test_history_is_let_go(self, store: Store, clock: SimulatedClock) -> None:
-        """What is older than five minutes goes while writes go on, and what is younger stays."""
+    def test_old_history_is_compacted(self, store: Store, clock: SimulatedClock) -> None:
+        """While writes go on, changes older than five minutes go, and younger ones stay."""
         for step in range(3000):
             store.put(key("a"), value("a", step=str(step)), expect=None)
             clock.advance(1)

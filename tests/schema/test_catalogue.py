@@ -73,7 +73,7 @@ def test_stored_forms_are_shared_where_the_server_shares_them() -> None:
     assert len(places) == len(set(places))
 
 
-def test_what_is_off_by_default_is_known_but_not_served() -> None:
+def test_resources_off_by_default_are_known_but_not_served() -> None:
     """The whole catalogue has alpha resources, the default one does not."""
     everything = Catalogue.for_release("1.30", everything=True)
     assert everything.find("resource.k8s.io", "v1alpha2", "resourceclaims") is not None

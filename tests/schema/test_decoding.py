@@ -172,7 +172,7 @@ def recorded_objects() -> Iterator[dict[str, Any]]:
 
 @needs_shared
 def test_recorded_objects_come_through_unchanged() -> None:
-    """What kube-apiserver wrote reads back as it is, without problems."""
+    """Objects written by kube-apiserver are read back unchanged, without problems."""
     seen = 0
     for obj in recorded_objects():
         schema = fits(obj)

@@ -15,7 +15,7 @@ from simkit.meta.message import Request
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.openapi import descriptions, documents
 from simkit.schema.openapi.column_descriptions import column_description
-from simkit.schema.openapi.schemas import V2, V3, described
+from simkit.schema.openapi.schemas import V2, V3, Dialect, described
 
 SPEC = "io.k8s.api.apps.v1.DeploymentSpec"
 OLD = '''
@@ -49,7 +49,7 @@ class V1Widget(object):
 
 @pytest.fixture
 def forgotten() -> Iterator[None]:
-    """Nothing is remembered of descriptions, before and after."""
+    """A fixture that forgets all descriptions, before and after."""
     caches = (descriptions._models, descriptions.texts, descriptions.source, documents._document, documents._swagger)
     for each in (*caches, documents._mark):
         each.cache_clear()
@@ -91,7 +91,7 @@ def test_documents_carry_descriptions() -> None:
 
 @pytest.mark.usefixtures("forgotten")
 def test_without_the_package_kinds_say_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing else is described, and the marks of documents differ, so that clients ask again once it is there."""
+    """Only kinds are described, and the marks of documents differ, so that clients ask again once it is there."""
     catalogue = Catalogue.for_release("1.30")
     mark = documents.mark(catalogue, "api/v1")
     for each in (descriptions._models, descriptions.texts, descriptions.source, documents._mark, documents._document):
@@ -113,7 +113,7 @@ def test_columns_that_show_a_field_have_its_description() -> None:
     assert column_description("pods", "Restarts") == ""
 
 
-def test_nothing_is_read_before_a_description_is_asked_for() -> None:
+def test_descriptions_are_read_with_the_first_request_for_one() -> None:
     """Serving objects neither imports the package nor looks for its files."""
     code = (
         "import sys, simkit\n"
@@ -134,3 +134,13 @@ def test_a_field_that_is_a_definition_has_the_description_of_its_type() -> None:
     strategy = schemas["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]["strategy"]
     assert strategy["description"] == schemas["io.k8s.api.apps.v1.DeploymentStrategy"]["description"]
     assert strategy["allOf"]
+
+
+@pytest.mark.parametrize("dialect", [V2, V3])
+def test_descriptions_of_enumerations_end_with_the_values(dialect: Dialect) -> None:
+    """They are listed once, as by kube-apiserver; what each means is not known."""
+    made = {"properties": {"type": {"enum": ["A", "B"], "type": "string"}, "name": {"type": "string"}}}
+    values = 'Which.\n\nPossible enum values:\n - `"A"`\n - `"B"`'
+    for given in ("Which.", values):
+        fields = described(made, descriptions.Texts("", {"type": given, "name": "Who."}), dialect)["properties"]
+        assert [fields["type"]["description"], fields["name"]["description"]] == [values, "Who."]

@@ -50,6 +50,15 @@ def test_other_labels_are_refused_in_words_of_their_own(word: str, error: str) -
     assert str(caught.value) == error
 
 
+@pytest.mark.parametrize("word", ["configmaps", "pods", "jobs", "resourceslices"])
+def test_labels_of_any_letters_are_told(word: str) -> None:
+    """A percent sign in a label is a letter like others; Go's %q escapes what cannot be printed."""
+    with pytest.raises(BadFieldSelector, match="100%s"):
+        checked(CATALOGUE.lookup(word), "100%s")
+    with pytest.raises(BadFieldSelector, match=r'^"\\x05" is not'):
+        checked(CATALOGUE.lookup("configmaps"), "\x05")
+
+
 def test_custom_resources_take_names_alone() -> None:
     """Without selectable fields a custom resource is selected by name and namespace, or name alone without one."""
     widgets = Resource("example.com", "v1", "widgets", "Widget", custom=True)

@@ -1,4 +1,4 @@
-"""What a server offers, against tables that were measured on kube-apiserver."""
+"""The resources of a server, against tables that were measured on kube-apiserver."""
 
 from __future__ import annotations
 

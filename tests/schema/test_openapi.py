@@ -171,7 +171,7 @@ def test_version_two_says_nothing_of_kinds_with_unknown_fields() -> None:
     assert set(found["properties"]) == {"a", "apiVersion", "kind", "metadata"}
 
 
-def test_what_is_not_in_the_index_is_no_document() -> None:
+def test_documents_outside_the_index_are_not_found() -> None:
     """Unknown groups and versions have none."""
     assert openapi.document(CATALOGUE, "apis/no.such.group/v1") is None
     assert openapi.document(CATALOGUE, "apis/apps/v9") is None

@@ -19,7 +19,7 @@ BINARY = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
 @pytest.fixture(scope="module")
 def document() -> Any:
-    """What a client reads from the bytes."""
+    """The document that a client reads from the bytes."""
     found: Any = document_class()()
     found.ParseFromString(encoded(swagger(Catalogue.for_release("1.30"))))
     return found
@@ -34,7 +34,7 @@ def test_every_path_and_definition_is_there(document: Any) -> None:
 
 
 def test_a_definition_has_types_references_and_markers(document: Any) -> None:
-    """What kubectl needs to check a manifest: types, elements, references, required fields and kinds."""
+    """kubectl checks manifests with types, elements, references, required fields and kinds."""
     definitions = {each.name: each.value for each in document.definitions.additional_properties}
     pod = definitions["io.k8s.api.core.v1.Pod"]
     fields = {each.name: each.value for each in pod.properties.additional_properties}

@@ -1,4 +1,4 @@
-"""What the documents say of operations: paths, names, parameters, media types and answers."""
+"""Operations in the OpenAPI documents: paths, names, parameters, media types and answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def named(item: Any, where: str = "query") -> list[str]:
 
 
 def schemas(operation: Any) -> dict[str, str]:
-    """Where the answers of an operation lead, by their codes."""
+    """The schemas of an operation's answers, by their codes."""
     found = {code: each.get("schema", {}) for code, each in operation["responses"].items()}
     return {code: schema.get("$ref", schema.get("type", "")) for code, schema in found.items()}
 
@@ -59,7 +59,7 @@ def test_the_older_paths_of_watches_are_described(path: str, name: str, action: 
     assert "application/json;stream=watch" in operation["produces"]
 
 
-def test_what_all_operations_of_a_path_take_is_said_once() -> None:
+def test_common_parameters_of_a_path_are_listed_once() -> None:
     """Common parameters stand at the path, in the order of their names; bodies stay at their operations."""
     for item in (swagger()[f"{PODS}/{{name}}"], document("api/v1")["paths"][f"{PODS}/{{name}}"]):
         assert [each["name"] for each in item["parameters"]] == ["name", "namespace", "pretty"]
@@ -70,7 +70,7 @@ def test_what_all_operations_of_a_path_take_is_said_once() -> None:
     assert named(single["post"], "body") == ["body"]
 
 
-def test_what_is_passed_on_is_a_connection() -> None:
+def test_proxied_requests_are_connections() -> None:
     """Streams take GET and POST with options of their own; a proxy takes every method, with a rest of the path."""
     item = swagger()[f"{PODS}/{{name}}/exec"]
     assert sorted(set(item) - {"parameters"}) == ["get", "post"]

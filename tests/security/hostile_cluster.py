@@ -64,7 +64,7 @@ def rendered(markdown: str) -> Elements:
 
 
 def assert_shown_as_text(text: str) -> None:
-    """Nothing acts on a terminal or a build log."""
+    """Assert that no text acts on a terminal or a build log."""
     odd = {letter for letter in text if not letter.isprintable() and letter not in "\n\t"}
     assert not odd
     assert not [line for line in text.splitlines() if line.lstrip().startswith("::") or "##vso[" in line]

@@ -1,4 +1,4 @@
-"""What reading something from outside costs, in CPU time."""
+"""The CPU time of reading input from outside."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from simkit.meta.garbage_collection import collection_paused
+from simkit.meta.python_gc import collection_paused
 
 LINEAR = 3.2
 """More than the noise of a linear price, less than a quadratic one."""
@@ -40,7 +40,7 @@ def quick_price(act: Callable[[], Any]) -> float:
 
 
 def growth(read: Callable[[Any], Any], make: Callable[[int], Any], size: int) -> float:
-    """How many times as much twice the input costs: about 2 where the price is linear, 4 where it is quadratic.
+    """The factor by which twice the input costs more: about 2 for a linear price, 4 for a quadratic one.
 
     A busy machine makes one of the two dearer now and then, but not three times in a row: the least of up to three
     measurements counts.

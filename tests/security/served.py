@@ -28,7 +28,7 @@ EXTENSIONS = {
 
 
 def openssl(*arguments: object, text: str = "") -> str:
-    """What the openssl command prints. Raises CalledProcessError."""
+    """The output of the openssl command. Raises CalledProcessError."""
     command = ["openssl", *map(str, arguments)]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
@@ -118,7 +118,7 @@ class Served:
         return response.status, orjson.loads(content) if content.startswith(b"{") else content.decode()
 
     def root(self, method: str, path: str, body: Any = None) -> Any:
-        """What an administrator gets; it must succeed."""
+        """The answer that an administrator gets; it must succeed."""
         status, answer = self.ask(method, path, body, token="root-token")
         assert status < 300, answer
         return answer
@@ -144,7 +144,7 @@ class Served:
 
 
 def claims_of(token: str) -> dict[str, Any]:
-    """What a token says, unverified."""
+    """The claims of a token, unverified."""
     part = token.split(".")[1]
     found: dict[str, Any] = orjson.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     return found

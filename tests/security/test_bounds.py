@@ -1,4 +1,4 @@
-"""What clients can fill is bounded: caches, labels of metrics, what is remembered of tokens."""
+"""Bounds of everything that clients can fill: caches, labels of metrics, reviewed tokens."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_long_selectors_are_not_remembered() -> None:
 
 @pytest.mark.parametrize("query", ["dryRun=nonsense", "dryRun=All&dryRun=x", "dryRun="])
 def test_labels_of_metrics_are_ours(query: str) -> None:
-    """What a client makes up becomes no label."""
+    """Names that a client invents become no labels."""
     cluster = Cluster(seed=1)
     cluster.perform(Request.of("POST", f"/api/v1/namespaces?{query}", {"metadata": {"name": "a"}}))
     found = {route.dry_run for route, _ in cluster.engine.metrics.requests}

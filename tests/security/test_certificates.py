@@ -92,7 +92,7 @@ def test_authorities_change(tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
 
 
 def test_only_named_proxies() -> None:
-    """Where names are listed, another certificate of the same authority is no proxy."""
+    """If names are listed, another certificate of the same authority is no proxy."""
     union = authenticator(proxy_names=("front",))
     assert who(union, shown(PROXIES.sign_client("other", (), SPAN), SAYS)) == 401
     assert who(union, shown(PROXIES.sign_client("front", (), SPAN), SAYS)) == (

@@ -1,4 +1,4 @@
-"""What nests too deeply is refused before it is stored, and nothing that is stored spoils a list."""
+"""Objects that nest too deeply are refused before they are stored, and no stored object spoils a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What crosses to servers behind registered group versions: who asks, and what was authorized, and nothing else."""
+"""Requests to servers behind registered group versions carry the user and the authorized request, and nothing else."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_name_cannot_start_another_header(front: Front, name: str) -> None:
     ],
 )
 def test_paths_are_written_anew(front: Front, asked: str, sent: str) -> None:
-    """What is sent on is what was authorized: one decoding, one way to write it."""
+    """The forwarded path is the authorized one: one decoding, one way to write it."""
     front.send(asked)
     assert front.seen()[0] == sent
 

@@ -81,7 +81,7 @@ def dump() -> Dump:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Where EMPTY, LOG and SUITE of the commands are."""
+    """The paths of EMPTY, LOG and SUITE in the commands."""
     folder = tmp_path_factory.mktemp("hostile")
     empty = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
     texts: dict[str, Any] = {
@@ -163,7 +163,7 @@ def test_every_output_shows_names_as_names(
 def test_explanations_and_commands_show_names_as_names(
     name: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is written besides tables is text, too."""
+    """Texts beside tables show names as text, too."""
     _run(PROSE[name], files, capsys)
 
 

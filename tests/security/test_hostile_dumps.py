@@ -59,7 +59,7 @@ def config(value: bytes) -> bytes:
         ("size.tar", archive(("a.json", b"{}")).replace(b"00000000002\0", b"77777777777\0"), "damaged"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_reported_and_the_rest_is_read(
+def test_unreadable_objects_are_reported_and_the_rest_is_read(
     name: str, content: bytes, told: str, tmp_path: Path
 ) -> None:
     """The file is named, its neighbour counts, and a cluster of the dump can be listed."""

@@ -68,7 +68,7 @@ def test_names_that_no_account_has(cluster: Cluster) -> None:
         assert response.object["message"].startswith(f"{resource} ")
 
 
-def test_what_is_allowed(cluster: Cluster) -> None:
+def test_allowed_impersonations(cluster: Cluster) -> None:
     """User, group and extra that the caller may take; the caller's own groups and extra are gone."""
     assert act(cluster, {"Impersonate-User": "ann"}) == {"username": "ann", "groups": ["system:authenticated"]}
     taken = {"Impersonate-User": "ann", "Impersonate-Group": "devs", "Impersonate-Extra-scopes": "view"}
@@ -94,7 +94,7 @@ def test_what_is_allowed(cluster: Cluster) -> None:
         {"Impersonate-User": "system:anonymous"},
     ],
 )
-def test_what_is_not(cluster: Cluster, headers: Mapping[str, str | tuple[str, ...]]) -> None:
+def test_refused_impersonations(cluster: Cluster, headers: Mapping[str, str | tuple[str, ...]]) -> None:
     """Everything that is taken must be allowed, each on its own."""
     assert act(cluster, headers) == 403
 

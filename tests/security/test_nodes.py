@@ -1,4 +1,4 @@
-"""What somebody gets who took over a node: the node's own pods, and nothing of others."""
+"""The reach of a captured node: its own pods, and no other ones."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def contents(response: Response) -> str:
     return frames.decode("utf-8", "replace")
 
 
-def test_what_the_reader_may() -> None:
+def test_paths_that_the_reader_may_get() -> None:
     """The right that the tests below try to stretch."""
     assert "visible" in contents(send("GET", "/api/v1/namespaces/open/configmaps/thing"))
     assert send("GET", "/api/v1/namespaces/closed/configmaps/thing").status == 403
@@ -143,7 +143,7 @@ PATHS = st.lists(PIECES, max_size=9).map(lambda pieces: "/" + "/".join(pieces))
 
 @settings(max_examples=150)
 @given(PATHS, st.sampled_from(METHODS))
-def test_nothing_is_answered_before_authentication(path: str, method: str) -> None:
+def test_every_path_is_authenticated_first(path: str, method: str) -> None:
     """With a bad credential every path, known or not, is 401."""
     response = serve_request(WORLD.engine, Request.of(method, path, headers={"authorization": "Bearer wrong"}))
     assert response.status == 401
@@ -154,8 +154,8 @@ DENYING = Cluster(options=Options(seed=1, authorization_mode=("AlwaysDeny",)))
 
 @settings(max_examples=150)
 @given(PATHS, st.sampled_from(METHODS))
-def test_nothing_is_answered_before_authorization(path: str, method: str) -> None:
-    """Where nothing is allowed, every path, known or not, is 403: also health, discovery, and what does not exist."""
+def test_every_path_is_authorized_first(path: str, method: str) -> None:
+    """Without permissions, every path is 403, known or not: also health, discovery, and paths that do not exist."""
     response = DENYING.perform(Request.of(method, path), identity=READER)
     assert response.status == 403
 

@@ -13,7 +13,7 @@ import simkit
 from simkit.cluster.options import Options
 from simkit.engine.controllers.deployment import DeploymentController
 from simkit.engine.controllers.reconciler import Reconciler
-from simkit.logic.rbac.aggregate import gathered
+from simkit.logic.rbac.aggregate import aggregated_rules
 from simkit.logic.workloads import jobs, rollout
 from simkit.meta.domain import label
 from tests.engine.controllers.worlds import TEMPLATE, job, names, obj, patch, told, workload
@@ -115,7 +115,7 @@ def test_a_role_that_cannot_be_gathered_leaves_the_others(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The error of one role is in the log, and the other roles are gathered in the same call."""
-    sane = gathered
+    sane = aggregated_rules
 
     def failing(role: Any, roles: Any) -> Any:
         if role["metadata"]["name"] == "a-poisoned":
@@ -123,7 +123,7 @@ def test_a_role_that_cannot_be_gathered_leaves_the_others(
         return sane(role, roles)
 
     cluster = _cluster()
-    monkeypatch.setattr("simkit.engine.controllers.cluster_role_aggregation.gathered", failing)
+    monkeypatch.setattr("simkit.engine.controllers.cluster_role_aggregation.aggregated_rules", failing)
     rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
     selector = {"clusterRoleSelectors": [{"matchLabels": {"part": "x"}}]}
     group = "rbac.authorization.k8s.io/v1"

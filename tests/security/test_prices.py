@@ -36,7 +36,7 @@ def _names(count: int, first: int = 0) -> list[str]:
 
 
 def _readers() -> dict[str, tuple[Callable[[Any], Any], Callable[[int], Any], int]]:
-    """What reads, what it is given at a size, and the size."""
+    """The readers, their input at a size, and the size."""
     duration = FORMATS["duration"]
     return {
         "format duration, digits": (duration, lambda n: "1" * n, 40_000),
@@ -88,7 +88,7 @@ def _readers() -> dict[str, tuple[Callable[[Any], Any], Callable[[int], Any], in
 
 @pytest.mark.parametrize("reader", _readers())
 def test_twice_the_input_costs_about_twice_as_much(reader: str) -> None:
-    """Nothing that a client chooses the length of costs more than its length."""
+    """Input of a client costs no more than in proportion to its length."""
     act, make, size = _readers()[reader]
 
     def tried(given: Any) -> None:

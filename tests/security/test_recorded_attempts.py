@@ -155,7 +155,7 @@ def own_request(world: World, recorded: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def body_of(world: World, step: Mapping[str, Any], last_pod: str) -> Any:
-    """What a step sends."""
+    """The body of a step."""
     body = step.get("body")
     if step["path"].endswith("/token") and body is None:
         reference = (

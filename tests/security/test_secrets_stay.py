@@ -1,4 +1,4 @@
-"""Where secrets must not get: answers, and files that others can read."""
+"""Places where no secret may appear: answers, and files that others can read."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_stores_are_private_from_the_beginning(tmp_path: Path) -> None:
 
 
 def test_credentials_show_in_no_repr() -> None:
-    """What holds a secret does not print it."""
+    """Objects that hold a secret do not print it."""
     from simkit.engine.aggregation.proxy_handler import ProxyCertificate
     from simkit.engine.egress.address import Peer
     from simkit.engine.egress.kubeconfig import ClientConfig

@@ -27,7 +27,7 @@ NOBODY = "{type: AlwaysDeny, name: nobody}"
 
 
 def gauge(served: Served, what: str, status: str) -> float:
-    """When a file was last read with this result; 0 for never."""
+    """The time when a file was last read with this result; 0 for never."""
     name = f"apiserver_{what}_config_controller_automatic_reload_last_timestamp_seconds"
     text = str(served.ask("GET", "/metrics", token="root-token")[1])
     lines = [line for line in text.splitlines() if line.startswith(name) and f'status="{status}"' in line]
@@ -84,7 +84,7 @@ def test_files_are_read_again(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_does_not_go_together(
+def test_options_that_exclude_each_other(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, flags: list[str], message: str
 ) -> None:
     """The server says so and does not start."""

@@ -66,7 +66,7 @@ def world() -> World:
 
 
 def test_the_good_token_is_good(world: World) -> None:
-    """What all the forgeries below start from."""
+    """The token from which all forgeries below are made is valid."""
     assert world.status(world.token) == 201
 
 

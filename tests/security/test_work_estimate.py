@@ -1,4 +1,4 @@
-"""What may take long leaves the event loop: judged before the work, by cheap measures."""
+"""Requests that may take long leave the event loop, judged before the work by cheap measures."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_large_objects_and_collections_leave_it(cluster: Cluster, method: str, p
 
 
 def test_a_first_request_leaves_it() -> None:
-    """What a kind needs is loaded with its first request, which may take long."""
+    """The first request for a kind loads its tables, which may take long."""
     fresh = Cluster(seed=1)
     request = Request.of("GET", "/api/v1/limitranges")
     assert takes_long(fresh.engine, request)

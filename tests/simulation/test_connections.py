@@ -183,7 +183,7 @@ def test_a_terminal_echoes_and_mends_lines() -> None:
             return None
 
         def on_change(self, callback: Callable[[], None]) -> None:
-            """Nothing changes."""
+            """The output never changes."""
 
     process = Recorder()
     terminal: RemoteProcess = Terminal(process)
@@ -209,6 +209,6 @@ def test_frames_arrive_whatever_their_pieces(sent: list[tuple[int, bytes]], size
 
 @given(st.binary(max_size=200))
 def test_strange_bytes_are_refused(data: bytes) -> None:
-    """What is no SPDY makes events or an error, and nothing else."""
+    """Bytes that are no SPDY make events or an error, and nothing else."""
     with suppress(SpdyError):
         list(SpdyConnection().receive(data))

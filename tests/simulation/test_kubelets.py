@@ -48,7 +48,7 @@ def test_programs_take_time_and_tell_by_policy() -> None:
 
 
 def test_python_functions_are_programs() -> None:
-    """What the test says counts before the container's own command; it is told the number of restarts."""
+    """The test's function replaces the container's own command; it gets the number of restarts."""
 
     def flaky(given: Container):  # type: ignore[no-untyped-def]
         yield f"attempt {given.restarts}"
@@ -228,7 +228,7 @@ def _ready(cluster, name: str) -> str:  # type: ignore[no-untyped-def]
 
 
 def test_taken_names_are_told() -> None:
-    """Where a pod goes is written down once; nodes have names of their own."""
+    """A second binding of a pod and a taken node name are refused."""
     cluster = simulated(1)
     cluster.create(pod("a"))
     cluster.settle()

@@ -230,7 +230,7 @@ def test_daemon_sets_run_on_each_node() -> None:
 
 
 def test_forks_go_on_by_themselves() -> None:
-    """What happens on a fork does not happen to its origin."""
+    """Scheduling on a fork does not change its origin."""
     cluster = simulated()
     cluster.create(pod("a"))
     cluster.settle()

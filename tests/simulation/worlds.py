@@ -61,7 +61,7 @@ def node_of(cluster: Cluster, name: str) -> str:
 
 
 def messages(cluster: Cluster, reason: str) -> list[str]:
-    """What events of a reason say."""
+    """The messages of events with a reason."""
     return [each["message"] for each in cluster.list("events") if each["reason"] == reason]
 
 

@@ -32,7 +32,7 @@ def test_it_is_what_its_program_makes(dump: Dump) -> None:
 
 
 def test_it_loads_without_a_doubt(dump: Dump) -> None:
-    """Nothing to report, every kind known, every object with uid, version and time, and secrets that are none."""
+    """There is no problem, every kind is known, every object has uid, version and time, and secrets are fake."""
     assert not dump.problems
     assert len(dump) == 902
     for obj in dump:

@@ -37,8 +37,8 @@ def test_objects_come_go_and_change() -> None:
     assert not difference(before, before)
 
 
-def test_only_what_both_captured_is_compared() -> None:
-    """What one of them does not know is named, and asking for it is an error."""
+def test_only_resources_captured_in_both_are_compared() -> None:
+    """A resource that one of them lacks is named, and a question about it is an error."""
     before, after = MemorySnapshot([config("a")]), MemorySnapshot([config("a")], captured=["configmaps", "nodes"])
     found = difference(before, after)
     assert not found

@@ -83,7 +83,7 @@ def test_commands_read_a_backup(backup: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_broken_backup_is_told(backup: Path, tmp_path: Path) -> None:
-    """What etcd's tool says about a damaged file is passed on, with the file's name."""
+    """The message of etcd's tool about a damaged file is passed on, with the file's name."""
     broken = tmp_path / "broken.db"
     broken.write_bytes((backup / "snapshot.db").read_bytes()[:9000])
     with pytest.raises(SimkitError, match=r"broken\.db"):

@@ -49,7 +49,7 @@ def test_the_first_field_of_a_wrong_type_is_named(obj: dict[str, Any], told: str
     assert str(first_mismatch(obj, "1.30")) == told
 
 
-def test_what_kube_apiserver_takes_is_taken() -> None:
+def test_types_that_kube_apiserver_accepts_are_accepted() -> None:
     """Null anywhere in an object, amounts as numbers, ports by name, unknown fields."""
     containers = [{"name": "c", "args": None, "resources": {"limits": {"cpu": 1, "memory": "1Gi"}}, "unheard": [1]}]
     probe = {"httpGet": {"port": "web"}, "tcpSocket": {"port": 80}}

@@ -45,7 +45,7 @@ def test_lines_are_those_at_which_items_begin(
 
 @given(st.text() | st.text(alphabet='{}[],:"items 0'))
 def test_any_text_has_some_lines_or_none(text: str) -> None:
-    """What is no JSON is for the decoder to tell."""
+    """Errors in JSON are left to the decoder."""
     assert all(line >= 1 for line in item_lines(text, 1))
 
 

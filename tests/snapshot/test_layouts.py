@@ -108,7 +108,7 @@ def test_logs_between_objects_are_skipped() -> None:
 
 
 def test_manifests_go_where_they_are_told(tmp_path: Path) -> None:
-    """What helm template writes often has no namespaces; charts and kustomizations are told to be built first."""
+    """Output of helm template often lacks namespaces; charts and kustomizations must be built first, as the message says."""
     for name, text in {
         "out.yaml": "---\n# Source: web/templates/account.yaml\n"
         "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n---\n# Source: web/templates/none.yaml\n",

@@ -67,7 +67,7 @@ def test_everything_is_fetched(served: tuple[simkit.Cluster, Path]) -> None:
     assert copy.findings().equals(cluster.findings())
 
 
-def test_what_is_refused_is_not_captured(restricted: Path) -> None:
+def test_refused_lists_are_not_captured(restricted: Path) -> None:
     """Refusals are told, and only what came counts as known."""
     copy = simkit.fetch(kubeconfig=restricted)
     assert copy.dump is not None
@@ -100,7 +100,7 @@ def test_commands_ask_a_running_cluster(
     capsys.readouterr()
     for words, told in (
         (["can-i", "get", "pods", "--as", "ann", "--dump", "x", *live], "in one way"),
-        (["can-i", "get", "pods", "--as", "ann"], "say what to look at"),
+        (["can-i", "get", "pods", "--as", "ann"], "there is nothing to load at pods"),
         (["audit", *live, "--context", "nowhere"], "nowhere"),
     ):
         assert main(words) == 2

@@ -87,7 +87,7 @@ def test_folders_archives_and_patterns(tmp_path: Path) -> None:
     assert not from_folder.lost
 
 
-def test_nothing_at_a_path_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_path_is_an_error(tmp_path: Path) -> None:
     """The error says what is there instead."""
     (tmp_path / "dump.yaml").write_text("{}")
     with pytest.raises(SimkitError, match=r"nothing to load at .*dmp\.yaml; in .* there is dump\.yaml"):
@@ -146,7 +146,7 @@ def test_later_duplicates_count_and_are_reported() -> None:
         ([3, "x", None], "item 2: a line of text where an object should be"),
     ],
 )
-def test_what_is_no_object_is_reported(value: Any, complaint: str) -> None:
+def test_values_that_are_no_objects_are_reported(value: Any, complaint: str) -> None:
     """Each complaint says what is wrong, and the rest is loaded."""
     dump = load(orjson.dumps([value, pod("z")] if isinstance(value, dict) else [*value, pod("z")]).decode())
     assert names(dump) == ["z"]
@@ -163,14 +163,14 @@ def test_what_is_no_object_is_reported(value: Any, complaint: str) -> None:
         ("[1, 2\n", "that is not JSON"),
     ],
 )
-def test_what_is_not_a_dump_is_reported(text: str, complaint: str) -> None:
+def test_files_that_are_no_dump_are_reported(text: str, complaint: str) -> None:
     """Tables, pages and fragments give a problem, never an exception."""
     dump = load(text)
     assert not len(dump)
     assert complaint in told(dump)
 
 
-def test_what_kubectl_said_in_between_is_skipped() -> None:
+def test_messages_of_kubectl_in_between_are_skipped() -> None:
     """Warnings that were redirected into the file are noted."""
     dump = load("Warning: v1 ComponentStatus is deprecated\n" + orjson.dumps(TWO).decode())
     assert names(dump) == ["a", "b"]

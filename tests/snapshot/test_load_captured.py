@@ -1,4 +1,4 @@
-"""What a dump holds all objects of."""
+"""Resources of which a dump has all objects."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_empty_files_show_nothing(tmp_path: Path) -> None:
     assert "an empty list that does not say of what" in told(dump)
 
 
-def test_what_is_missing_of_access_control_is_noted() -> None:
+def test_missing_access_control_objects_are_noted() -> None:
     """Bindings without roles are a doubtful base for answers about access."""
     dump = load(listed(role("r"), pod("a")))
     assert "simkit dump clusterroles.rbac.authorization.k8s.io clusterrolebindings" in told(dump)

@@ -46,7 +46,7 @@ def test_the_later_of_two_counts() -> None:
 
 
 def test_none_exist_differs_from_not_captured() -> None:
-    """What was captured answers with nothing; what was not raises and says how to capture it."""
+    """A captured resource answers with an empty list; another one raises and says how to capture it."""
     snapshot = MemorySnapshot([config("a")], captured=["configmaps", "no"])
     assert snapshot.captured() == {MAPS, NODES}
     assert snapshot.scan(NODES) == ()

@@ -1,4 +1,4 @@
-"""What can be shared: nothing secret in it, and the same answers about access."""
+"""Redacted dumps: they hold no secret, and give the same answers about access."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJodW50ZXIyIn0.c2lnbmF0dXJl"
     ],
 )
 def test_secrets_in_any_object(spec: dict[str, Any], shown: dict[str, Any]) -> None:
-    """What is called like a secret, or looks like one, is gone; what only refers to one stays."""
+    """Fields that are named like a secret, or look like one, are gone; references to secrets stay."""
     obj = {"apiVersion": "example.com/v1", "kind": "Database", "metadata": {"name": "a"}, "spec": spec}
     assert next(redacted([obj]))["spec"] == shown
 

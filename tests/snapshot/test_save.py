@@ -57,7 +57,7 @@ def test_a_dump_survives(tmp_path: Path, values: list[dict[str, Any]], captured:
     assert save(load(list(reversed(dump.objects)), captured=captured, secrets=True), path).read_bytes() == first
 
 
-def test_what_was_not_captured_stays_so() -> None:
+def test_resources_that_were_not_captured_stay_so() -> None:
     """A list that broke off does not become whole by being saved."""
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r", "namespace": "x"}}
     page = {

@@ -40,7 +40,7 @@ OF_THE_SERVER = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
 
 
 def rank(obj: Object) -> int:
-    """When an object's turn is."""
+    """The position of an object in the order of creation."""
     kind = obj["kind"]
     if kind in LAST:
         return 100 + LAST.index(kind)

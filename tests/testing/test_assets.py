@@ -17,7 +17,7 @@ from simkit.meta.free_port import free_port
 
 
 def until_well(url: str) -> bytes:
-    """What a health check says, once somebody answers."""
+    """The answer of a health check, as soon as the server answers."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     end = time.monotonic() + 20

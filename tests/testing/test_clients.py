@@ -31,7 +31,7 @@ WEB = {
 
 @pytest.mark.simkit(nodes=1)
 def test_the_official_client(cluster: simkit.Cluster, kubernetes_client) -> None:  # type: ignore[no-untyped-def]
-    """What is created runs at once; errors are the client's own; a watch hears of what happens meanwhile."""
+    """A created pod runs at once; errors are the client's own; a watch gets the changes meanwhile."""
     client: Any = import_module("kubernetes.client")
     watch: Any = import_module("kubernetes.watch")
     apps, core = client.AppsV1Api(kubernetes_client), client.CoreV1Api(kubernetes_client)

@@ -28,7 +28,7 @@ def cluster() -> simkit.Cluster:
 
 
 def test_records_and_assertions(cluster: simkit.Cluster) -> None:
-    """What clients do is recorded, what controllers do is not; assertions say what was done instead."""
+    """Requests of clients are recorded, those of controllers are not; failed assertions list the requests."""
     session = clients.requests_session(cluster, user="sa:default/robot", settles=False)
     assert session.get(f"{PATH}/settings").status_code == 403
     session = clients.requests_session(cluster)
@@ -119,7 +119,7 @@ def test_watches_expire_stall_and_connections_drop(cluster: simkit.Cluster) -> N
 
 
 def test_stale_reads(cluster: simkit.Cluster) -> None:
-    """What was true some revisions ago is read, one object and lists alike."""
+    """Reads give the state of some revisions ago, for one object and lists alike."""
     session = clients.requests_session(cluster, settles=False)
     for value in "234":
         cluster.apply({**SETTINGS, "data": {"a": value}})

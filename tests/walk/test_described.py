@@ -1,4 +1,4 @@
-"""What the API's own description allows, and what it does not, sent by schemathesis: answers are as described."""
+"""Requests that the API's own description allows or forbids, sent by schemathesis: answers are as described."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import simkit
 from simkit.engine.http.asgi import Application
-from simkit.engine.http.handler import Lane
+from simkit.engine.http.handler import ExecutionMode
 from simkit.meta.message import Request, Response
 from tests.engine.http.echo import AuthorizeAll
 
@@ -41,11 +41,11 @@ class Door:
         self._cluster = cluster
 
     def at_once(self, request: Request) -> Response | None:
-        """Nothing is known beforehand."""
+        """No answer is known beforehand."""
         return None
 
-    def lane(self, request: Request) -> Lane:
-        return Lane.INLINE
+    def execution_mode(self, request: Request) -> ExecutionMode:
+        return ExecutionMode.INLINE
 
     def enter(self, request: Request) -> AuthorizeAll:
         return AuthorizeAll(self.answer, request)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import simkit
-from simkit.engine.http.handler import Lane
+from simkit.engine.http.handler import ExecutionMode
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.message import Request, Response
 from tests.engine.http.echo import AuthorizeAll
@@ -67,11 +67,11 @@ class Administered:
         return Response(200, b"{}")
 
     def at_once(self, request: Request) -> Response | None:
-        """Nothing is known beforehand."""
+        """No answer is known beforehand."""
         return None
 
-    def lane(self, request: Request) -> Lane:
-        return Lane.INLINE
+    def execution_mode(self, request: Request) -> ExecutionMode:
+        return ExecutionMode.INLINE
 
 
 @pytest.fixture(scope="module")

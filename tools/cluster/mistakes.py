@@ -1,4 +1,4 @@
-"""What went wrong over the years: each mistake with its objects, who gained by it, and the checks that should tell."""
+"""Mistakes of past years: each with its objects, the subjects who gained, and the checks that should report it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Mistake:
 
     @property
     def subjects(self) -> list[Obj]:
-        """Who has what the mistake gives."""
+        """The subjects that have the permissions of the mistake."""
         found = (subject for obj in self.objects for subject in obj.get("subjects") or ())
         return [dict(each) for each in {tuple(sorted(subject.items())): subject for subject in found}.values()]
 

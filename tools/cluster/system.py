@@ -1,4 +1,4 @@
-"""What every cluster has: the default access control, system namespaces, nodes and the accounts of controllers."""
+"""Objects of every cluster: the default access control, system namespaces, nodes and the accounts of controllers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _controllers(defaults: list[Obj]) -> set[str]:
 
 
 def _bootstrap_access() -> Iterator[Obj]:
-    """What the installer adds so that nodes can join and administrators can work."""
+    """The objects that the installer adds so that nodes can join and administrators can work."""
     bootstrappers = group("system:bootstrappers:nodes")
     yield bound("bootstrap:cluster-admins", "cluster-admin", group("bootstrap:cluster-admins"))
     yield bound("bootstrap:node-join", "system:node-bootstrapper", bootstrappers)

@@ -56,7 +56,7 @@ def row_of(source: Mapping[str, Any]) -> Row:
 
 
 def shape(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What makes two fields the same: types, without the group version of what they refer to."""
+    """The comparable part of a field: types, without the group version of references."""
     inner = tuple(shape(row[part]) for part in ("items", "values") if part in row)
     return (row.get("type"), row.get("format"), row.get("ref", "").rpartition(".")[2], *inner)
 
@@ -140,7 +140,7 @@ def namesake(name: str, known: Mapping[str, Any]) -> str | None:
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> Row:
-    """What to change in a table of rows: null removes; a row with fields changes field by field."""
+    """The changes in a table of rows: null removes; a row with fields changes field by field."""
     out: Row = {name: None for name in old if name not in new}
     for name, row in new.items():
         if name not in old:

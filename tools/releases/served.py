@@ -1,4 +1,4 @@
-"""What every release serves, from routes; what is said of versions, from lifecycle tags and the overrides."""
+"""Served resources of every release, from routes; lifecycles of versions, from lifecycle tags and the overrides."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def observed(routes: Mapping[str, Sequence[Route]]) -> dict[str, dict[str, dict[
 
 
 def off_by_default(name: str, first: int, last: int) -> str:
-    """Why a default server of any release does not serve the resource; empty where it does.
+    """The reason for which a default server of any release does not serve the resource; empty if it does.
 
     Alphas are off. Betas that came with 1.24 or later are off, but for versions of flow control, whose group was
     there before. What 1.16 stopped serving could be switched on until it was deleted in 1.18.

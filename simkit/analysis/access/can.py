@@ -12,14 +12,15 @@ import pandas as pd
 from simkit.analysis.access.near_misses import NearMiss, near_misses
 from simkit.analysis.access.question import SINGLE_OBJECT_VERBS
 from simkit.analysis.access.remedies import Remedy, remedies
-from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
+from simkit.analysis.access.resolve import Permission, check_verb, one_verb, resolve_permission
 from simkit.analysis.access.scope import scope_of
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import NO_MEMBERS, identity_with_members, index_of
 from simkit.analysis.rbac.objects import display_name
-from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subject, several_groups, text_of
+from simkit.analysis.rbac.subject import Members, normalize_subject, several_groups, text_of
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.unknown_subjects import known_subject
 from simkit.analysis.rendering import text_lines
 from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import GROUP, USER, Subject
@@ -184,7 +185,7 @@ def can(
     """
     members = members or NO_MEMBERS
     index = index_of(snapshot)
-    who = _named(subject) if isinstance(subject, Identity) else parse_subject(subject)
+    who = _named(subject) if isinstance(subject, Identity) else known_subject(snapshot, subject)
     asked = _permission(snapshot, index, (verb, resource, subresource, name, url, api_group))
     where = namespace_of_request(asked, scope_of(namespace) or "")
     groups = several_groups(groups)
@@ -208,6 +209,7 @@ _permissions: SnapshotMemo[dict[PermissionArguments, Permission]] = SnapshotMemo
 
 def _permission(snapshot: Snapshot, index: AccessIndex, arguments: PermissionArguments) -> Permission:
     """The permission that the arguments name, looked up once per snapshot."""
+    one_verb(arguments[0])
     known = _permissions.of(snapshot, lambda _: {})
     found = known.get(arguments)
     if found is None:

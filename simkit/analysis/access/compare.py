@@ -9,14 +9,15 @@ import pandas as pd
 
 from simkit.analysis.access.grant_table import EVERYWHERE
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.objects import display_name
-from simkit.analysis.rbac.subject import normalize_subject, text_of
+from simkit.analysis.rbac.namespaces import check_namespace
+from simkit.analysis.rbac.objects import display_name, snapshot_of
+from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import covers, uncovered
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.progress import tracked
-from simkit.snapshot.protocol import Snapshot
+from simkit.snapshot.protocol import Sandbox, Snapshot
 
 COLUMNS: Final = (
     "change",
@@ -34,7 +35,13 @@ GrantsByNamespace = dict[str, tuple[Grant, ...]]
 """The grants of a subject by namespace; the empty namespace is the whole cluster."""
 
 
-def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
+def compare(
+    before: Snapshot | Sandbox,
+    after: Snapshot | Sandbox,
+    *,
+    subject: Subject | str | Iterable[Subject | str] | None = None,
+    namespace: str | None = None,
+) -> pd.DataFrame:
     """The permissions that subjects gained and lost.
 
     What is compared is access, not objects: a permission that comes by another binding or another role than before,
@@ -43,9 +50,13 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
     Parameters
     ----------
     before
-        The snapshot to compare with: ``cluster.at(7)``, or ``other.snapshot()``.
+        The earlier cluster or snapshot: ``simkit.load("before.yaml")``, ``cluster.at(7)``.
     after
-        The snapshot whose access is told.
+        The later one. Permissions are gained that it has and ``before`` has not.
+    subject
+        Only these subjects; left out: all.
+    namespace
+        Only changes that count in this namespace, those for everywhere among them; left out: all.
 
     Returns
     -------
@@ -56,6 +67,8 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
 
     Raises
     ------
+    SimkitError
+        For an empty namespace, a text that is no subject, and what is neither a cluster nor a snapshot.
     IncompleteSnapshot
         Where roles or bindings were not captured.
 
@@ -70,11 +83,17 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
     >>> cluster = simkit.Cluster(seed=1)
     >>> before = cluster.snapshot()
     >>> _ = cluster.delete("clusterrolebinding", "cluster-admin")
-    >>> list(cluster.compare(before)["change"])
+    >>> list(cluster.compare(before=before)["change"])
     ['lost', 'lost']
     """
-    old, new = _holdings(index_of(before).all_grants()), _holdings(index_of(after).all_grants())
-    return _compared(old, new)
+    was, now = snapshot_of(before), snapshot_of(after)
+    check_namespace(now, namespace)
+    if subject is None:
+        rows = _compared(_holdings(index_of(was).all_grants()), _holdings(index_of(now).all_grants()))
+    else:
+        named = [subject] if isinstance(subject, Subject | str) else subject
+        rows = compare_subjects(was, now, map(parse_subject, named))
+    return rows if namespace is None else rows[rows["scope"].isin((EVERYWHERE, namespace))].reset_index(drop=True)
 
 
 def compare_subjects(before: Snapshot, after: Snapshot, subjects: Iterable[Subject]) -> pd.DataFrame:

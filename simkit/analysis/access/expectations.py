@@ -9,7 +9,6 @@ from html import escape
 from pathlib import Path
 from typing import Annotated, Final, overload
 
-import yaml
 from pandas import DataFrame
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -22,6 +21,7 @@ from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
 from simkit.meta.errors import SimkitError
+from simkit.meta.small_files import value_of_file
 from simkit.snapshot.protocol import Snapshot
 
 OneOrMore = Annotated[tuple[str, ...], Field(min_length=1)]
@@ -99,6 +99,11 @@ class Suite(_Model):
     """A file of expectations."""
 
     expectations: tuple[Expectation, ...] = Field(min_length=1)
+
+    def at_least(self, severity: Severity | str) -> Suite:
+        """The expectations of a severity or worse."""
+        level = Severity.named(severity) if isinstance(severity, str) else severity
+        return self.model_copy(update={"expectations": tuple(e for e in self.expectations if e.severity >= level)})
 
 
 _MODELS: Final[Mapping[str, type[BaseModel]]] = {
@@ -195,12 +200,7 @@ def read_suite(path: str | Path) -> Suite:
           unreachable: {goal: cluster-admin, max_hops: 3, allowed: ["group:oidc:platform", "sa:kube-system/*"]}
     """
     file = Path(path)
-    try:
-        value = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SimkitError(f"cannot read {file}: {error.strerror}") from None
-    except yaml.YAMLError as error:
-        raise SimkitError(f"{file} is not YAML: {error}") from None
+    value = value_of_file(file)
     try:
         return Suite.model_validate(value)
     except ValidationError as error:

@@ -10,9 +10,11 @@ from simkit.analysis.access.grant_table import EVERYWHERE, NO_BINDING
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES, NAMESPACED_VERBS
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.index import MASTERS_GROUP, NO_MEMBERS, index_of, principals_of
+from simkit.analysis.rbac.namespaces import check_namespace
 from simkit.analysis.rbac.objects import kind_of
-from simkit.analysis.rbac.subject import Members, parse_subject, text_of
+from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.unknown_subjects import known_subject
 from simkit.logic.rbac.binding import GROUP, Grant, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import RBAC_GROUP
@@ -36,13 +38,17 @@ COLUMNS: Final = (
 )
 
 
-def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members | None = None) -> pd.DataFrame:
-    """All rules that a subject has in any namespace, its own or a group's.
+def permissions(
+    snapshot: Snapshot, subject: Subject | str, *, namespace: str | None = None, members: Members | None = None
+) -> pd.DataFrame:
+    """All rules that a subject has, its own or a group's.
 
     Parameters
     ----------
     subject
         ``alice``, ``group:devs``, ``sa:ns/name`` or a ``Subject``.
+    namespace
+        Only the rules that hold in this namespace, those for everywhere among them; left out: in any.
     members
         Groups that the cluster does not keep, as for ``who_can``.
 
@@ -59,7 +65,7 @@ def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members 
     Raises
     ------
     SimkitError
-        For a text that names no subject.
+        For a text that names no subject, and an empty namespace.
     IncompleteSnapshot
         Where roles or bindings were not captured.
 
@@ -75,7 +81,8 @@ def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members 
     ['*', ('create',), 'system:basic-user']
     """
     members = members or NO_MEMBERS
-    index, who, catalogue = index_of(snapshot), parse_subject(subject), catalogue_of(snapshot)
+    index, who, catalogue = index_of(snapshot), known_subject(snapshot, subject), catalogue_of(snapshot)
+    check_namespace(snapshot, namespace)
     rows: list[tuple[Any, ...]] = []
     for principal in principals_of(who, members):
         via = text_of(principal) if principal.kind == GROUP and principal != who else ""
@@ -83,7 +90,8 @@ def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members 
             rows.append((EVERYWHERE, *[(ALL,)] * 3, (), (ALL,), True, via, "", NO_BINDING, "", "", -1))
         for grant in index.grants_of_subject(principal):
             rows += _rows(grant, via, catalogue)
-    return table(rows, COLUMNS)
+    places = (EVERYWHERE, namespace)
+    return table([row for row in rows if namespace is None or row[0] in places], COLUMNS)
 
 
 def _rows(grant: Grant, via: str, catalogue: Catalogue) -> list[tuple[Any, ...]]:

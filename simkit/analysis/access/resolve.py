@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.rbac.index import index_of
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import AUTHENTICATION_GROUP, CERTIFICATES_GROUP
 from simkit.meta.errors import SimkitError, UnknownResource
 from simkit.meta.identity import Identity
+from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.protocol import Snapshot
 
@@ -20,6 +22,10 @@ REQUEST_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "de
 URL_VERBS: Final = ("get", "head", "post", "put", "patch", "delete", "options")
 SPECIAL_VERBS: Final = ("impersonate", "bind", "escalate", "use", "approve", "sign", "attest")
 """Verbs that no request has: the server itself checks whether an identity has them."""
+
+READING: Final = ("read", "view", "see", "show", "read-only", "readonly")
+WRITING: Final = ("write", "edit", "modify", "change", "apply", "put", "post")
+"""Words of people who mean several verbs."""
 
 NAMESPACED_VERBS: Final = ("bind", "use")
 """Verbs that the server checks in a namespace even if the resource has none."""
@@ -111,20 +117,36 @@ def resolve_permission(
     SimkitError
         Where both or none of ``resource`` and ``url`` are given, or several names.
     """
+    one_verb(verb)
     if not isinstance(name, str):
         raise SimkitError(f"name is one name, not {name!r}; ask for each of several")
     if resource.startswith("/") and not url and api_group is None:
         resource, url = "", resource
     if bool(resource) == bool(url):
-        raise SimkitError("say either a resource (who_can('get', 'pods')) or a url (who_can('get', url='/metrics'))")
+        what = "a resource such as 'pods', or a path, url='/metrics'"
+        raise SimkitError(f"say what {verb!r} is asked for, in one way: {what}")
     if url:
         return Permission(verb, url=url)
     word, _, behind = resource.partition("/")
     behind, _, dotted = behind.partition(".")
     word = f"{word}.{dotted}" if dotted else word
     found = _resource(catalogue_of(snapshot), verb, word, api_group)
+    if behind and api_group is None and not subresource:
+        _check_subresource(snapshot, found, behind)
     found = replace(found, verb=verb, subresource=subresource or behind, name=name)
     return _checked(found, resource) if subresource and behind and subresource != behind else found
+
+
+def _check_subresource(snapshot: Snapshot, found: Permission, name: str) -> None:
+    """Raise SimkitError for a word behind a slash that names no subresource: kubectl has names of objects there."""
+    known = catalogue_of(snapshot).preferred(GroupResource(found.api_group, found.resource))
+    if name == ALL or found.resource == ALL or known is None or name in known.subresources:
+        return
+    rules = (rule for grant in index_of(snapshot).all_grants() for rule in grant.rules)
+    if any(each.endswith(f"/{name}") for rule in rules for each in rule.resources):
+        return
+    apart = f"give its name apart, as name={name!r}"
+    raise SimkitError(f"{found.resource} have no subresource {name!r}; for an object of this name {apart}")
 
 
 def _checked(found: Permission, resource: str) -> Permission:
@@ -155,11 +177,21 @@ def _namespaced(catalogue: Catalogue, group: str, resource: str) -> bool:
     return matching[0].namespaced if matching else resource not in AUTHORIZATION_RESOURCES
 
 
+def one_verb(verb: object) -> None:
+    """Raise SimkitError for several verbs in place of one."""
+    if not isinstance(verb, str) or "," in verb:
+        raise SimkitError(f"{verb!r} are several verbs; ask about one at a time")
+
+
 def check_verb(verb: str, used: Iterable[str]) -> None:
     """Accept a verb of requests or of some rule; raise SimkitError with similar verbs for any other."""
     known = {*REQUEST_VERBS, *URL_VERBS, *SPECIAL_VERBS, ALL}
     if verb in known or verb in used:
         return
+    if verb.lower() in READING:
+        raise SimkitError(f"there is no verb {verb!r}; reading is get (one object), list (all) and watch")
+    if verb.lower() in WRITING:
+        raise SimkitError(f"there is no verb {verb!r}; writing is create, update, patch, delete and deletecollection")
     near = difflib.get_close_matches(verb.lower(), sorted(known), n=2)
     hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise SimkitError(f"there is no verb {verb!r}, and no rule of the snapshot names it{hint}")

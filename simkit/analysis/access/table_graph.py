@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simkit.analysis.findings.check import Finding
 
 
-def table_graph(rows: pd.DataFrame) -> nx.MultiDiGraph[Any]:
+def table_graph(rows: pd.DataFrame) -> nx.MultiDiGraph[str]:
     """The graph of a table of ``who_can``, ``compare`` or ``access_matrix``.
 
     Parameters
@@ -46,7 +46,7 @@ def table_graph(rows: pd.DataFrame) -> nx.MultiDiGraph[Any]:
     ['group:system:masters', '(no binding)']
     """
     columns = set(rows.columns)
-    graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph()
+    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
     for row in rows.to_dict("records"):
         if {"subject", "binding_kind", "role_kind"} <= columns:
             _add_answer(graph, row)
@@ -59,7 +59,7 @@ def table_graph(rows: pd.DataFrame) -> nx.MultiDiGraph[Any]:
     return graph
 
 
-def findings_graph(findings: Iterable[Finding]) -> nx.MultiDiGraph[Any]:
+def findings_graph(findings: Iterable[Finding]) -> nx.MultiDiGraph[str | int]:
     """The graph of findings: each with the subjects, bindings and roles that it names.
 
     Parameters
@@ -73,7 +73,7 @@ def findings_graph(findings: Iterable[Finding]) -> nx.MultiDiGraph[Any]:
         From each finding (``layer`` finding, with ``check``, ``severity`` and ``message``) to the subjects, the binding
         and the role that it names (``relation`` "about", "by", "of").
     """
-    graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph()
+    graph: nx.MultiDiGraph[str | int] = nx.MultiDiGraph()
     for number, finding in enumerate(findings):
         about = {"check": finding.check, "severity": finding.severity.word, "message": finding.message}
         graph.add_node(number, layer="finding", **about)
@@ -91,7 +91,7 @@ def _named(finding: Finding) -> Iterator[tuple[str, str, str]]:
         yield display_name(finding.role), "role", "of"
 
 
-def _add_answer(graph: nx.MultiDiGraph[Any], row: Mapping[Any, Any]) -> None:
+def _add_answer(graph: nx.MultiDiGraph[str], row: Mapping[Any, Any]) -> None:
     subject = row["subject"]
     local = f"{row['scope']}/" if row["binding_kind"] == "RoleBinding" else ""
     binding = f"{row['binding_kind']} {local}{row['binding']}".strip()
@@ -106,7 +106,7 @@ def _add_answer(graph: nx.MultiDiGraph[Any], row: Mapping[Any, Any]) -> None:
             graph.add_edge(binding, role, relation="refers to", rule=row["rule"])
 
 
-def _add_change(graph: nx.MultiDiGraph[Any], row: Mapping[Any, Any]) -> None:
+def _add_change(graph: nx.MultiDiGraph[str], row: Mapping[Any, Any]) -> None:
     subject = row["subject"]
     what = row["url"] or str(GroupResource(row["api_group"], row["resource"]))
     graph.add_node(subject, layer="subject")
@@ -115,7 +115,7 @@ def _add_change(graph: nx.MultiDiGraph[Any], row: Mapping[Any, Any]) -> None:
     graph.add_edge(subject, what, relation=row["change"], **details)
 
 
-def _add_field(graph: nx.MultiDiGraph[Any], row: Mapping[Any, Any], columns: set[Any]) -> None:
+def _add_field(graph: nx.MultiDiGraph[str], row: Mapping[Any, Any], columns: set[Any]) -> None:
     graph.add_node(row["subject"], layer="subject")
     graph.add_node(row["resource"], layer="resource")
     fixed = {"subject", "namespace", "resource", "bindings"}

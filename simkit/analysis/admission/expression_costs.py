@@ -25,7 +25,7 @@ from simkit.kinds.parts.admission.expressions import match_condition
 from simkit.language.cel.environment import Program
 from simkit.language.cel.errors import CompileError
 from simkit.logic.policy.attributes import AdmissionAttributes
-from simkit.logic.policy.decide import BoundPolicy
+from simkit.logic.policy.binding import BoundPolicy
 from simkit.logic.policy.params import Misconfigured, params_of
 from simkit.logic.policy.policy import Policy, VersionedAttributes
 from simkit.logic.policy.variables import Expression
@@ -126,7 +126,7 @@ class _Measured:
             for policy in known.policies:
                 self._measure(policy, attributes, known.reader)
 
-    def _measure(self, policy: BoundPolicy, attributes: AdmissionAttributes, reader: SnapshotReader) -> None:
+    def _measure(self, policy: BoundPolicy[Policy], attributes: AdmissionAttributes, reader: SnapshotReader) -> None:
         try:
             matched = policy.policy.constraints.match(attributes, reader)
             bindings = [each for each in policy.bindings if matched is not None and each.match(attributes, reader)]

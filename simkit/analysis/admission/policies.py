@@ -13,7 +13,9 @@ from simkit.analysis.rbac.tables import table
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Result
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
-from simkit.logic.policy.decide import BoundPolicy, decide
+from simkit.logic.policy.binding import BoundPolicy
+from simkit.logic.policy.decide import decide
+from simkit.logic.policy.policy import Policy
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.objects import Object, annotations_of, labels_of
@@ -144,7 +146,7 @@ class PolicyEffect(Result):
         SimkitError
             Where no cluster is known, or the fork does not take the policies.
         """
-        from simkit.analysis.admission.proof import prove
+        from simkit.analysis.admission.proof import prove  # a proof is about policies
 
         where = sandbox or self.sandbox
         if where is None:
@@ -245,7 +247,7 @@ def policy_effect(
     return PolicyEffect(table(rows, EFFECT_COLUMNS), looked_at, teams, given or (), sandbox)
 
 
-def _applies(policy: BoundPolicy, attributes: AdmissionAttributes, known: PolicySet) -> bool:
+def _applies(policy: BoundPolicy[Policy], attributes: AdmissionAttributes, known: PolicySet) -> bool:
     """True if a policy matches the write through one of its bindings."""
     reader = known.reader
     if policy.policy.constraints.match(attributes, reader) is None:

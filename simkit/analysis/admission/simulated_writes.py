@@ -10,7 +10,7 @@ from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.index import index_of
 from simkit.kinds.conversions.convert import convert, convertible
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
-from simkit.logic.policy.decide import Binding, BoundPolicy, bind_policies
+from simkit.logic.policy.binding import Binding, BoundPolicy, bind_policies
 from simkit.logic.policy.policy import Policy
 from simkit.meta.attributes import NO_OPINION, Attributes, Decision
 from simkit.meta.domain import ADMISSION_GROUP
@@ -81,7 +81,7 @@ class SnapshotReader:
 class PolicySet:
     """Policies with their bindings and the objects given with them."""
 
-    policies: Sequence[BoundPolicy]
+    policies: Sequence[BoundPolicy[Policy]]
     reader: SnapshotReader
     unbound: Sequence[str] = field(default_factory=tuple)
     """Names of policies without a binding."""
@@ -138,7 +138,7 @@ def simulated_writes(
                 yield resource, write_attributes(obj, resource, kinds[0], identity, reader.catalogue)
 
 
-def _may(policy: BoundPolicy, reader: SnapshotReader, operation: str, resource: Resource) -> bool:
+def _may(policy: BoundPolicy[Policy], reader: SnapshotReader, operation: str, resource: Resource) -> bool:
     return policy.policy.constraints.may_match(reader, operation, resource.gvr, "")
 
 

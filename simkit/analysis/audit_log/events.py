@@ -15,6 +15,7 @@ from typing import IO, Any, Final
 import orjson
 import pandas as pd
 
+from simkit.analysis.audit_log.event_types import well_typed
 from simkit.analysis.rbac.subject import text_of_user
 from simkit.analysis.rbac.tables import table
 from simkit.meta.domain import API_DOMAIN, api_group
@@ -173,8 +174,8 @@ def _row(event: Object) -> tuple[Any, ...]:
 
 
 def read_events(log: AuditLog) -> Iterator[Object]:
-    """The audit events of a log, unwrapped."""
-    yield from tracked(_events(log), "reading the audit log")
+    """The audit events of a log, unwrapped. Those with fields of wrong types are left out, with a warning."""
+    yield from well_typed(tracked(_events(log), "reading the audit log"))
 
 
 def _events(log: AuditLog) -> Iterator[Object]:
@@ -269,7 +270,7 @@ def unwrap_events(value: Any) -> Iterator[Object]:
 
 
 def _unwrapped_object(value: Mapping[str, Any]) -> Iterator[Object]:
-    if "protoPayload" in value:
+    if isinstance(value.get("protoPayload"), Mapping):
         yield from _of_google(value)
         return
     if "verb" in value and ("user" in value or "requestURI" in value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +14,7 @@ from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Finding
 from simkit.analysis.findings.nature import NATURES, Nature
+from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines
@@ -122,6 +123,34 @@ class Causes(Result, Sequence[Cause]):
             rows.append((name, len(found), paths, findings))
         return table(rows, ("what", "count", "paths", "findings"))
 
+    def filter(
+        self,
+        *,
+        severity: Severity | str | None = None,
+        namespace: str | None = None,
+        nature: str | Iterable[str] | None = None,
+    ) -> Causes:
+        """Some of the causes.
+
+        Parameters
+        ----------
+        severity
+            This severity or a worse one.
+        namespace
+            Causes whose object is in this namespace, or is the namespace. Those for the whole cluster are left out.
+        nature
+            Causes of this nature, or of one of these.
+
+        Returns
+        -------
+        Causes
+            The causes that are left, in the same order.
+        """
+        level = Severity.named(severity) if isinstance(severity, str) else severity
+        natures = (nature,) if isinstance(nature, str) else tuple(nature or NATURES)
+        kept = (one for one in self.causes if one.nature.name in natures and (level is None or one.severity >= level))
+        return Causes(tuple(one for one in kept if namespace is None or _place(one.key) == namespace))
+
     def of(self, finding: Finding) -> Cause | None:
         """The cause of a finding."""
         return next((one for one in self.causes if any(finding is known for known in one.findings)), None)
@@ -149,6 +178,11 @@ class Causes(Result, Sequence[Cause]):
 
     def _repr_html_(self) -> str:
         return html_lines(self.lines())
+
+
+def _place(key: Key) -> str:
+    """The namespace of an object, or its name if it is a namespace."""
+    return key.name if key.resource == NAMESPACES else key.namespace
 
 
 def _row(one: Cause, every: int) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ escalation graph and its paths), ``prove`` (paths executed on a fork) and ``cut`
 To add a primitive:
 
 1. Add an entry to ``datasets/escalation/primitives.yaml``, with a source; README.md beside it explains the fields.
-2. Where an existing word of ``condition`` or ``outcome`` does not fit, add one to ``find/conditions.py`` or
+2. Where an existing word of ``condition`` or ``outcome`` does not fit, add one to ``find/primitive_conditions.py`` or
    ``find/outcomes.py``.
 3. Add a scene with somebody who has it to ``tests/analysis/escalation/probes.py``, and correct the number of rows in
    ``tests/analysis/escalation/test_primitives.py``.

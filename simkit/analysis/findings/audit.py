@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import pandas as pd
 
@@ -27,10 +27,15 @@ from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
-from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import Key
 from simkit.meta.progress import tracked
+from simkit.meta.python_gc import collection_paused
 from simkit.snapshot.protocol import Snapshot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Each = Literal["finding", "subject"]
 
 CHECKS: Final[tuple[Check, ...]] = (
     *WIDE_CHECKS,
@@ -112,9 +117,26 @@ class Audit(Result):
         kept = (one for one in kept if namespace is None or one.namespace == namespace)
         return replace(self, findings=tuple(one for one in kept if check is None or one.check == check))
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per finding: severity, check, namespace, subjects, binding, role, rules, message, fix, command."""
-        return table(map(_row, self.findings), COLUMNS)
+    def to_frame(self, *, each: Each = "finding") -> pd.DataFrame:
+        """One row per finding: severity, check, namespace, subjects, binding, role, rules, message, fix, command.
+
+        With ``each="subject"`` one row per finding and subject, with the column subject instead of subjects, for joins.
+        A finding without subjects has one row, whose subject is empty.
+        """
+        rows = table(map(_row, self.findings), COLUMNS)
+        if each == "finding":
+            return rows
+        if each != "subject":
+            raise SimkitError(f"there is a row for each finding, or for each subject, and none for each {each!r}")
+        return (
+            rows.explode("subjects", ignore_index=True).rename(columns={"subjects": "subject"}).fillna({"subject": ""})
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The findings as bars by check and severity, in a figure of its own unless axes are given."""
+        from simkit.analysis.plots.bars import findings_by_severity
+
+        return findings_by_severity(self.to_frame(), ax=ax)
 
     def summary(self) -> pd.DataFrame:
         """One row per check that found something: check, title, severity (the worst), findings, why, fix."""
@@ -234,6 +256,11 @@ def _found(survey: Survey, checks: Iterable[Check]) -> tuple[list[Finding], list
     return findings, skipped
 
 
+def found_by(survey: Survey, check: Check) -> list[Finding]:
+    """The findings of one check; none if it needs resources that were not captured."""
+    return _found(survey, (check,))[0]
+
+
 def _with_owners(found: Iterable[Finding], natures: Natures) -> list[Finding]:
     """The findings, of which none advises to delete what a product lives by without saying so."""
     return [_with_owner(one, natures.of(one.binding)) if one.binding and one.command else one for one in found]
@@ -259,6 +286,7 @@ def findings(
     rules: Iterable[Check] = (),
     severity: Severity | str | None = None,
     namespace: str | None = None,
+    each: Each = "finding",
 ) -> pd.DataFrame:
     """Findings about the access control in a snapshot as a table: ``audit(...).to_frame()``.
 
@@ -268,12 +296,14 @@ def findings(
     ----------
     include_defaults, checks, members, managed, rules, severity, namespace
         As for ``audit``.
+    each
+        ``subject``: a row for each finding and subject, so that the table joins on the column subject.
 
     Returns
     -------
     DataFrame
         One row per finding, worst first: severity, check, namespace, subjects (a tuple), binding, role, rules, message,
-        fix, command.
+        fix, command. With ``each="subject"`` the column subject in place of subjects, empty for a finding about no one.
 
     Raises
     ------
@@ -296,7 +326,7 @@ def findings(
         rules=rules,
         severity=severity,
         namespace=namespace,
-    ).to_frame()
+    ).to_frame(each=each)
 
 
 def _chosen(ids: Iterable[str] | None, own: tuple[Check, ...]) -> tuple[Check, ...]:

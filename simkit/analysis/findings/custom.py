@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simkit.analysis.escalation.table.severity import Severity
@@ -23,6 +22,7 @@ from simkit.logic.rbac.rule import Rule
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key
 from simkit.meta.objects import annotations_of, labels_of
+from simkit.meta.small_files import value_of_file
 
 Each = Literal["binding", "grant", "rule"]
 VARIABLES: Final[Mapping[Each, tuple[str, ...]]] = {
@@ -102,13 +102,9 @@ def read_rules(path: str | Path) -> tuple[Check, ...]:
           when: "'*' in rule.verbs && !binding.name.startsWith('system:')"
     """
     file = Path(path)
+    value = value_of_file(file)
     try:
-        value = yaml.safe_load(file.read_text(encoding="utf-8"))
         rules = RuleFile.model_validate(value).rules
-    except OSError as error:
-        raise SimkitError(f"cannot read {file}: {error.strerror}") from None
-    except yaml.YAMLError as error:
-        raise SimkitError(f"{file} is not YAML: {error}") from None
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
         raise SimkitError(f"{file}: {problems}") from None

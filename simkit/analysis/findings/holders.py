@@ -140,7 +140,7 @@ def _granted_once(survey: Survey, requirement: Requirement, administrators: bool
 def _granted(survey: Survey, requirement: Requirement, administrators: bool) -> dict[Scope, GrantedRequirement]:
     """Every scope where the requirement is met; among several grants the one with the fewest limits."""
     found: dict[Scope, GrantedRequirement] = {}
-    for question in map(partial(_question, requirement), requirement.any_of):
+    for question in questions_of(requirement):
         for grant, first in survey.who(question):
             if not administrators and survey.administers(grant):
                 continue
@@ -151,6 +151,11 @@ def _granted(survey: Survey, requirement: Requirement, administrators: bool) -> 
             if scope not in found or (found[scope].names and not held.names):
                 found[scope] = held
     return found
+
+
+def questions_of(requirement: Requirement) -> Iterator[Question]:
+    """The questions of which one has to be allowed for a requirement to be met."""
+    return map(partial(_question, requirement), requirement.any_of)
 
 
 def _question(requirement: Requirement, one: Alternative) -> Question:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import orjson
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
 from simkit.analysis.findings.audit import CHECKS, Audit
@@ -19,6 +18,7 @@ from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import text_of
 from simkit.meta.errors import SimkitError
+from simkit.meta.small_files import text_of_file, value_of_file
 
 IN_BASELINE: Final = "in the baseline"
 
@@ -129,10 +129,7 @@ def read_suppressions(path: str | Path, rules: Sequence[Check] = ()) -> Suppress
           expires: 2027-03-31
     """
     file = Path(path)
-    try:
-        value = yaml.safe_load(_text(file))
-    except yaml.YAMLError as error:
-        raise SimkitError(f"{file} is not YAML: {error}") from None
+    value = value_of_file(file)
     try:
         return Suppressions.model_validate({} if value is None else value, context={"rules": rules})
     except ValidationError as error:
@@ -144,7 +141,7 @@ def read_baseline(path: str | Path) -> frozenset[str]:
     """The fingerprints in a baseline. Raises SimkitError for a file that is not a baseline."""
     file = Path(path)
     try:
-        value = orjson.loads(_text(file))
+        value = orjson.loads(text_of_file(file))
     except orjson.JSONDecodeError as error:
         raise SimkitError(f"{file} is not JSON: {error}") from None
     entries = value.get("findings") if isinstance(value, dict) else None
@@ -157,13 +154,6 @@ def baseline(findings: Iterable[Finding]) -> dict[str, Any]:
     """The content of a baseline file: the fingerprints, with messages for readers."""
     rows = {fingerprint(each): {"check": each.check, "message": each.message} for each in findings}
     return {"findings": [{"fingerprint": mark, **rows[mark]} for mark in sorted(rows)]}
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise SimkitError(f"cannot read {file}: {error.strerror}") from None
 
 
 def fingerprint(finding: Finding) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from functools import cached_property
 from typing import Any, Final
 
@@ -56,6 +56,14 @@ class Survey:
         if name not in self._worked_out:
             self._worked_out[name] = make()
         return self._worked_out[name]
+
+    def known(self) -> Collection[Hashable]:
+        """The names of what ``once`` has computed."""
+        return tuple(self._worked_out)
+
+    def keep(self, earlier: Survey, names: Iterable[Hashable]) -> None:
+        """Take over what ``once`` has computed in an earlier audit under some names."""
+        self._worked_out |= {name: earlier._worked_out[name] for name in names}
 
     @cached_property
     def catalogue(self) -> Catalogue:

@@ -19,8 +19,9 @@ from simkit.analysis.least_privilege.roles import Names, minimal_rules
 from simkit.analysis.least_privilege.unused import unused_grants
 from simkit.analysis.least_privilege.usage import Usage, default_bindings, question_of, usage
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
+from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.unknown_subjects import known_subject
 from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import (
@@ -139,7 +140,7 @@ def _is_role_of(change: Change, subject: Subject) -> bool:
 def least_privilege(
     snapshot: Snapshot,
     audit_log: AuditLog,
-    subjects: Iterable[Subject | str] | None = None,
+    subject: Subject | str | Iterable[Subject | str] | None = None,
     *,
     names: Names = "repeated",
     reuse: bool = True,
@@ -151,8 +152,8 @@ def least_privilege(
     ----------
     audit_log
         See ``read_access_requests``.
-    subjects
-        For whom; None for all whose access was used, without the server's own users and groups.
+    subject
+        For whom: one or several; None for all whose access was used, without the server's own users and groups.
     names
         Whether rules name objects: see ``minimal_rules``.
     reuse
@@ -186,8 +187,10 @@ def least_privilege(
     >>> len(cluster.least_privilege(log))
     0
     """
+    named = [subject] if isinstance(subject, Subject | str) else subject
+    asked = None if named is None else [known_subject(snapshot, one) for one in named]
     used = usage(snapshot, audit_log)
-    chosen = tuple(sorted(map(parse_subject, subjects) if subjects is not None else filter(_is_plain, used.by_subject)))
+    chosen = tuple(sorted(filter(_is_plain, used.by_subject) if asked is None else asked))
     planned = _Plan(snapshot, used, names=names, reuse=reuse)
     for subject in tracked(chosen, "planning roles"):
         planned.add(subject)

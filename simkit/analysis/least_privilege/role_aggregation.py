@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.logic.rbac.aggregate import is_aggregated, settled
+from simkit.logic.rbac.aggregate import is_aggregated, with_aggregated_rules
 from simkit.logic.rbac.binding import CLUSTER_ROLES
 from simkit.meta.domain import RBAC_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.identity import administrator, service_account
@@ -26,7 +26,7 @@ def aggregate_roles(sandbox: Sandbox) -> Iterator[tuple[str, Response, str]]:
     roles = list(sandbox.snapshot().scan(CLUSTER_ROLES))
     before = {name_of(role): role.get("rules") or [] for role in roles}
     account = service_account(SYSTEM_NAMESPACE, CONTROLLER)
-    for role in settled(roles):
+    for role in with_aggregated_rules(roles):
         if not is_aggregated(role) or (role.get("rules") or []) == before[name_of(role)]:
             continue
         path = f"/apis/{RBAC_GROUP}/v1/clusterroles/{name_of(role)}"

@@ -96,7 +96,7 @@ def _decoded(text: str) -> Any:
         return None
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return None
 
 

@@ -74,7 +74,10 @@ def _of_scim(resources: Iterable[Mapping[str, Any]]) -> Iterator[Pair]:
 def _of_text(text: str) -> Iterable[Pair]:
     if re.search(r"(?mi)^dn:", text):
         return list(_of_ldif(text))
-    rows = [row for row in csv.reader(io.StringIO(text)) if row and not row[0].startswith("#")]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row and not row[0].startswith("#")]
+    except csv.Error as error:
+        raise SimkitError(f"no table: {error}") from None
     if not rows:
         raise SimkitError("there is nothing in it")
     heading = [cell.strip().lower().replace(" ", "") for cell in rows[0]]

@@ -36,11 +36,24 @@ SURELY: Final = 2
 
 
 class Candidates:
-    """The changes that can be made in one snapshot."""
+    """The changes that can be made in one snapshot.
 
-    def __init__(self, snapshot: Snapshot, keep: frozenset[Subject], used: Mapping[Use, int], *, log: bool) -> None:
+    ``earlier`` are those of a snapshot with the same workloads.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        keep: frozenset[Subject],
+        used: Mapping[Use, int],
+        *,
+        log: bool,
+        earlier: Candidates | None = None,
+    ) -> None:
         self.snapshot, self.used, self._log = snapshot, used, log
         self.ways = PossibleRemovals(snapshot, keep, used)
+        if earlier is not None and "_running" in vars(earlier):
+            self._running = earlier._running
 
     @cached_property
     def _survey(self) -> Survey:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from simkit.analysis.audit_log.events import AuditLog
@@ -18,7 +18,7 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, parse_subject
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
-from simkit.meta.garbage_collection import collection_paused
+from simkit.meta.python_gc import collection_paused
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 BEST: Final = 5
@@ -156,9 +156,23 @@ def _next_of(now: Round, chosen: set[Candidate], free: bool) -> tuple[Candidate,
     options = sorted(_harmless(now, chosen, free), key=str) or sorted(() if free else chosen, key=str)
     if not options:
         return None
-    one = max(options, key=lambda option: now.modelled([option]))
+    one = closing_most(now, options)
     chosen.discard(one)
     return one, now.after(one)
+
+
+def closing_most(now: Round, options: Sequence[Candidate]) -> Candidate:
+    """The first of the options that close the most; those that lie on fewer paths than that are not looked at."""
+    bounds = now.alternatives.bounds(now.paths)
+    best, closes = 0, 0
+    for number in sorted(range(len(options)), key=lambda number: (-bounds[options[number]], number)):
+        bound = bounds[options[number]]
+        if bound < closes or (bound == closes and number > best):
+            continue
+        found = now.alternatives.closes(options[number], now.starts) if bound else 0
+        if found > closes or (found == closes and number < best):
+            best, closes = number, found
+    return options[best]
 
 
 def _harmless(now: Round, chosen: Iterable[Candidate], free: bool) -> Iterator[Candidate]:

@@ -28,6 +28,31 @@ class OpenStep(NamedTuple):
     number: int
 
 
+class Stopping:
+    """The changes that each stop a step of the graph."""
+
+    def __init__(self, removals: PossibleRemovals) -> None:
+        self._removals = removals
+        self._known: dict[tuple[str, int, Granted], tuple[Removal, ...]] = {}
+
+    def of(self, edge: Edge) -> tuple[Candidate, ...]:
+        """The changes after which a step is not possible any more."""
+        if not edge.primitive:
+            return ()
+        found: tuple[Candidate, ...] = ()
+        if edge.granted_by:
+            need = (edge.primitive, edge.number, edge.granted_by)
+            known = self._known.get(need)
+            if known is None:
+                known = self._known[need] = tuple(self._removals.of_edge(edge))
+            found = known
+        if edge.variant.condition == OPEN_NAMESPACE:
+            level = EnforceLevel(edge.value("namespace"))
+            if level.stops(edge):
+                found = (*found, level)
+        return found
+
+
 class OpenPaths:
     """The steps of a graph, the changes that stop each, and who gets where without some of them.
 
@@ -36,8 +61,7 @@ class OpenPaths:
     """
 
     def __init__(self, graph: EscalationGraph, removals: PossibleRemovals, goals: Sequence[Goal]) -> None:
-        self._removals = removals
-        self._known: dict[tuple[str, int, Granted], tuple[Removal, ...]] = {}
+        self._stopping = Stopping(removals)
         found = graph.everything
         self._places = {state: number for number, state in enumerate(found)}
         self._backward: list[list[OpenStep]] = [[] for _ in found]
@@ -47,33 +71,19 @@ class OpenPaths:
             for edge in edges:
                 number = next(numbers)
                 self._backward[self._places[edge.target]].append(OpenStep(self._places[state], number))
-                for one in self._stopping(edge):
+                for one in self._stopping.of(edge):
                     self.stopped_by[one].add(number)
-        self._ends = [_Ends(graph, removals, goal, self._places) for goal in goals]
+        self._ends = [_Ends(GoalEnds(graph, removals, goal), self._places) for goal in goals]
         for ends in self._ends:
             for one in ends.stopped_by:
                 self.stopped_by.setdefault(one, set())
 
-    def _stopping(self, edge: Edge) -> Iterator[Candidate]:
-        if not edge.primitive:
-            return
-        if edge.granted_by:
-            need = (edge.primitive, edge.number, edge.granted_by)
-            known = self._known.get(need)
-            if known is None:
-                known = self._known[need] = tuple(self._removals.of_edge(edge))
-            yield from known
-        if edge.variant.condition == OPEN_NAMESPACE:
-            level = EnforceLevel(edge.value("namespace"))
-            if level.stops(edge):
-                yield level
-
     def candidates_of(self, paths: Iterable[Path]) -> Counter[Candidate]:
         """The changes that stop one of the paths, with how many of them each stops: no change closes more."""
         counts: Counter[Candidate] = Counter()
-        by_goal = {ends.goal.name: ends for ends in self._ends}
+        by_goal = {ends.ends.goal.name: ends.ends for ends in self._ends}
         for path in paths:
-            found = {one for edge in path.edges for one in self._stopping(edge)}
+            found = {one for edge in path.edges for one in self._stopping.of(edge)}
             found.update(by_goal[path.goal.name].stopping(path.end))
             counts.update(found)
         return counts
@@ -99,23 +109,31 @@ class OpenPaths:
         return seen
 
 
-class _Ends:
-    """The places that have a goal, and for goals that are a permission the changes by which they lose it."""
+class GoalEnds:
+    """The changes by which the end of a path loses the goal, for goals that are a permission."""
 
-    def __init__(
-        self, graph: EscalationGraph, removals: PossibleRemovals, goal: Goal, places: dict[AttackState, int]
-    ) -> None:
+    def __init__(self, graph: EscalationGraph, removals: PossibleRemovals, goal: Goal) -> None:
         self.goal, self._removals, self._holders = goal, removals, GoalHolders(goal, graph)
-        self._states = [state for state in places if self._holders.test(state)]
-        self._places = places
-        self.stopped_by: dict[Candidate, set[AttackState]] = defaultdict(set)
-        for state in self._states:
-            for one in self.stopping(state):
-                self.stopped_by[one].add(state)
+
+    def test(self, state: AttackState) -> bool:
+        """True if a state has the goal."""
+        return self._holders.test(state)
 
     def stopping(self, state: AttackState) -> Iterator[Candidate]:
         """The changes that take the goal from a state that has it."""
         return self._removals.every(self._holders.requirements(state))
+
+
+class _Ends:
+    """The places that have a goal, and the changes by which they lose it."""
+
+    def __init__(self, ends: GoalEnds, places: dict[AttackState, int]) -> None:
+        self.ends, self._places = ends, places
+        self._states = [state for state in places if ends.test(state)]
+        self.stopped_by: dict[Candidate, set[AttackState]] = defaultdict(set)
+        for state in self._states:
+            for one in ends.stopping(state):
+                self.stopped_by[one].add(state)
 
     def left(self, chosen: Iterable[Candidate]) -> list[int]:
         """The places that still have it after changes."""

@@ -8,16 +8,19 @@ from functools import cached_property
 
 from simkit.analysis.causes.remedy import Remedy
 from simkit.analysis.escalation.find.goal import Goal
-from simkit.analysis.escalation.find.graph import graph_of
-from simkit.analysis.escalation.find.path import Path
-from simkit.analysis.escalation.find.queries import escalations
+from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
+from simkit.analysis.escalation.find.path import Path, shortest_first
+from simkit.analysis.escalation.find.queries import listed_sources, places_of
+from simkit.analysis.escalation.find.search import Reached, hops_of, path_towards, towards
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.findings.audit import audit
-from simkit.analysis.findings.check import Finding
+from simkit.analysis.findings.kept import CountedFindings
+from simkit.analysis.findings.survey import Survey
+from simkit.analysis.plan.alternatives import Alternatives
 from simkit.analysis.plan.candidates import Candidates, Use
-from simkit.analysis.plan.open_paths import Candidate, OpenPaths
+from simkit.analysis.plan.open_paths import Candidate, GoalEnds, OpenPaths, Stopping
 from simkit.analysis.rbac.subject import Members
 from simkit.logic.rbac.binding import Subject
+from simkit.snapshot.overlay import OverlaySnapshot
 from simkit.snapshot.protocol import Snapshot
 
 
@@ -36,20 +39,49 @@ class Question:
 class Round:
     """One snapshot on the way, asked when it is needed."""
 
-    def __init__(self, snapshot: Snapshot, question: Question) -> None:
-        self.snapshot, self.question = snapshot, question
-        self.candidates = Candidates(snapshot, question.keep, question.used, log=question.log)
+    def __init__(self, snapshot: Snapshot, question: Question, earlier: Round | None = None) -> None:
+        self.snapshot, self.question, self._earlier = snapshot, question, earlier
+        known: Candidates | None = earlier.candidates if earlier is not None else None
+        self.candidates: Candidates = Candidates(
+            snapshot, question.keep, question.used, log=question.log, earlier=known
+        )
+
+    @property
+    def graph(self) -> EscalationGraph:
+        """The escalation graph."""
+        return graph_of(self.snapshot, self.question.members)
+
+    @cached_property
+    def _sources(self) -> tuple[AttackState, ...]:
+        asked = self.question.sources
+        return self.graph.sources() if asked is None else places_of(self.graph, asked)
+
+    @cached_property
+    def _best(self) -> Sequence[Mapping[AttackState, Reached]]:
+        """For each goal the first steps of the best paths to it."""
+        limit = None if self.question.sources is None else self._sources
+        return [towards(self.graph, goal, sources=limit) for goal in self.question.goals]
 
     @cached_property
     def paths(self) -> tuple[Path, ...]:
         """The paths that are open."""
-        asked = self.question
-        return tuple(escalations(self.snapshot, asked.sources, goal=asked.goals, members=asked.members))
+        every = self.question.sources is None
+        found = [
+            path_towards(best, state, goal)
+            for goal, best in zip(self.question.goals, self._best, strict=True)
+            for state in listed_sources(self._sources, best, every=every)
+            if hops_of(best[state])
+        ]
+        return tuple(shortest_first(found))
 
     @cached_property
-    def findings(self) -> tuple[Finding, ...]:
-        """The findings of an audit."""
-        return audit(self.snapshot, members=self.question.members).findings
+    def findings(self) -> CountedFindings:
+        """The number of findings of an audit."""
+        survey = Survey(self.snapshot, members=self.question.members)
+        earlier, self._earlier = self._earlier, None
+        if earlier is None or not isinstance(self.snapshot, OverlaySnapshot):
+            return CountedFindings(survey)
+        return CountedFindings(survey, earlier.findings, self.snapshot.covered)
 
     @cached_property
     def subjects(self) -> frozenset[str]:
@@ -59,8 +91,7 @@ class Round:
     @cached_property
     def open_paths(self) -> OpenPaths:
         """The steps of the graph, to be tried without some."""
-        graph = graph_of(self.snapshot, self.question.members)
-        return OpenPaths(graph, self.candidates.ways, self.question.goals)
+        return OpenPaths(self.graph, self.candidates.ways, self.question.goals)
 
     @cached_property
     def starts(self) -> Sequence[Collection[AttackState]]:
@@ -70,13 +101,20 @@ class Round:
             found[path.goal.name].append(path.start)
         return list(found.values())
 
+    @cached_property
+    def alternatives(self) -> Alternatives:
+        """The best paths, and the ways around a change."""
+        removals = self.candidates.ways
+        ends = [GoalEnds(self.graph, removals, goal) for goal in self.question.goals]
+        return Alternatives(self.graph, Stopping(removals), ends, self._best)
+
     def modelled(self, chosen: Iterable[Candidate]) -> int:
         """The number of paths that changes close on the graph as it is: an upper bound."""
         return len(self.paths) - self.open_paths.count(list(chosen), self.starts)
 
     def after(self, one: Candidate) -> Round:
         """The cluster after one more change."""
-        return Round(self.candidates.remedy(one).after(), self.question)
+        return Round(self.candidates.remedy(one).after(), self.question, self)
 
     def remedy(self, one: Candidate) -> Remedy:
         """The change as it is made here."""

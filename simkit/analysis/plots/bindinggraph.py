@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import networkx as nx
 from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ MARKERS: Final = {USER: "o", GROUP: "s"}
 
 
 def binding_graph(
-    graph: nx.MultiDiGraph[Any], *, most: int = 500, fold: bool | None = None, ax: Axes | None = None
+    graph: nx.MultiDiGraph[str], *, most: int = 500, fold: bool | None = None, ax: Axes | None = None
 ) -> Axes:
     """Subjects at the left, roles at the right, a line for each binding: cluster-wide ones are strong.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import networkx as nx
 
@@ -28,9 +28,9 @@ Edge = tuple[Node, Node, bool, int]
 """A subject, a role, whether a binding is cluster-wide, and how many pairs of a subject and a role it stands for."""
 
 
-def edges_of(graph: nx.MultiDiGraph[Any], *, fold: bool) -> list[Edge]:
+def edges_of(graph: nx.MultiDiGraph[str], *, fold: bool) -> list[Edge]:
     """The pairs of subject and role that a binding joins, each once; folded where that is wanted."""
-    pairs: dict[tuple[Hashable, Hashable], bool] = {}
+    pairs: dict[tuple[str, str], bool] = {}
     for binding, data in graph.nodes(data=True):
         if data.get("layer") == "binding":
             for role in graph.successors(binding):
@@ -41,7 +41,7 @@ def edges_of(graph: nx.MultiDiGraph[Any], *, fold: bool) -> list[Edge]:
     return _folded(found) if fold else found
 
 
-def _node(graph: nx.MultiDiGraph[Any], name: Hashable) -> Node:
+def _node(graph: nx.MultiDiGraph[str], name: str) -> Node:
     data = graph.nodes[name]
     if data.get("layer") == "role":
         return Node(str(data["text"]), ROLE, bool(data["exists"]))

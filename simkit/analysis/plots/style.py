@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from typing import Final
+from os import PathLike
+from typing import IO, Any, Final
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -45,6 +46,12 @@ class NotebookFigure(Figure):
 
 class NotebookAxes(Axes):
     """Axes that a notebook shows as the picture of their figure, when they are what a cell ends with."""
+
+    def savefig(self, target: str | PathLike[str] | IO[bytes], **options: Any) -> None:
+        """Save the picture of their figure, as ``figure.savefig`` does."""
+        whole = self.get_figure(root=True)
+        assert whole is not None, "these axes are in no figure"
+        whole.savefig(target, **options)
 
     def _repr_png_(self) -> bytes:
         picture = io.BytesIO()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from simkit.analysis.rbac.objects import RBAC
-from simkit.logic.rbac.aggregate import is_aggregated, settled
+from simkit.logic.rbac.aggregate import is_aggregated, with_aggregated_rules
 from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, SERVICE_ACCOUNT, Binding, Subject, key_of
 from simkit.logic.rbac.defaults import default_objects
 from simkit.logic.rbac.rule import rules_of
@@ -19,7 +19,7 @@ from simkit.snapshot.protocol import Snapshot
 def settled_defaults(release: str) -> Mapping[Key, Object]:
     """The roles and bindings of a server of the release soon after its start, by key."""
     made = {key_of(obj, RESOURCES_OF_KINDS[obj["kind"]]): obj for obj in default_objects(release)}
-    roles = settled(obj for key, obj in made.items() if key.resource == CLUSTER_ROLES)
+    roles = with_aggregated_rules(obj for key, obj in made.items() if key.resource == CLUSTER_ROLES)
     return {**made, **{key_of(role, CLUSTER_ROLES): role for role in roles}}
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import networkx as nx
 
-from simkit.analysis.rbac.objects import all_bindings, all_roles, display_name
-from simkit.analysis.rbac.subject import text_of
-from simkit.logic.rbac.binding import Binding
+from simkit.analysis.rbac.objects import all_bindings, all_roles, display_name, kind_of
+from simkit.analysis.rbac.subject import normalize_subject, text_of
+from simkit.logic.rbac.binding import Binding, Subject
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.names import Key
 from simkit.snapshot.protocol import Snapshot
 
 
-def access_graph(snapshot: Snapshot, *, rules: bool = True) -> nx.MultiDiGraph[Any]:
-    """Return the RBAC objects of a snapshot as a networkx graph.
+def access_graph(snapshot: Snapshot, *, rules: bool = True) -> nx.MultiDiGraph[str]:
+    """The RBAC objects of a snapshot as a networkx graph.
 
     Parameters
     ----------
@@ -26,10 +25,11 @@ def access_graph(snapshot: Snapshot, *, rules: bool = True) -> nx.MultiDiGraph[A
     Returns
     -------
     MultiDiGraph
-        Nodes are subjects (``Subject``), bindings and roles (``Key``) and rules (``(Key, index)``). Each has
-        ``layer`` (subject, binding, role or rule) and ``text``; subjects have ``kind``, bindings and roles
-        ``namespace``, roles ``exists``, rules their ``rule``. Edges go subject to binding (``relation`` "named by"),
-        binding to role ("refers to") and role to rule ("holds").
+        Nodes are texts, as in tables: subjects (``sa:ci/runner``), bindings (``RoleBinding ci/runners``), roles
+        (``ClusterRole view``) and rules (``ClusterRole view rule 0``). Each has ``layer`` (subject, binding, role or
+        rule) and ``text``, what to show; all but rules have ``kind``, ``name`` and ``namespace``, roles ``exists``,
+        rules their ``rule``. Edges go subject to binding (``relation`` "named by"), binding to role ("refers to") and
+        role to rule ("holds").
 
     Raises
     ------
@@ -45,10 +45,11 @@ def access_graph(snapshot: Snapshot, *, rules: bool = True) -> nx.MultiDiGraph[A
     --------
     >>> import simkit
     >>> cluster = simkit.Cluster(seed=1)
-    >>> cluster.access_graph(rules=False).number_of_edges() > 50
-    True
+    >>> graph = cluster.access_graph(rules=False)
+    >>> list(graph.successors("group:system:masters"))
+    ['ClusterRoleBinding cluster-admin']
     """
-    graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph()
+    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
     for key, role in all_roles(snapshot):
         _add_role(graph, key, exists=True)
         if rules:
@@ -58,24 +59,30 @@ def access_graph(snapshot: Snapshot, *, rules: bool = True) -> nx.MultiDiGraph[A
     return graph
 
 
-def _add_role(graph: nx.MultiDiGraph[Any], key: Key, *, exists: bool) -> None:
-    graph.add_node(key, layer="role", text=display_name(key), namespace=key.namespace, exists=exists)
+def _add_role(graph: nx.MultiDiGraph[str], key: Key, *, exists: bool) -> None:
+    _add(graph, display_name(key), "role", kind_of(key), key, exists=exists)
 
 
-def _add_rules(graph: nx.MultiDiGraph[Any], key: Key, rules: Iterable[Rule]) -> None:
+def _add_rules(graph: nx.MultiDiGraph[str], key: Key, rules: Iterable[Rule]) -> None:
     for index, rule in enumerate(rules):
-        graph.add_node((key, index), layer="rule", text=rule_text(rule), rule=rule)
-        graph.add_edge(key, (key, index), relation="holds")
+        role, node = display_name(key), f"{display_name(key)} rule {index}"
+        graph.add_node(node, layer="rule", text=rule_text(rule), rule=rule)
+        graph.add_edge(role, node, relation="holds")
 
 
-def _add_binding(graph: nx.MultiDiGraph[Any], binding: Binding) -> None:
-    if binding.role not in graph:
+def _add_binding(graph: nx.MultiDiGraph[str], binding: Binding) -> None:
+    name, role = display_name(binding.key), display_name(binding.role)
+    if role not in graph:
         _add_role(graph, binding.role, exists=False)
-    graph.add_node(binding.key, layer="binding", text=display_name(binding.key), namespace=binding.namespace)
-    graph.add_edge(binding.key, binding.role, relation="refers to")
-    for subject in binding.subjects:
-        graph.add_node(subject, layer="subject", text=text_of(subject), kind=subject.kind)
-        graph.add_edge(subject, binding.key, relation="named by")
+    _add(graph, name, "binding", kind_of(binding.key), binding.key)
+    graph.add_edge(name, role, relation="refers to")
+    for subject in map(normalize_subject, binding.subjects):
+        _add(graph, text_of(subject), "subject", subject.kind, subject)
+        graph.add_edge(text_of(subject), name, relation="named by")
+
+
+def _add(graph: nx.MultiDiGraph[str], node: str, layer: str, kind: str, of: Key | Subject, **more: bool) -> None:
+    graph.add_node(node, layer=layer, text=node, kind=kind, name=of.name, namespace=of.namespace, **more)
 
 
 def rule_text(rule: Rule) -> str:

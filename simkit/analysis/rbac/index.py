@@ -8,7 +8,7 @@ from typing import Final
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS, require_captured
 from simkit.analysis.rbac.subject import Members, groups_in, identity_of, implied_groups, parse_subject
-from simkit.logic.rbac.aggregate import is_aggregated, settled
+from simkit.logic.rbac.aggregate import is_aggregated, with_aggregated_rules
 from simkit.logic.rbac.binding import (
     CLUSTER_ROLES,
     GROUP,
@@ -19,11 +19,11 @@ from simkit.logic.rbac.binding import (
     key_of,
 )
 from simkit.logic.rbac.index import AccessIndex
-from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, Identity
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.meta.python_gc import collection_paused
 from simkit.snapshot.protocol import Snapshot, Successor
 
 NO_MEMBERS: Final[Members] = {}
@@ -104,7 +104,7 @@ def _fill(index: AccessIndex, snapshot: Snapshot) -> None:
     roles = {name_of(role): role for role in snapshot.scan(CLUSTER_ROLES)}
     bare = [name for name, role in roles.items() if is_aggregated(role) and not role.get("rules")]
     if bare:  # manifests, which no controller has filled in yet
-        for role in settled(roles.values()):
+        for role in with_aggregated_rules(roles.values()):
             if name_of(role) in bare:
                 index.put(key_of(role, CLUSTER_ROLES), role)
 

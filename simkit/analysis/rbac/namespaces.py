@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from difflib import get_close_matches
 
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.logic.rbac.binding import ROLE_BINDINGS
-from simkit.meta.errors import UnknownNamespace
+from simkit.meta.errors import SimkitError, UnknownNamespace
 from simkit.meta.objects import name_of
+from simkit.meta.warning import warn_user
 from simkit.snapshot.protocol import Snapshot
+
+
+def check_namespace(snapshot: Snapshot, namespace: str | None) -> None:
+    """Raise SimkitError for an empty namespace, and warn of one that the snapshot does not have."""
+    if namespace is not None and not namespace.strip():
+        raise SimkitError("the namespace is empty: name one, or leave it out (None) for all of them")
+    warn_of_unknown_namespace(snapshot, namespace)
 
 
 def warn_of_unknown_namespace(snapshot: Snapshot, namespace: str | None) -> None:
@@ -22,4 +29,4 @@ def warn_of_unknown_namespace(snapshot: Snapshot, namespace: str | None) -> None
     if listed:
         near = get_close_matches(namespace, listed, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        warnings.warn(UnknownNamespace(f"there is no namespace {namespace!r}{hint}"), stacklevel=4)
+        warn_user(UnknownNamespace(f"there is no namespace {namespace!r}{hint}"))

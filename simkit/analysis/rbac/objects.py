@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 from simkit.logic.rbac.binding import (
@@ -16,7 +17,7 @@ from simkit.logic.rbac.binding import (
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
-from simkit.snapshot.protocol import Snapshot
+from simkit.snapshot.protocol import Sandbox, Snapshot
 
 RBAC: Final = (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLES, ROLE_BINDINGS)
 SERVICE_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
@@ -31,11 +32,26 @@ KINDS: Final = {
 }
 
 
+def snapshot_of(value: Snapshot | Sandbox) -> Snapshot:
+    """The snapshot of a cluster; a snapshot is its own. Raises SimkitError for anything else."""
+    if isinstance(value, Sandbox):
+        return value.snapshot()
+    _require_snapshot(value)
+    return value
+
+
+def _require_snapshot(value: object) -> None:
+    if hasattr(value, "captured"):
+        return
+    if isinstance(value, str | Path):
+        raise SimkitError(f"{str(value)!r} is a text; of a dump give simkit.load({str(value)!r}).snapshot()")
+    what = f"{type(value).__name__} is no snapshot"
+    raise SimkitError(f"{what}; of a cluster give cluster.snapshot(), or ask the cluster itself")
+
+
 def require_captured(snapshot: Snapshot, resources: Iterable[GroupResource] = RBAC) -> None:
     """Raise IncompleteSnapshot if the snapshot lacks one of these resources, SimkitError if it is none at all."""
-    if not hasattr(snapshot, "captured"):
-        what = f"{type(snapshot).__name__} is no snapshot"
-        raise SimkitError(f"{what}; of a cluster give cluster.snapshot(), or ask the cluster itself")
+    _require_snapshot(snapshot)
     missing = set(resources) - set(snapshot.captured())
     if missing:
         raise IncompleteSnapshot(missing)

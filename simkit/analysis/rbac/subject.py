@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -10,6 +11,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import (
     ANONYMOUS,
     AUTHENTICATED,
+    MASTERS,
     SERVICE_ACCOUNTS,
     UNAUTHENTICATED,
     Identity,
@@ -17,6 +19,8 @@ from simkit.meta.identity import (
     split_service_account,
 )
 
+_ACCOUNT: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_GROUPS: Final = (MASTERS, AUTHENTICATED, UNAUTHENTICATED, SERVICE_ACCOUNTS, "system:nodes")
 EVERYONE: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, SERVICE_ACCOUNTS)
 """Names of groups that contain everybody, everybody without a credential, or every workload."""
 
@@ -27,8 +31,9 @@ Members = Mapping[str, Iterable[str]]
 def parse_subject(subject: Subject | str) -> Subject:
     """The subject that a text names.
 
-    ``alice`` and ``user:alice`` are users, ``group:devs`` a group, ``sa:ns/name`` and
-    ``system:serviceaccount:ns:name`` a service account. Other names that begin with ``system:`` are users.
+    ``alice`` and ``user:alice`` are users, ``group:devs`` a group, ``sa:ns/name``, ``serviceaccount:ns/name`` and
+    ``system:serviceaccount:ns:name`` a service account. Other names that begin with ``system:`` are users, except those
+    of the server's own groups, which are refused without ``group:``.
 
     Parameters
     ----------
@@ -43,7 +48,8 @@ def parse_subject(subject: Subject | str) -> Subject:
     Raises
     ------
     SimkitError
-        Where the text is empty or a service account lacks its namespace.
+        Where the text is empty, a service account lacks its namespace, or a bare name can hardly be that of a user:
+        ``ci/runner``, ``system:masters``.
 
     Examples
     --------
@@ -54,15 +60,29 @@ def parse_subject(subject: Subject | str) -> Subject:
     """
     if isinstance(subject, Subject):
         return subject
-    kind, _, rest = subject.partition(":")
-    if kind == "sa":
+    word, colon, rest = subject.partition(":")
+    kind = word.lower() if colon else ""
+    if kind in ("sa", "serviceaccount"):
         return _parse_service_account(subject, rest)
     if kind == "group" and rest:
         return Subject(GROUP, rest)
     name = rest if kind == "user" else subject
+    if name and kind != "user":
+        _refuse_unlikely_user(name)
     if not name or kind == "group":
         raise SimkitError(f"{subject!r} names no subject; write alice, user:alice, group:devs or sa:namespace/name")
     return normalize_subject(Subject(USER, name))
+
+
+def _refuse_unlikely_user(name: str) -> None:
+    """Raise SimkitError for a bare name that is a service account's or a group's rather than a user's."""
+    first, _, rest = name.partition("/")
+    if _ACCOUNT.fullmatch(name) and first in ("sa", "serviceaccount", "serviceaccounts"):
+        raise SimkitError(f"{name!r} lacks the namespace of the service account; write sa:NAMESPACE/{rest}")
+    if _ACCOUNT.fullmatch(name):
+        raise SimkitError(f"{name!r} may be a service account, sa:{name}, or a user, user:{name}; write which")
+    if name in _GROUPS or name.startswith(f"{SERVICE_ACCOUNTS}:"):
+        raise SimkitError(f"{name!r} is a group of the server; write group:{name}")
 
 
 def _parse_service_account(text: str, rest: str) -> Subject:

@@ -107,7 +107,7 @@ def definition_changes(old: Source, new: Source, *, sandbox: Sandbox | None = No
     Raises
     ------
     SimkitError
-        Where one of the sides has no definition.
+        Where one of the sides has no definition, or has a document that cannot be read.
 
     Examples
     --------
@@ -135,8 +135,11 @@ def definition_changes(old: Source, new: Source, *, sandbox: Sandbox | None = No
 
 
 def _definitions(source: Source, side: str) -> dict[str, Object]:
-    found = {}
-    for item in read_items(source).items:
+    found: dict[str, Object] = {}
+    items = read_items(source)
+    if items.problems:
+        raise SimkitError(f"the {side} side cannot be read whole: {'; '.join(map(str, items.problems[:3]))}")
+    for item in items.items:
         if item.kind == "CustomResourceDefinition" and item.group == EXTENSIONS_GROUP:
             found[item.name] = convert(item.obj, _STABLE)
     if not found:

@@ -182,11 +182,14 @@ class GoneVersions:
         )
 
 
-def unread(where: str, why: str, item: Item) -> Break:
+_RENDER: Final = "Render the chart (helm template) and give the result."
+
+
+def unread(where: str, why: str, item: Item, remedy: str = _RENDER) -> Break:
     """The row of something that could not be read, and so may break."""
     return Break(
         "", "info", False, "not-read", f"It could not be read: {why}", where, item.place, "",
-        "Render the chart (helm template) and give the result.", "", item.api_version, item.kind, "", item.name, "",
+        remedy, "", item.api_version, item.kind, "", item.name, "",
         item.file, item.line,
     )  # fmt: skip
 

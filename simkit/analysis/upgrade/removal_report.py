@@ -32,6 +32,7 @@ from simkit.analysis.upgrade.replay import REPLAY_COLUMNS, replay
 from simkit.analysis.upgrade.stored_objects import OBJECT_COLUMNS, manifest_evidence, object_evidence
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.schema.catalogue import Catalogue
+from simkit.schema.releases import is_release, release_name
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
@@ -162,7 +163,8 @@ def removal_report(
         The cluster that is looked at. Requests are sent to forks of it.
     elements
         Versions (``flowcontrol.apiserver.<domain>/v1beta3``), groups or resources of versions to disable. Of those
-        that an earlier release removed, the report lists what is still written in them and who asks for them.
+        that an earlier release removed, the report lists what is still written in them and who asks for them. A single
+        release, ``1.32``, is the same as ``release="1.32"``.
     release
         The release to upgrade to, instead of elements.
     audit_log
@@ -192,6 +194,9 @@ def removal_report(
     >>> cluster.removal_report(release="1.32").has_impact
     False
     """
+    only = elements[0] if elements and not elements[1:] else ""
+    if release is None and is_release(only):
+        elements, release = (), release_name(only)
     if bool(elements) == bool(release):
         raise SimkitError("give either API versions to disable or a release to upgrade to")
     snapshot = cluster.snapshot()

@@ -99,7 +99,7 @@ def removed_already(catalogue: Catalogue, elements: Sequence[str]) -> RemovedRes
         before = [each for each in _every(element) if catalogue.find(*each.gvr) is None]
         before = [each for each in before if not _to_come(each, catalogue.release)]
         if not before and not any(_named(each, [element]) for each in catalogue.resources()):
-            raise SimkitError(f"release {catalogue.release} does not serve {element!r}{_hint(element)}")
+            raise SimkitError(f"release {catalogue.release} does not serve {element!r}")
         gone += before
     return _table(gone, catalogue)
 
@@ -107,13 +107,6 @@ def removed_already(catalogue: Catalogue, elements: Sequence[str]) -> RemovedRes
 def served_elements(catalogue: Catalogue, elements: Sequence[str]) -> list[str]:
     """The elements of which the catalogue serves something."""
     return [element for element in elements if any(_named(each, [element]) for each in catalogue.resources())]
-
-
-def _hint(element: str) -> str:
-    """A suggestion for an element that is a release."""
-    if element.replace(".", "").isdigit():
-        return f"; for an upgrade to release {element} say release={element!r}, or --release {element}"
-    return ""
 
 
 def _every(element: str) -> Iterator[Resource]:

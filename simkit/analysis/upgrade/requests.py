@@ -19,6 +19,7 @@ from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import service_account_user
 from simkit.meta.names import GroupVersion
+from simkit.meta.small_files import text_of_file
 from simkit.schema.lifecycle import successor
 from simkit.schema.releases import minor_of
 
@@ -117,7 +118,7 @@ def _instead(gone: RemovedResource, span: ReleaseSpan) -> str:
 
 
 def _kubectl(agents: Mapping[tuple[str, int], int], span: ReleaseSpan) -> Iterator[Break]:
-    entry = next(each for each in behaviour_entries() if any(look.skew == "kubectl" for look in each.look))
+    entry = next(each for each in behaviour_entries() if any(detector.skew == "kubectl" for detector in each.detectors))
     for (user, minor), count in sorted(agents.items()):
         release = next((each for each in span.hops if abs(minor_of(each) - minor) > 1), "") if span.start else ""
         if release:
@@ -171,7 +172,7 @@ def _samples(metrics: Metrics) -> Iterable[tuple[str, Mapping[str, str], float]]
     from prometheus_client.parser import text_string_to_metric_families
 
     is_text = isinstance(metrics, str) and "\n" in metrics
-    text = str(metrics) if is_text else Path(metrics).read_text(encoding="utf-8")
+    text = str(metrics) if is_text else text_of_file(metrics)
     try:
         for family in text_string_to_metric_families(text):
             for sample in family.samples:

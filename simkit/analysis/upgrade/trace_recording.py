@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from threading import Event, Lock, Thread
-from time import time
+from time import monotonic, time
 from typing import Final
 
 from simkit.analysis.upgrade.trace import OF_SERVERS, TraceEvent
@@ -25,6 +25,8 @@ UNTRACKED: Final = frozenset(
     ("events", "leases", "endpoints", "endpointslices", "nodes", "csinodes", "componentstatuses")
 )
 """Resources that are left out unless they are named: programs write them, again and again."""
+_LAST_WORDS: Final = 2.0
+"""Seconds after the end in which the watches may still record what came before it."""
 FIRST: Final = ("namespaces", "customresourcedefinitions", "priorityclasses", "storageclasses", "serviceaccounts")
 """Resources that others need, in the order in which a trace begins."""
 
@@ -161,8 +163,9 @@ def record_trace(
     ended.wait()
     for watch in watches:
         watch.close()
+    until = monotonic() + _LAST_WORDS
     for thread in threads:
-        thread.join(timeout=1)
+        thread.join(timeout=max(0.0, until - monotonic()))
     return recorder.trace()
 
 

@@ -28,6 +28,7 @@ from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.schema.lifecycle import lifecycle_of, successor
 from simkit.schema.releases import minor_of
+from simkit.snapshot.field_types import without_mismatches
 from simkit.snapshot.protocol import Sandbox, Snapshot
 from simkit.snapshot.sources import Source
 
@@ -243,7 +244,8 @@ def report_of(
 ) -> UpgradeReport:
     """The report about some items that are read already."""
     gone = GoneVersions(span)
-    rows = list(_of_items(items.items, span, gone))
+    sound, rows = _sound(items.items, span)
+    rows += _of_items(sound, span, gone)
     for template in items.templates:
         rows += gone.template(template)
     rows += [unread(str(each), each.what, Item({}, "manifest", each.file, each.line)) for each in items.problems]
@@ -256,6 +258,23 @@ def report_of(
         rows += metric_breaks(metrics, gone.removed, span)
     known = audit_log is not None or metrics is not None
     return UpgradeReport(span, tuple(sorted(rows, key=_order)), items.items, known, asked, sandbox)
+
+
+def _sound(items: Sequence[Item], span: ReleaseSpan) -> tuple[list[Item], list[Break]]:
+    """The items without values of wrong types, which no server takes, and a row for each such value.
+
+    Objects of a snapshot have none.
+    """
+    sound: list[Item] = []
+    rows: list[Break] = []
+    for item in items:
+        if not item.file and item.origin == "stored":
+            sound.append(item)
+            continue
+        obj, wrong = without_mismatches(item.obj, span.start or span.end)
+        sound.append(replace(item, obj=obj) if wrong else item)
+        rows += [unread(item.title, str(each), item, "Correct it: no server takes it.") for each in wrong]
+    return sound, rows
 
 
 def _of_items(items: Sequence[Item], span: ReleaseSpan, gone: GoneVersions) -> Iterator[Break]:

@@ -5,6 +5,7 @@ from simkit.cluster.analysis_methods.changes import ChangesMethods
 from simkit.cluster.analysis_methods.escalation import EscalationMethods
 from simkit.cluster.analysis_methods.findings import FindingsMethods
 from simkit.cluster.analysis_methods.matrices import MatricesMethods
+from simkit.cluster.analysis_methods.operations import OperationsMethods
 from simkit.cluster.analysis_methods.policies import PoliciesMethods
 from simkit.cluster.analysis_methods.tables import TablesMethods
 from simkit.cluster.analysis_methods.usage import UsageMethods
@@ -21,5 +22,6 @@ class AnalysisMethods(
     ChangesMethods,
     UsageMethods,
     PoliciesMethods,
+    OperationsMethods,
 ):
     """All questions. They are asked of a snapshot; those that execute something do so on forks."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simkit.analysis.rbac.subject import Members
     from simkit.logic.rbac.binding import Subject
     from simkit.meta.identity import Identity
-    from simkit.snapshot.protocol import Snapshot
+    from simkit.snapshot.protocol import Sandbox, Snapshot
 
 
 class AccessMethods(AnalysedCluster):
@@ -181,13 +181,17 @@ class AccessMethods(AnalysedCluster):
             members=members,
         )
 
-    def permissions(self, subject: Subject | str, *, members: Members | None = None) -> pd.DataFrame:
-        """All rules that a subject has in any namespace, its own or a group's.
+    def permissions(
+        self, subject: Subject | str, *, namespace: str | None = None, members: Members | None = None
+    ) -> pd.DataFrame:
+        """All rules that a subject has, its own or a group's.
 
         Parameters
         ----------
         subject
             ``alice``, ``group:devs``, ``sa:ns/name`` or a ``Subject``.
+        namespace
+            Only the rules that hold in this namespace, those for everywhere among them; left out: in any.
         members
             Groups that the cluster does not keep, as for ``who_can``.
 
@@ -204,7 +208,7 @@ class AccessMethods(AnalysedCluster):
         Raises
         ------
         SimkitError
-            For a text that names no subject.
+            For a text that names no subject, and an empty namespace.
         IncompleteSnapshot
             Where roles or bindings were not captured.
 
@@ -221,9 +225,15 @@ class AccessMethods(AnalysedCluster):
         """
         from simkit.analysis.access.permissions import permissions
 
-        return permissions(self.snapshot(), subject, members=members)
+        return permissions(self.snapshot(), subject, namespace=namespace, members=members)
 
-    def compare(self, before: Snapshot) -> pd.DataFrame:
+    def compare(
+        self,
+        *,
+        before: Snapshot | Sandbox,
+        subject: Subject | str | Iterable[Subject | str] | None = None,
+        namespace: str | None = None,
+    ) -> pd.DataFrame:
         """The permissions that subjects gained and lost.
 
         What is compared is access, not objects: a permission that comes by another binding or another role than before,
@@ -232,7 +242,11 @@ class AccessMethods(AnalysedCluster):
         Parameters
         ----------
         before
-            The snapshot to compare with: ``cluster.at(7)``, or ``other.snapshot()``.
+            The earlier cluster or snapshot: ``simkit.load("before.yaml")``, ``cluster.at(7)``.
+        subject
+            Only these subjects; left out: all.
+        namespace
+            Only changes that count in this namespace, those for everywhere among them; left out: all.
 
         Returns
         -------
@@ -243,6 +257,8 @@ class AccessMethods(AnalysedCluster):
 
         Raises
         ------
+        SimkitError
+            For an empty namespace, a text that is no subject, and what is neither a cluster nor a snapshot.
         IncompleteSnapshot
             Where roles or bindings were not captured.
 
@@ -257,12 +273,12 @@ class AccessMethods(AnalysedCluster):
         >>> cluster = simkit.Cluster(seed=1)
         >>> before = cluster.snapshot()
         >>> _ = cluster.delete("clusterrolebinding", "cluster-admin")
-        >>> list(cluster.compare(before)["change"])
+        >>> list(cluster.compare(before=before)["change"])
         ['lost', 'lost']
         """
         from simkit.analysis.access.compare import compare
 
-        return compare(before, self.snapshot())
+        return compare(before, self.snapshot(), subject=subject, namespace=namespace)
 
     def check(self, suite: Suite | str | Path) -> Outcomes:
         """The outcome of every expectation, in order. Raises IncompleteSnapshot where roles or bindings are missing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Self
 
 from simkit.meta.identity import Identity
@@ -37,3 +38,19 @@ class AnalysedCluster(ABC):
     @abstractmethod
     def perform(self, request: Request, *, identity: Identity | None = None) -> Response:
         """The answer to a request."""
+
+    @abstractmethod
+    def rehearsal(self, *, settings: Mapping[str, str]) -> Self:
+        """A fork with simulated nodes in the place of all, on a clock of its own."""
+
+    @abstractmethod
+    def advance(self, seconds: float) -> None:
+        """Let time pass on a simulated clock."""
+
+    @abstractmethod
+    def stop_node(self, name: str) -> None:
+        """Have the machine of a simulated node fail."""
+
+    @abstractmethod
+    def set_load(self, selector: str, namespace: str, cpu: str) -> None:
+        """Have the ready pods that a selector chooses share an amount of CPU."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simkit.analysis.escalation.find.search import By
     from simkit.analysis.rbac.subject import Members
     from simkit.logic.rbac.binding import Subject
-    from simkit.snapshot.protocol import Snapshot
+    from simkit.snapshot.protocol import Sandbox, Snapshot
 
 
 class EscalationMethods(AnalysedCluster):
@@ -26,8 +26,8 @@ class EscalationMethods(AnalysedCluster):
     def escalations(
         self,
         subject: Subject | str | Iterable[Subject | str] | None = None,
-        *,
         goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
+        *,
         by: By = "hops",
         ways: Ways = "best",
         max_hops: int | None = None,
@@ -85,7 +85,7 @@ class EscalationMethods(AnalysedCluster):
         return escalations(
             self.snapshot(),
             subject,
-            goal=goal,
+            goal,
             by=by,
             ways=ways,
             max_hops=max_hops,
@@ -215,8 +215,8 @@ class EscalationMethods(AnalysedCluster):
 
     def compare_paths(
         self,
-        before: Snapshot,
         *,
+        before: Snapshot | Sandbox,
         goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
         members: Members | None = None,
     ) -> pd.DataFrame:
@@ -225,7 +225,7 @@ class EscalationMethods(AnalysedCluster):
         Parameters
         ----------
         before
-            The snapshots.
+            The earlier and the later cluster or snapshot.
         goal
             What for: see ``parse_goal``.
         members
@@ -248,7 +248,7 @@ class EscalationMethods(AnalysedCluster):
         --------
         >>> import simkit
         >>> cluster = simkit.Cluster(seed=1)
-        >>> len(cluster.compare_paths(cluster.snapshot()))
+        >>> len(cluster.compare_paths(before=cluster.snapshot()))
         0
         """
         from simkit.analysis.escalation.find.path_comparison import compare_paths

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from simkit.analysis.causes.cause import Causes
     from simkit.analysis.escalation.find.goal import Goal
     from simkit.analysis.escalation.table.severity import Severity
-    from simkit.analysis.findings.audit import Audit
+    from simkit.analysis.findings.audit import Audit, Each
     from simkit.analysis.findings.check import Check
     from simkit.analysis.rbac.subject import Members
 
@@ -97,6 +97,7 @@ class FindingsMethods(AnalysedCluster):
         rules: Iterable[Check] = (),
         severity: Severity | str | None = None,
         namespace: str | None = None,
+        each: Each = "finding",
     ) -> pd.DataFrame:
         """Findings about the access control in a snapshot as a table: ``audit(...).to_frame()``.
 
@@ -106,12 +107,14 @@ class FindingsMethods(AnalysedCluster):
         ----------
         include_defaults, checks, members, managed, rules, severity, namespace
             As for ``audit``.
+        each
+            ``subject``: a row for each finding and subject, so that the table joins on the column subject.
 
         Returns
         -------
         DataFrame
             One row per finding, worst first: severity, check, namespace, subjects (a tuple), binding, role, rules, message,
-            fix, command.
+            fix, command. With ``each="subject"`` the column subject in place of subjects, empty for a finding about no one.
 
         Raises
         ------
@@ -136,6 +139,7 @@ class FindingsMethods(AnalysedCluster):
             rules=rules,
             severity=severity,
             namespace=namespace,
+            each=each,
         )
 
     def causes(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simkit.analysis.upgrade.upgrade_report import UpgradeReport
     from simkit.logic.lifecycle import History
     from simkit.logic.rbac.binding import Subject
+    from simkit.snapshot.protocol import Sandbox, Snapshot
     from simkit.snapshot.sources import Source
 
 
@@ -96,10 +97,48 @@ class UsageMethods(AnalysedCluster):
 
         return unused_grants(self.snapshot(), used)
 
+    def refused_requests(self, audit_log: AuditLog, *, before: Snapshot | Sandbox) -> pd.DataFrame:
+        """The requests of an audit log that were allowed before a change and are refused after it.
+
+        Parameters
+        ----------
+        before
+            The earlier cluster or snapshot.
+        audit_log
+            What was asked: see ``read_access_requests``.
+
+        Returns
+        -------
+        DataFrame
+            One row per subject and action, the most frequent first: subject, action (``get secrets db``), namespace, times.
+
+        Raises
+        ------
+        SimkitError
+            For an audit log that is not there, and what is neither a cluster nor a snapshot.
+        IncompleteSnapshot
+            Where roles or bindings were not captured.
+
+        Notes
+        -----
+        A request counts by the access control of both snapshots: one that no binding of ``before`` allows is left out.
+
+        Examples
+        --------
+        >>> import simkit
+        >>> cluster = simkit.Cluster(seed=1)
+        >>> log = [{"kind": "Event", "verb": "get", "requestURI": "/version", "user": {"username": "ann"}}]
+        >>> len(cluster.refused_requests(log, before=cluster))
+        0
+        """
+        from simkit.analysis.least_privilege.refused_requests import refused_requests
+
+        return refused_requests(before, self.snapshot(), audit_log)
+
     def least_privilege(
         self,
         audit_log: AuditLog,
-        subjects: Iterable[Subject | str] | None = None,
+        subject: Subject | str | Iterable[Subject | str] | None = None,
         *,
         names: Names = "repeated",
         reuse: bool = True,
@@ -110,8 +149,8 @@ class UsageMethods(AnalysedCluster):
         ----------
         audit_log
             See ``read_access_requests``.
-        subjects
-            For whom; None for all whose access was used, without the server's own users and groups.
+        subject
+            For whom: one or several; None for all whose access was used, without the server's own users and groups.
         names
             Whether rules name objects: see ``minimal_rules``.
         reuse
@@ -145,7 +184,7 @@ class UsageMethods(AnalysedCluster):
         """
         from simkit.analysis.least_privilege.proposal import least_privilege
 
-        return least_privilege(self.snapshot(), audit_log, subjects, names=names, reuse=reuse, sandbox=self)
+        return least_privilege(self.snapshot(), audit_log, subject, names=names, reuse=reuse, sandbox=self)
 
     def removal_report(
         self, *elements: str, release: str | None = None, audit_log: AuditLog | None = None
@@ -156,7 +195,8 @@ class UsageMethods(AnalysedCluster):
         ----------
         elements
             Versions (``flowcontrol.apiserver.<domain>/v1beta3``), groups or resources of versions to disable. Of those
-            that an earlier release removed, the report lists what is still written in them and who asks for them.
+            that an earlier release removed, the report lists what is still written in them and who asks for them. A single
+            release, ``1.32``, is the same as ``release="1.32"``.
         release
             The release to upgrade to, instead of elements.
         audit_log

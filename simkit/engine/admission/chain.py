@@ -93,14 +93,28 @@ class Chain:
         return known
 
     def mutate(self, review: Review) -> Object:
-        """The object after every mutator, or the StatusError of the first that refuses."""
+        """The object after every mutator, or the StatusError of the first that refuses.
+
+        Where a webhook or a policy changed it, all mutators are asked once more (reinvocation).
+        """
+        made = self._round(review)
+        if review.reinvocation.should_reinvoke:
+            review.reinvocation.is_reinvoke = True
+            made = self._round(replace(review, object=made))
+        return made
+
+    def _round(self, review: Review) -> Object:
         current = review.object or {}
         for mutator in self._asked(review)[0]:
-            made = mutator.mutate(review)
+            made = self._call(mutator, review)
             if made is not current and review.object is not None:
                 current = made
                 review = replace(review, object=made)
         return current
+
+    def _call(self, mutator: Mutator, review: Review) -> Object:
+        """The answer of one mutator."""
+        return mutator.mutate(review)
 
     def validate(self, review: Review) -> None:
         """Ask every validator; the StatusError of the first that refuses is raised.

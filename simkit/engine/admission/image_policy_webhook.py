@@ -20,6 +20,7 @@ from simkit.engine.egress.call import CallFailed, Poster, review_status, with_ex
 from simkit.engine.seams import Operation, Review
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
+from simkit.meta.go_json import compact
 from simkit.meta.objects import Object, annotations_of, at, null_creation
 
 _LOG: Final = logging.getLogger("simkit.admission")
@@ -85,7 +86,7 @@ class ImagePolicyWebhook:
             raise admission_forbidden(review, "one or more images rejected by webhook backend")
 
     def _status(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-        key, now = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS), self._clock.now()
+        key, now = compact(orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)), self._clock.now()
         known = self._kept.get(key)
         if known is not None and now < known[0]:
             return known[1]

@@ -18,12 +18,12 @@ from simkit.engine.admission.plugin_attributes import (
     written,
 )
 from simkit.engine.seams import Operation, Reader, Review
-from simkit.kinds.parts.pod.amounts import pod_limits, pod_requests
-from simkit.meta.amounts import Amounts, amounts_of
+from simkit.kinds.parts.pod.pod_resources import pod_limits, pod_requests
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at, metadata, with_metadata
 from simkit.meta.podspec import NON_EPHEMERAL
 from simkit.meta.quantity import NANO, Quantity
+from simkit.meta.resource_list import ResourceList, resource_list_of
 
 _NOTE: Final = label("limit-ranger")
 _LARGEST_MILLI: Final = (2**63 - 1) // 1000
@@ -102,13 +102,13 @@ def _filled(
 
 
 def _claim_problems(claim: Object, limits: Sequence[Object]) -> Iterator[str]:
-    requests = amounts_of(at(claim, "spec", "resources", "requests"))
+    requests = resource_list_of(at(claim, "spec", "resources", "requests"))
     for limit in limits:
         kind = limit.get("type", "")
         if kind == "PersistentVolumeClaim":
-            for name, bound in amounts_of(limit.get("min")).items():
+            for name, bound in resource_list_of(limit.get("min")).items():
                 yield from _below(kind, name, bound, requests, {})
-            for name, bound in amounts_of(limit.get("max")).items():
+            for name, bound in resource_list_of(limit.get("max")).items():
                 yield from _request_above(kind, name, bound, requests)
 
 
@@ -120,23 +120,26 @@ def _pod_problems(pod: Object, limits: Sequence[Object]) -> list[str]:
             for field in NON_EPHEMERAL:
                 for container in at(pod, "spec", field) or ():
                     resources = container.get("resources") or {}
-                    requests, maxima = amounts_of(resources.get("requests")), amounts_of(resources.get("limits"))
+                    requests, maxima = (
+                        resource_list_of(resources.get("requests")),
+                        resource_list_of(resources.get("limits")),
+                    )
                     problems += _problems(kind, limit, requests, maxima)
         elif kind == "Pod":
             problems += _problems(kind, limit, pod_requests(pod), pod_limits(pod))
     return problems
 
 
-def _problems(kind: str, limit: Object, requests: Amounts, limits: Amounts) -> Iterator[str]:
-    for name, bound in amounts_of(limit.get("min")).items():
+def _problems(kind: str, limit: Object, requests: ResourceList, limits: ResourceList) -> Iterator[str]:
+    for name, bound in resource_list_of(limit.get("min")).items():
         yield from _below(kind, name, bound, requests, limits)
-    for name, bound in amounts_of(limit.get("max")).items():
+    for name, bound in resource_list_of(limit.get("max")).items():
         yield from _above(kind, name, bound, requests, limits)
-    for name, bound in amounts_of(limit.get("maxLimitRequestRatio")).items():
+    for name, bound in resource_list_of(limit.get("maxLimitRequestRatio")).items():
         yield from _ratio(kind, name, bound, requests, limits)
 
 
-def _below(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amounts) -> Iterator[str]:
+def _below(kind: str, name: str, bound: Quantity, requests: ResourceList, limits: ResourceList) -> Iterator[str]:
     request, limit, start = requests.get(name), limits.get(name), f"minimum {name} usage per {kind} is {bound}"
     if request is None:
         yield f"{start}.  No request is specified"
@@ -146,7 +149,7 @@ def _below(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amo
         yield f"{start}, but limit is {limit}"
 
 
-def _above(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amounts) -> Iterator[str]:
+def _above(kind: str, name: str, bound: Quantity, requests: ResourceList, limits: ResourceList) -> Iterator[str]:
     request, limit, start = requests.get(name), limits.get(name), f"maximum {name} usage per {kind} is {bound}"
     if limit is None:
         yield f"{start}.  No limit is specified"
@@ -156,7 +159,7 @@ def _above(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amo
         yield f"{start}, but request is {request}"
 
 
-def _request_above(kind: str, name: str, bound: Quantity, requests: Amounts) -> Iterator[str]:
+def _request_above(kind: str, name: str, bound: Quantity, requests: ResourceList) -> Iterator[str]:
     request, start = requests.get(name), f"maximum {name} usage per {kind} is {bound}"
     if request is None:
         yield f"{start}.  No request is specified"
@@ -164,7 +167,7 @@ def _request_above(kind: str, name: str, bound: Quantity, requests: Amounts) -> 
         yield f"{start}, but request is {request}"
 
 
-def _ratio(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amounts) -> Iterator[str]:
+def _ratio(kind: str, name: str, bound: Quantity, requests: ResourceList, limits: ResourceList) -> Iterator[str]:
     request, limit = requests.get(name), limits.get(name)
     start = f"{name} max limit to request ratio per {kind} is {bound}"
     if request is None or not request.nano:

@@ -9,11 +9,11 @@ from typing import Final
 
 from simkit.engine.admission.plugin_attributes import CLAIMS, STORAGE_CLASSES, admission_forbidden, written
 from simkit.engine.seams import Operation, Reader, Review
-from simkit.meta.amounts import amounts_of
 from simkit.meta.domain import label
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at
 from simkit.meta.quantity import Quantity
+from simkit.meta.resource_list import resource_list_of
 
 _OLD_CLASS: Final = label("storage-class", "volume.beta")
 
@@ -50,7 +50,7 @@ class PersistentVolumeClaimResize:
 
 
 def _size(claim: Object) -> Quantity:
-    return amounts_of(at(claim, "spec", "resources", "requests")).get("storage", Quantity(0))
+    return resource_list_of(at(claim, "spec", "resources", "requests")).get("storage", Quantity(0))
 
 
 def _class(claim: Object) -> str:

@@ -19,12 +19,12 @@ from simkit.engine.admission.plugin_attributes import (
 )
 from simkit.engine.seams import Entry, Operation, Reader, Review
 from simkit.logic.quota.scopes import counts, fits, scopes_of
-from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, unsaid, usage
-from simkit.meta.amounts import Amounts, amounts_of, minus, plus, texts
+from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, missing_resources, usage
 from simkit.meta.clock import Clock
 from simkit.meta.errors import internal, unexplained
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of
+from simkit.meta.resource_list import ResourceList, add, quantity_texts, resource_list_of, subtract
 
 QUOTAS: Final = GroupResource("", "resourcequotas")
 _IGNORED: Final = frozenset({GroupResource("", "bindings"), GroupResource("", "events"), LOCAL_ACCESS_REVIEWS})
@@ -38,7 +38,7 @@ Charge = Callable[[Entry, Mapping[str, str]], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Limited:
+class LimitedResource:
     """A resource that may only be used if a quota covers it."""
 
     resource: GroupResource
@@ -52,7 +52,7 @@ class _Covering:
 
     entry: Entry
     names: Sequence[str]
-    added: Amounts
+    added: ResourceList
 
 
 class ResourceQuota:
@@ -62,7 +62,7 @@ class ResourceQuota:
     leaves_process: Final = False
     resources: Resources = None
 
-    def __init__(self, store: Reader, clock: Clock, charge: Charge, limited: Sequence[Limited] = ()) -> None:
+    def __init__(self, store: Reader, clock: Clock, charge: Charge, limited: Sequence[LimitedResource] = ()) -> None:
         self._store, self._clock, self._charge, self._limited = store, clock, charge, limited
 
     def handles(self, operation: Operation) -> bool:
@@ -91,7 +91,7 @@ class ResourceQuota:
             wanted = [(each.entry, self._fitting(review, each)) for each in covering if each.entry.key.name not in done]
             if review.dry_run:
                 return
-            charged = [entry.key.name for entry, used in wanted if self._charge(entry, texts(used))]
+            charged = [entry.key.name for entry, used in wanted if self._charge(entry, quantity_texts(used))]
             done.update(charged)
             if len(charged) == len(wanted):
                 return
@@ -119,7 +119,7 @@ class ResourceQuota:
         computed yet."""
         names = matching(review.resource, _hard(quota))
         if review.resource == PODS:
-            missing = unsaid(written(review), names)
+            missing = missing_resources(written(review), names)
             if missing:
                 raise admission_forbidden(review, f"failed quota: {name_of(quota)}: must specify {missing}")
         if set(names) - set(at(quota, "status", "used") or ()):
@@ -127,21 +127,21 @@ class ResourceQuota:
             raise admission_forbidden(review, f"status unknown for quota: {name_of(quota)}, resources: {shown}")
         return names
 
-    def _added(self, review: Review, quota: Object, total: Amounts) -> Amounts:
+    def _added(self, review: Review, quota: Object, total: ResourceList) -> ResourceList:
         old = review.old
         if old is None or not metadata(old).get("resourceVersion"):
             return total
         if not counts(quota, review.resource, old, _hard(quota)):
             return total
-        left = minus(total, usage(review.resource, old, self._clock.now()))
+        left = subtract(total, usage(review.resource, old, self._clock.now()))
         return {name: amount for name, amount in left.items() if name in total and amount.nano > 0}
 
-    def _fitting(self, review: Review, covering: _Covering) -> Amounts:
+    def _fitting(self, review: Review, covering: _Covering) -> ResourceList:
         """The usage with the object. Raises 403 if it exceeds the quota."""
         quota = covering.entry.object
-        hard, used = amounts_of(at(quota, "status", "hard")), amounts_of(at(quota, "status", "used"))
+        hard, used = resource_list_of(at(quota, "status", "hard")), resource_list_of(at(quota, "status", "used"))
         requested = {name: amount for name, amount in covering.added.items() if name in hard and amount.nano}
-        wanted = plus(used, requested)
+        wanted = add(used, requested)
         exceeded = sorted(name for name in requested if wanted[name].nano > hard[name].nano)
         if exceeded:
             shown = [
@@ -157,7 +157,7 @@ class ResourceQuota:
         review: Review,
         entries: Sequence[Entry],
         covering: Sequence[tuple[Entry, Sequence[str]]],
-        total: Amounts,
+        total: ResourceList,
     ) -> None:
         """Raise 403 if the server's settings require a quota that covers the object and there is none."""
         covered = {name for _, names in covering for name in names}

@@ -10,10 +10,10 @@ from typing import Any, Final
 from simkit.engine.admission.plugin_attributes import PODS, RUNTIME_CLASSES, admission_forbidden, with_spec, written
 from simkit.engine.admission.tolerations import merged
 from simkit.engine.seams import Operation, Reader, Review
-from simkit.meta.amounts import amounts_of
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
+from simkit.meta.resource_list import resource_list_of
 
 _DIFFERS = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _ALONE = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
@@ -50,7 +50,7 @@ class RuntimeClass:
         changed: dict[str, Any] = {}
         overhead, own = at(found, "overhead", "podFixed"), at(pod, "spec", "overhead")
         if found.get("overhead") is not None:
-            if own is not None and amounts_of(own) != amounts_of(overhead):
+            if own is not None and resource_list_of(own) != resource_list_of(overhead):
                 raise admission_forbidden(review, _DIFFERS)
             changed["overhead"] = overhead
         if found.get("scheduling") is not None:
@@ -63,7 +63,7 @@ class RuntimeClass:
             return
         found, own = self._class(review), at(review.object, "spec", "overhead")
         if found is not None and found.get("overhead") is not None:
-            if own is None or amounts_of(own) != amounts_of(at(found, "overhead", "podFixed")):
+            if own is None or resource_list_of(own) != resource_list_of(at(found, "overhead", "podFixed")):
                 raise admission_forbidden(review, _DIFFERS)
         elif own is not None:
             raise admission_forbidden(review, _ALONE)

@@ -12,12 +12,11 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.admission.chain import Plugin
 from simkit.engine.admission.review_attributes import LiveClusterReader, attributes_of
 from simkit.engine.admission.webhook_client import CallFailed, WebhookClient
 from simkit.engine.admission.webhook_index import EXEMPT, MUTATING, VALIDATING, WebhookAccessor, WebhookIndex
 from simkit.engine.admission.webhook_review import Answer, rejection
-from simkit.engine.seams import Mutator, Operation, Review
+from simkit.engine.seams import Operation, Review
 from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
 from simkit.language.merge.refusal import PatchError
 from simkit.logic.policy.attributes import AdmissionAttributes
@@ -124,13 +123,8 @@ class ValidatingAdmissionWebhook(_Webhooks):
 class MutatingAdmissionWebhook(_Webhooks):
     """Calls the matching webhooks in order, each with the object of the previous one.
 
-    Where one changed the object, the plugins before this one are asked again, and then those webhooks that want to
-    know what others changed after them.
-
-    Attributes
-    ----------
-    earlier
-        The plugins that are asked before this one.
+    Where one changed the object, all plugins are asked again; of the webhooks those that want to know what others
+    changed after them.
     """
 
     name = "MutatingAdmissionWebhook"
@@ -146,7 +140,6 @@ class MutatingAdmissionWebhook(_Webhooks):
     ) -> None:
         super().__init__(reader, index, caller, name_source)
         self._restore = restore
-        self.earlier: Sequence[Plugin] = ()
 
     def mutate(self, review: Review) -> Object:
         """The object after all webhooks. Raises the refusal of one, or 500 if one with failurePolicy Fail cannot be
@@ -158,26 +151,7 @@ class MutatingAdmissionWebhook(_Webhooks):
         webhooks = self._index.concerned(MUTATING, self._reader, *kind)
         if not webhooks:
             return review.object or {}
-        first = _Round(self, review, attributes, 0)
-        first.run(webhooks)
-        if not first.changed:
-            return first.object
-        seen = first.object
-        again = self._asked_again(review, seen)
-        wanted = first.repeat | (first.invoked if again != seen else set())
-        second = _Round(self, replace(review, object=again), replace(attributes, object=again or None), 1)
-        second.run([webhook for webhook in webhooks if webhook.uid in wanted])
-        return second.object
-
-    def _asked_again(self, review: Review, obj: Object) -> Object:
-        """The object after the earlier plugins are called again (reinvocation)."""
-        if review.operation in ("DELETE", "CONNECT"):
-            return obj
-        for plugin in self.earlier:
-            seen = plugin.resources is None or review.resource in plugin.resources
-            if seen and plugin.handles(review.operation) and isinstance(plugin, Mutator):
-                obj = plugin.mutate(replace(review, object=obj))
-        return obj
+        return _Round(self, review, attributes).run(webhooks)
 
     def patched(
         self, webhook: WebhookAccessor, answer: Answer, attributes: AdmissionAttributes, matched: Resource
@@ -199,31 +173,28 @@ class MutatingAdmissionWebhook(_Webhooks):
 class _Round:
     """One pass over mutating webhooks."""
 
-    def __init__(
-        self, plugin: MutatingAdmissionWebhook, review: Review, attributes: AdmissionAttributes, number: int
-    ) -> None:
-        self._plugin, self._review, self._attributes, self._number = plugin, review, attributes, number
-        self.object: Object = attributes.object or {}
-        self.changed = False
-        self.invoked: set[str] = set()
-        """Webhooks that want reinvocation and were called since the last change of the object."""
-        self.repeat: set[str] = set()
+    def __init__(self, plugin: MutatingAdmissionWebhook, review: Review, attributes: AdmissionAttributes) -> None:
+        self._plugin, self._review, self._attributes = plugin, review, attributes
+        self._context = review.reinvocation
+        self._known = review.reinvocation.begin(plugin.name, attributes.object)
 
-    def run(self, webhooks: Sequence[WebhookAccessor]) -> None:
+    def run(self, webhooks: Sequence[WebhookAccessor]) -> Object:
+        """The object after the webhooks: in the second round those that want to be called again."""
         for index, webhook in enumerate(webhooks):
             matched = self._plugin._match(webhook, self._attributes)
-            if matched is None:
+            if matched is None or (self._context.is_reinvoke and not self._known.wants(webhook.uid)):
                 continue
             if self._one(webhook, matched, index):
-                self.changed = True
-                self.repeat |= self.invoked
-                self.invoked = set()
+                self._known.changed()
+                self._context.should_reinvoke = True
             if webhook.again:
-                self.invoked.add(webhook.uid)
+                self._known.invoked(webhook.uid)
+        self._known.output = self._attributes.object
+        return self._attributes.object or {}
 
     def _one(self, webhook: WebhookAccessor, matched: Resource, index: int) -> bool:
         """Call one webhook; True if it changed the object."""
-        place = f"round_{self._number}_index_{index}"
+        place = f"round_{self._context.round}_index_{index}"
         try:
             answer = self._plugin._ask(webhook, self._attributes, matched, mutating=True)
         except CallFailed as error:
@@ -238,7 +209,6 @@ class _Round:
         self._note(webhook, answer, place, changed=made is not None)
         if made is None:
             return False
-        self.object = made
         self._attributes = replace(self._attributes, object=made)
         return True
 

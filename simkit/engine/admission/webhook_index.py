@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.engine.admission.candidates import Candidates
+from simkit.engine.admission.candidate_cache import CandidateCache
 from simkit.engine.seams import ListWatcher
-from simkit.engine.storage.derived import Derived
+from simkit.engine.storage.derived import DerivedValue
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.logic.policy.matching import Constraints
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource
 from simkit.meta.objects import Object, name_of
@@ -30,6 +31,8 @@ EXEMPT: Final = frozenset(
         VALIDATING,
         GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies"),
         GroupResource(ADMISSION_GROUP, "validatingadmissionpolicybindings"),
+        GroupResource(ADMISSION_GROUP, "mutatingadmissionpolicies"),
+        GroupResource(ADMISSION_GROUP, "mutatingadmissionpolicybindings"),
     }
 )
 """Resources that no webhook gets, since one could lock out everybody."""
@@ -76,7 +79,7 @@ class WebhookAccessor:
         from simkit.language.cel.types import BOOL
         from simkit.logic.policy.variables import compiled
 
-        known = environment()
+        known = environment(strict=applies("cost-of-functions-in-webhooks"))
         return [compiled(each.get("expression") or "", known, BOOL) for each in rows]
 
     def may_match(
@@ -132,7 +135,7 @@ class _View:
     def __init__(self, mutating: Sequence[WebhookAccessor], validating: Sequence[WebhookAccessor]) -> None:
         self.all = {MUTATING: mutating, VALIDATING: validating}
         self.any = bool(mutating or validating)
-        self.candidates = Candidates[WebhookAccessor]()
+        self.candidates = CandidateCache[WebhookAccessor]()
 
 
 class WebhookIndex:
@@ -140,7 +143,7 @@ class WebhookIndex:
 
     def __init__(self, store: ListWatcher, known: _View | None = None) -> None:
         self._store = store
-        self._view = Derived(store, (MUTATING, VALIDATING), self._read, known)
+        self._view = DerivedValue(store, (MUTATING, VALIDATING), self._read, known)
 
     def fork(self, store: ListWatcher) -> WebhookIndex:
         """The index of a fork of the store: no configuration is read again."""

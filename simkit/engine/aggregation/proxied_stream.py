@@ -65,7 +65,7 @@ class ProxiedStream:
         return found
 
     def bookmark(self) -> list[bytes]:
-        """Nothing: the backing server sends its own."""
+        """No bookmark: the backing server sends its own."""
         return []
 
     def wait(self, timeout: float | None = None) -> bool:

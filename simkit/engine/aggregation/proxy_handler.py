@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote, urlencode
 
 import orjson
@@ -20,7 +20,7 @@ from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.policy import EgressPolicy, SkippedCall
 from simkit.engine.pipeline.api_services import APIService
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.meta.errors import PlainError
+from simkit.meta.errors import PlainError, StatusError
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import at
@@ -76,6 +76,14 @@ class ServiceUnresolved(Exception):
     """A service with unknown address."""
 
 
+class InProcessService(Protocol):
+    """A backing server in this process."""
+
+    def answer(self, request: Request) -> Response:
+        """The answer to a request that was authorized. Raises StatusError."""
+        ...
+
+
 class ProxyHandler:
     """Sends requests to the servers behind registered group versions.
 
@@ -90,6 +98,19 @@ class ProxyHandler:
     def __init__(self, egress: EgressPolicy, proxy: Callable[[], ProxyCertificate]) -> None:
         self._egress, self._proxy = egress, proxy
         self._remembered: dict[tuple[str, str], tuple[float, Any]] = {}
+        self._in_process: dict[tuple[str, str], InProcessService] = {}
+
+    def serve_in_process(self, service: tuple[str, str], server: InProcessService) -> None:
+        """Take a server of this process for the one behind a service, given by namespace and name."""
+        self._in_process[service] = server
+
+    def in_process(self, registration: APIService) -> InProcessService | None:
+        """The server of this process behind a group version; None if it is another process's."""
+        return self._in_process.get(registration.service[:2]) if registration.service is not None else None
+
+    def leaves_process(self, registration: APIService) -> bool:
+        """True if the server behind a group version is not in this process."""
+        return self.in_process(registration) is None
 
     def peer(self, registration: APIService) -> Peer:
         """The server behind a group version. Raises ServiceUnresolved."""
@@ -110,6 +131,9 @@ class ProxyHandler:
 
     def forward(self, context: RequestContext, registration: APIService) -> Response:
         """The backing server's response, as a stream if it is long or endless. Raises PlainError 503."""
+        own = self.in_process(registration)
+        if own is not None:
+            return own.answer(context.request)
         if not self._egress.allowed:
             request = context.request
             about = f"{request.method} {request.path}"
@@ -122,7 +146,7 @@ class ProxyHandler:
         except ServiceUnresolved:
             raise _unavailable() from None
         except Unreachable as error:
-            raise PlainError(503, f"error trying to reach service: {error}\n", _PLAIN) from None
+            raise PlainError(503, f"error trying to reach service: {error}\n") from None
         return _response(answer)
 
     def _send(self, peer: Peer, context: RequestContext) -> PeerResponse:
@@ -138,6 +162,8 @@ class ProxyHandler:
 
     def probe(self, registration: APIService) -> str:
         """The reason why a backing server is not available, in kube-apiserver's words; empty if it is."""
+        if self.in_process(registration) is not None:
+            return ""
         version = registration.group_version
         path = f"/apis/{version}" if version.group else f"/api/{version.version}"
         try:
@@ -160,6 +186,9 @@ class ProxyHandler:
 
     def _document(self, registration: APIService, path: str) -> Mapping[str, Any] | None:
         """A JSON document of an available backing server, cached for some seconds."""
+        own = self.in_process(registration)
+        if own is not None:
+            return _own_document(own, path)
         known = self._remembered.get((registration.name, path))
         if known is not None and time.monotonic() - known[0] < _REMEMBERED:
             found: Mapping[str, Any] | None = known[1]
@@ -204,11 +233,16 @@ class ProxyHandler:
         }
 
 
-_PLAIN: Final = (("X-Content-Type-Options", "nosniff"),)
+def _own_document(server: InProcessService, path: str) -> Mapping[str, Any] | None:
+    try:
+        found = server.answer(Request("GET", path)).object
+    except StatusError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _unavailable() -> PlainError:
-    return PlainError(503, "service unavailable\n", _PLAIN)
+    return PlainError(503, "service unavailable\n")
 
 
 def _shown(registration: APIService) -> str:
@@ -259,7 +293,7 @@ def _response(peer_response: PeerResponse) -> Response:
     media = answer.getheader("content-type") or ""
     if 300 <= answer.status < 400 and answer.getheader("location"):
         peer_response.close()
-        raise PlainError(502, _REDIRECTED, _PLAIN)
+        raise PlainError(502, _REDIRECTED)
     if answer.length is None or answer.length > _WHOLE:
         return Response(answer.status, b"", media, headers, ProxiedStream(peer_response))
     from simkit.engine.egress.peer import whole
@@ -267,5 +301,5 @@ def _response(peer_response: PeerResponse) -> Response:
     try:
         content = whole(peer_response, timeout=_PATIENCE, most=_WHOLE)
     except Unreachable as error:
-        raise PlainError(503, f"error trying to reach service: {error}\n", _PLAIN) from None
+        raise PlainError(503, f"error trying to reach service: {error}\n") from None
     return Response(answer.status, content, media, headers)

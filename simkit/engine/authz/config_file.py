@@ -20,7 +20,8 @@ from simkit.meta.fielderror import FieldError, duplicate, invalid_value, require
 from simkit.meta.name_validation import dns_subdomain
 
 KIND: Final = "AuthorizationConfiguration"
-MODES: Final = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
+TYPES: Final = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
+"""The types of kube-apiserver."""
 LONGEST_TIMEOUT: Final = 30.0
 _IN_CLUSTER: Final = "InClusterConfig"
 _FROM_FILE: Final = {"KubeConfigFile": "kubeConfigFile", "ClientConfig": "clientConfigFile"}
@@ -110,14 +111,14 @@ def load(path: str | Path) -> list[ConfiguredAuthorizer]:
     return parse(content, str(path))
 
 
-def parse(content: bytes, source: str = "the file") -> list[ConfiguredAuthorizer]:
-    """The authorizers in a file's content. Raises SimkitError with all its errors."""
-    chosen, errors = checked(configfile.parse(content, Document, KIND, source))
+def parse(content: bytes, source: str = "the file", known: Sequence[str] = TYPES) -> list[ConfiguredAuthorizer]:
+    """The authorizers in a file's content, of known types. Raises SimkitError with all its errors."""
+    chosen, errors = checked(configfile.parse(content, Document, KIND, source), known)
     configfile.refuse(errors, source)
     return chosen
 
 
-def checked(document: Document) -> tuple[list[ConfiguredAuthorizer], list[FieldError]]:
+def checked(document: Document, known: Sequence[str] = TYPES) -> tuple[list[ConfiguredAuthorizer], list[FieldError]]:
     """The authorizers of a document, and all its errors in kube-apiserver's words."""
     errors: list[FieldError] = []
     if not document.authorizers:
@@ -125,7 +126,7 @@ def checked(document: Document) -> tuple[list[ConfiguredAuthorizer], list[FieldE
     types, names, chosen = set[str](), set[str](), list[ConfiguredAuthorizer]()
     for index, entry in enumerate(document.authorizers):
         path = f"authorizers[{index}]"
-        wrong = _type_error(entry, path, types)
+        wrong = _type_error(entry, path, types, known)
         if wrong is not None:
             errors.append(wrong)
             continue
@@ -148,11 +149,11 @@ def _defaulted(webhook: WebhookEntry | None) -> WebhookEntry | None:
     return webhook.model_copy(update=times)
 
 
-def _type_error(entry: Entry, path: str, types: set[str]) -> FieldError | None:
+def _type_error(entry: Entry, path: str, types: set[str], known: Sequence[str]) -> FieldError | None:
     if not entry.type:
         return required(f"{path}.type")
-    if entry.type not in MODES:
-        return unsupported(f"{path}.type", entry.type, MODES)
+    if entry.type not in known:
+        return unsupported(f"{path}.type", entry.type, known)
     if entry.type in types and entry.type != "Webhook":
         return duplicate(f"{path}.type", entry.type)
     return None

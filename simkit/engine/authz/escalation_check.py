@@ -34,7 +34,7 @@ _OF_COLLECTOR: Final = {"ownerReferences", "finalizers", "managedFields", "selfL
 _ROLE_RESOURCES: Final = {"Role": ROLES, "ClusterRole": CLUSTER_ROLES}
 
 
-class RoleGuard:
+class RBACEscalationGuard:
     """Compares the rules that a write would grant with those that the writer holds now.
 
     Members of ``system:masters`` may write anything; so may, per role, whoever may ``escalate`` it, and per binding,

@@ -21,6 +21,7 @@ from simkit.engine.seams import RuleList
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHORIZATION_GROUP
+from simkit.meta.go_json import compact
 from simkit.meta.identity import Identity
 from simkit.meta.objects import null_creation
 from simkit.meta.user_info import user_fields
@@ -120,7 +121,7 @@ class WebhookAuthorizer:
         return Decision(DENY if denies else NO_OPINION, "", error=why)
 
     def _status(self, spec: Mapping[str, Any], ask: Attributes) -> Mapping[str, Any]:
-        key, now = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS), self._clock.now()
+        key, now = compact(orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)), self._clock.now()
         known = self._kept.get(key)
         if known is not None and now < known[0]:
             return known[1]

@@ -162,10 +162,10 @@ class CRDRegistrationController:
         return change.entry.key.resource in (_DEFINITIONS, SERVICES)
 
     def reset_backoff(self) -> None:
-        """Nothing is remembered."""
+        """Do nothing: the controller has no back-off."""
 
     def resume_from(self, other: Any) -> None:
-        """Nothing is remembered that a fork would have to know."""
+        """Do nothing: the controller keeps no state that a fork needs."""
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         """Create what is missing, remove what is left over; what others registered stays theirs."""

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.seams import Change
-from simkit.logic.rbac.aggregate import gathered, is_aggregated
+from simkit.logic.rbac.aggregate import aggregated_rules, is_aggregated
 from simkit.logic.rbac.binding import CLUSTER_ROLES
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta.domain import RBAC_GROUP
@@ -51,7 +51,7 @@ class ClusterRoleAggregationController:
         """Apply rules that differ. Roles that aggregate aggregated ones settle after some rounds."""
         role = lister.get(key)
         if role is not None:
-            rules = gathered(role, list(lister.scan(CLUSTER_ROLES)))
+            rules = aggregated_rules(role, list(lister.scan(CLUSTER_ROLES)))
             if rules_of({"rules": rules}) != rules_of(role):
                 client.perform(_apply(name_of(role), rules))
         return None

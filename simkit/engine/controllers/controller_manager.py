@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Final, Protocol
+from weakref import WeakSet
 
 from simkit.engine.controllers.work_queue import WorkQueue
 from simkit.engine.seams import Change, ChangeLog, Compacted
@@ -24,7 +25,6 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED, Identity, service_account
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Revision
-from simkit.meta.turns import TURNS
 from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.controllers")
@@ -104,49 +104,107 @@ class _Account:
 class ControllerManager:
     """The controllers of one server.
 
-    ``rested`` says that everything is in order already, as in a store that was loaded: only later changes count.
+    Parameters
+    ----------
+    controllers
+        Creates them.
+    rested
+        Whether everything is in order already, as in a store that was loaded: only later changes count.
+    origin
+        The controllers of the store that this one's is a fork of: these go on where those are now.
+
+    Notes
+    -----
+    Most forks never run their controllers. So those of a fork are created, and learn what the origin's know, when
+    either of the two runs for the first time after the fork.
     """
 
     def __init__(
         self,
         store: ChangeLog,
-        controllers: Sequence[Controller],
+        controllers: Callable[[], Sequence[Controller]],
         perform: Perform,
         snapshot: Callable[[], Snapshot],
         *,
         clock: Clock | None = None,
         rested: bool = False,
+        origin: ControllerManager | None = None,
     ) -> None:
-        self._store, self._controllers, self._snapshot = store, tuple(controllers), snapshot
-        self._clock = clock or SystemClock()
-        self._clients = {controller.name: _Account(perform, controller.account) for controller in controllers}
-        self._seen = store.revision if rested else Revision(0)
-        self._first = not rested
+        self._store, self._make, self._snapshot = store, controllers, snapshot
+        self._clock, self._perform = clock or SystemClock(), perform
+        self._made: tuple[Controller, ...] = ()
+        self._clients: dict[str, _Account] = {}
         self._retries = WorkQueue[str]("controllers", self._clock)
         """Controllers that failed as a whole; they are run for everything next time."""
         self._wake, self._stopped = threading.Event(), threading.Event()
         self._running = threading.Lock()
         self._thread: threading.Thread | None = None
         self._unlisten: Callable[[], None] | None = None
+        self._origin = origin
+        self._heirs = WeakSet[ControllerManager]()
+        """The controllers of forks that have not been created yet."""
+        if origin is None:
+            self._seen, self._first = store.revision if rested else Revision(0), not rested
+            self._create(())
+            return
+        with origin._running:
+            self._seen, self._first = origin._seen, origin._first
+            self._retries.copy_from(origin._retries)
+            origin._heirs.add(self)
+
+    @property
+    def _controllers(self) -> tuple[Controller, ...]:
+        origin = self._origin
+        if origin is not None:
+            with origin._running:
+                self._inherit(origin)
+        return self._made
+
+    def _inherit(self, origin: ControllerManager) -> None:
+        """Create the controllers with the knowledge of an origin that does not run meanwhile."""
+        if self._origin is not None:
+            self._create(origin._controllers)
+            origin._heirs.discard(self)
+            self._origin = None
+
+    def _create(self, known: Sequence[Controller]) -> None:
+        made, others = tuple(self._make()), {controller.name: controller for controller in known}
+        for controller in made:
+            if controller.name in others:
+                controller.resume_from(others[controller.name])
+        self._clients = {each.name: _Account(self._perform, each.account) for each in made}
+        self._made = made
+
+    def look_at_everything(self, *, only: Collection[str]) -> None:
+        """Have some controllers look at everything when they run next; those of a loaded store never did."""
+        with self._running:
+            self._hand_over()
+            for controller in self._controllers:
+                if controller.name in only:
+                    self._retries.add_at(controller.name, 0.0)
+
+    def take_over(self) -> None:
+        """Create the controllers of a fork now, with the knowledge of its origin's."""
+        _ = self._controllers
+
+    def hand_over(self) -> None:
+        """Have the controllers of forks learn what these know, before something changes that is not stored."""
+        with self._running:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Let the controllers of forks learn what these know, before these go on."""
+        for heir in list(self._heirs):
+            heir._inherit(self)
 
     def add(self, controllers: Sequence[Controller], perform: Perform) -> None:
         """Run more controllers from now on; they look at everything first."""
         with self._running:
-            self._controllers = (*self._controllers, *controllers)
+            self._made = (*self._controllers, *controllers)
             self._clients |= {each.name: _Account(perform, each.account) for each in controllers}
             for each in controllers:
                 self._retries.add_at(each.name, 0.0)
         self._wake.set()
-
-    def resume_from(self, other: ControllerManager) -> None:
-        """Go on where the runner of a store is that this one's is a fork of."""
-        with other._running:
-            self._seen, self._first = other._seen, other._first
-            self._retries.copy_from(other._retries)
-            known = {controller.name: controller for controller in other._controllers}
-            for controller in self._controllers:
-                if controller.name in known:
-                    controller.resume_from(known[controller.name])
 
     def informed_of(self, change: Change) -> list[str]:
         """The names of the controllers that a change concerns."""
@@ -158,9 +216,11 @@ class ControllerManager:
         An error that concerns one object is logged and told as an Event. Raises the first error of a controller that
         failed as a whole, after the others have come to rest, and SimkitError when they do not come to rest.
         """
-        for controller in self._controllers:
-            controller.reset_backoff()
-        self._retries.all_now()
+        with self._running:
+            self._hand_over()
+            for controller in self._controllers:
+                controller.reset_backoff()
+            self._retries.all_now()
         return self.run_due()
 
     def run_due(self) -> int:
@@ -183,6 +243,7 @@ class ControllerManager:
 
     def _round(self, failures: list[Exception]) -> bool:
         """True if anybody had something to do; who fails is tried again with back-off."""
+        self._hand_over()
         through = self._store.revision
         concerned = self._concerned()
         self._seen, self._first = through, False
@@ -244,7 +305,7 @@ class ControllerManager:
             self._wake.clear()
             try:
                 with self._running:
-                    busy = within(Deadline(), partial(TURNS.take, partial(self._round, [])))
+                    busy = within(Deadline(), partial(self._round, []))
             except Exception:  # the thread is everybody's
                 _LOG.exception("controllers")
                 busy = False

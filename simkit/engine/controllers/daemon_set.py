@@ -43,7 +43,7 @@ _TEMPLATE: Final = "deprecated.daemonset.template.generation"
 
 
 @dataclass(frozen=True, slots=True)
-class _Scene:
+class _SetState:
     """A set with all that belongs to it."""
 
     owner: Object
@@ -91,52 +91,52 @@ class DaemonSetsController(ResourceWatcher):
             if not (is_terminating(pod) and has_ended(pod)):
                 on_nodes.setdefault(_node_of(pod), []).append(pod)
         nodes = {name_of(node): node for node in lister.scan(NODES)}
-        scene = _Scene(owner, reference, on_nodes, nodes, update)
+        state = _SetState(owner, reference, on_nodes, nodes, update)
         try:
-            if self._place(client, scene) or self._update(client, scene):
+            if self._place(client, state) or self._update(client, state):
                 return None  # the pods that come or go bring us back here
         except RequeueError:
-            self._tell(client, scene)
+            self._tell(client, state)
             raise
         hashes = {labels_of(pod).get(POD_HASH, "") for pod in pods}
         used = {name_of(each) for each in revisions if hash_of(each) in hashes} | {name_of(update)}
         controller_history.truncate_history(client, owner, revisions, used, counted=len(used) - 1)
-        return self._tell(client, scene)
+        return self._tell(client, state)
 
-    def _place(self, client: Client, scene: _Scene) -> bool:
+    def _place(self, client: Client, state: _SetState) -> bool:
         """Make pods on nodes that lack one, remove those that should not be where they are."""
         surplus, lacking = [], []
-        for name in sorted({*scene.nodes, *scene.pods}):
-            present, node = scene.pods.get(name, ()), scene.nodes.get(name)
+        for name in sorted({*state.nodes, *state.pods}):
+            present, node = state.pods.get(name, ()), state.nodes.get(name)
             live = [pod for pod in present if not is_terminating(pod)]
             if node is None:
                 surplus += [pod for pod in live if not at(pod, "spec", "nodeName")]
                 continue
-            runs, stays = _judged(scene.owner, node)
+            runs, stays = _judged(state.owner, node)
             if not stays:
                 surplus += live
                 continue
             ended = list(filter(has_ended, live))
             for pod in ended:
-                self._tell_end(client, scene.owner, pod, name)
+                self._tell_end(client, state.owner, pod, name)
             running = [pod for pod in live if pod not in ended]
-            surplus += [*ended, *(self._too_many(scene, running) if len(running) > 1 else ())]
-            if runs and not (running if self._surges(scene) else present):
+            surplus += [*ended, *(self._too_many(state, running) if len(running) > 1 else ())]
+            if runs and not (running if self._surges(state) else present):
                 lacking.append(name)
         for pod in surplus[:_MOST_AT_ONCE]:
-            self._pods.remove(client, scene.owner, pod)
+            self._pods.remove(client, state.owner, pod)
         for name in lacking[:_MOST_AT_ONCE]:
-            self._create(client, scene, name)
+            self._create(client, state, name)
         return bool(surplus or lacking)
 
-    def _too_many(self, scene: _Scene, running: Sequence[Object]) -> list[Object]:
+    def _too_many(self, state: _SetState, running: Sequence[Object]) -> list[Object]:
         """Of several pods on a node those that are not to stay: a surge has two until the new one is available."""
-        if not self._surges(scene):
+        if not self._surges(state):
             return list(running[1:])
-        new = [pod for pod in running if labels_of(pod).get(POD_HASH) == hash_of(scene.update)]
+        new = [pod for pod in running if labels_of(pod).get(POD_HASH) == hash_of(state.update)]
         old = [pod for pod in running if pod not in new]
         surplus = [*new[1:], *old[1:]]
-        if new and old and (not is_ready(old[0]) or self._available(scene, new[0])):
+        if new and old and (not is_ready(old[0]) or self._available(state, new[0])):
             surplus.append(old[0])
         return surplus
 
@@ -146,33 +146,33 @@ class DaemonSetsController(ResourceWatcher):
         text = f"Found {word} daemon pod {which} on node {node}, will try to {wish} it"
         self._events.event(client, owner, f"{word.capitalize()}DaemonPod", text, warning=failed)
 
-    def _surges(self, scene: _Scene) -> bool:
-        value = at(scene.owner, "spec", "updateStrategy", "rollingUpdate", "maxSurge")
+    def _surges(self, state: _SetState) -> bool:
+        value = at(state.owner, "spec", "updateStrategy", "rollingUpdate", "maxSurge")
         return value not in (None, 0, "0%")
 
-    def _update(self, client: Client, scene: _Scene) -> bool:
+    def _update(self, client: Client, state: _SetState) -> bool:
         """Replace pods of old templates, so that not too many nodes are without at a time."""
-        if at(scene.owner, "spec", "updateStrategy", "type") != "RollingUpdate":
+        if at(state.owner, "spec", "updateStrategy", "type") != "RollingUpdate":
             return False
-        wanted = sum(_judged(scene.owner, node)[0] for node in scene.nodes.values())
-        rolling = at(scene.owner, "spec", "updateStrategy", "rollingUpdate") or {}
-        if self._surges(scene):
-            return self._surge(client, scene, wanted, integer_or_percent(rolling["maxSurge"], wanted, up=True))
+        wanted = sum(_judged(state.owner, node)[0] for node in state.nodes.values())
+        rolling = at(state.owner, "spec", "updateStrategy", "rollingUpdate") or {}
+        if self._surges(state):
+            return self._surge(client, state, wanted, integer_or_percent(rolling["maxSurge"], wanted, up=True))
         most = integer_or_percent(rolling.get("maxUnavailable", 1), wanted, up=True)
         old: list[Object] = []
         surplus: list[Object] = []
-        for name in sorted(scene.pods):
-            live = [pod for pod in scene.pods[name] if not is_terminating(pod)]
-            if len(live) != 1 or (self._is_new(scene, live[0]) and not self._available(scene, live[0])):
+        for name in sorted(state.pods):
+            live = [pod for pod in state.pods[name] if not is_terminating(pod)]
+            if len(live) != 1 or (self._is_new(state, live[0]) and not self._available(state, live[0])):
                 most -= 1
-            elif not self._is_new(scene, live[0]):
-                (old if self._available(scene, live[0]) else surplus).append(live[0])
+            elif not self._is_new(state, live[0]):
+                (old if self._available(state, live[0]) else surplus).append(live[0])
         surplus += old[: max(0, most)]
         for pod in surplus:
-            self._pods.remove(client, scene.owner, pod)
+            self._pods.remove(client, state.owner, pod)
         return bool(surplus)
 
-    def _surge(self, client: Client, scene: _Scene, wanted: int, most: int) -> bool:
+    def _surge(self, client: Client, state: _SetState, wanted: int, most: int) -> bool:
         """Make new pods beside old ones, and remove the old ones once the new ones are available.
 
         Where a pod should not be any more, it goes only when enough are available elsewhere.
@@ -182,55 +182,55 @@ class DaemonSetsController(ResourceWatcher):
         strays: list[str] = []
         lacking: list[str] = []
         waiting: list[str] = []
-        for name in sorted(scene.pods):
-            live = [pod for pod in scene.pods[name] if not is_terminating(pod)]
-            new = [pod for pod in live if self._is_new(scene, pod)]
-            old = [pod for pod in live if not self._is_new(scene, pod)]
-            available += any(self._available(scene, pod) for pod in (old or new)[:1])
-            node = scene.nodes.get(name)
+        for name in sorted(state.pods):
+            live = [pod for pod in state.pods[name] if not is_terminating(pod)]
+            new = [pod for pod in live if self._is_new(state, pod)]
+            old = [pod for pod in live if not self._is_new(state, pod)]
+            available += any(self._available(state, pod) for pod in (old or new)[:1])
+            node = state.nodes.get(name)
             if not old or node is None:
                 continue
-            runs = _judged(scene.owner, node)[0]
-            if new and self._available(scene, new[0]):
+            runs = _judged(state.owner, node)[0]
+            if new and self._available(state, new[0]):
                 surplus.append(old[0])
             elif new:
                 most -= 1
-            elif self._available(scene, old[0]):
+            elif self._available(state, old[0]):
                 (waiting if runs else strays).append(name)
             elif runs:
                 lacking.append(name)
             else:
                 surplus.append(old[0])
         gone = strays[: max(0, available - wanted)]
-        surplus += [pod for name in gone for pod in scene.pods[name] if not is_terminating(pod)]
+        surplus += [pod for name in gone for pod in state.pods[name] if not is_terminating(pod)]
         made = [*lacking, *waiting[: max(0, most)]]
         for pod in surplus:
-            self._pods.remove(client, scene.owner, pod)
+            self._pods.remove(client, state.owner, pod)
         for name in made:
-            self._create(client, scene, name)
+            self._create(client, state, name)
         return bool(surplus or made)
 
-    def _is_new(self, scene: _Scene, pod: Object) -> bool:
+    def _is_new(self, state: _SetState, pod: Object) -> bool:
         generation = labels_of(pod).get(_GENERATION)
-        if generation is not None and generation == annotations_of(scene.owner).get(_TEMPLATE):
+        if generation is not None and generation == annotations_of(state.owner).get(_TEMPLATE):
             return True
-        return labels_of(pod).get(POD_HASH) == hash_of(scene.update)
+        return labels_of(pod).get(POD_HASH) == hash_of(state.update)
 
-    def _available(self, scene: _Scene, pod: Object) -> bool:
-        start = available_from(pod, at(scene.owner, "spec", "minReadySeconds") or 0)
+    def _available(self, state: _SetState, pod: Object) -> bool:
+        start = available_from(pod, at(state.owner, "spec", "minReadySeconds") or 0)
         return start is not None and start <= self._clock.now()
 
-    def _create(self, client: Client, scene: _Scene, node: str) -> None:
-        failure = self._pods.create(client, scene.owner, _pod(scene, node))
+    def _create(self, client: Client, state: _SetState, node: str) -> None:
+        failure = self._pods.create(client, state.owner, _pod(state, node))
         if failure:
             raise RequeueError(failure)
 
-    def _tell(self, client: Client, scene: _Scene) -> float | None:
+    def _tell(self, client: Client, state: _SetState) -> float | None:
         now, counts = self._clock.now(), dict.fromkeys(_COUNTS, 0)
         later: list[float] = []
-        for name, node in scene.nodes.items():
-            runs, _ = _judged(scene.owner, node)
-            live = scene.pods.get(name, ())
+        for name, node in state.nodes.items():
+            runs, _ = _judged(state.owner, node)
+            live = state.pods.get(name, ())
             counts["desiredNumberScheduled"] += runs
             if not live:
                 continue
@@ -239,17 +239,17 @@ class DaemonSetsController(ResourceWatcher):
                 continue
             counts["currentNumberScheduled"] += 1
             counts["numberReady"] += is_ready(live[0])
-            counts["updatedNumberScheduled"] += self._is_new(scene, live[0])
-            start = available_from(live[0], at(scene.owner, "spec", "minReadySeconds") or 0)
+            counts["updatedNumberScheduled"] += self._is_new(state, live[0])
+            start = available_from(live[0], at(state.owner, "spec", "minReadySeconds") or 0)
             counts["numberAvailable"] += start is not None and start <= now
             later += [start] if start is not None and start > now else []
         counts["numberUnavailable"] = counts["desiredNumberScheduled"] - counts["numberAvailable"]
-        counts["observedGeneration"] = metadata(scene.owner).get("generation") or 0
+        counts["observedGeneration"] = metadata(state.owner).get("generation") or 0
         status: dict[str, Any] = {name: number for name, number in counts.items() if number or name in _WRITTEN}
         for name in ("collisionCount", "conditions"):
-            if at(scene.owner, "status", name):
-                status[name] = scene.owner["status"][name]
-        replace_status(client, DAEMON_SETS, scene.owner, status)
+            if at(state.owner, "status", name):
+                status[name] = state.owner["status"][name]
+        replace_status(client, DAEMON_SETS, state.owner, status)
         return min(later, default=None)
 
 
@@ -307,12 +307,12 @@ def _node_of(pod: Object) -> str:
     return ""
 
 
-def _pod(scene: _Scene, node: str) -> dict[str, Any]:
-    template = at(scene.owner, "spec", "template") or {}
-    pod = pod_of(template, scene.reference, generateName=f"{name_of(scene.owner)}-")
-    own = {POD_HASH: hash_of(scene.update)}
-    if _TEMPLATE in annotations_of(scene.owner):
-        own[_GENERATION] = annotations_of(scene.owner)[_TEMPLATE]
+def _pod(state: _SetState, node: str) -> dict[str, Any]:
+    template = at(state.owner, "spec", "template") or {}
+    pod = pod_of(template, state.reference, generateName=f"{name_of(state.owner)}-")
+    own = {POD_HASH: hash_of(state.update)}
+    if _TEMPLATE in annotations_of(state.owner):
+        own[_GENERATION] = annotations_of(state.owner)[_TEMPLATE]
     pod["metadata"]["labels"] = {**(pod["metadata"].get("labels") or {}), **own}
     here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     affinity = dict(pod["spec"].get("affinity") or {})

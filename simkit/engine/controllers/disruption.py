@@ -108,7 +108,7 @@ class DisruptionController(ResourceWatcher):
         return expected, integer_or_percent(least, expected, up=True)
 
     def _give_up(self, client: Client, budget: Object, why: str) -> None:
-        """Nothing may be taken away while it is not known how many pods there should be."""
+        """Set a status that allows no disruption, since the expected number of pods is unknown."""
         text = f"Failed to calculate the number of expected pods: {why}"
         self._events.event(client, budget, "CalculateExpectedPodCountFailed", text, warning=True)
         status, now = budget.get("status") or {}, timestamp(self._clock.now())

@@ -29,7 +29,7 @@ _News = tuple[str, str, str, str, str]
 
 
 @dataclass(slots=True)
-class _Told:
+class _RecordedEvent:
     """An event that was written."""
 
     name: str
@@ -47,7 +47,7 @@ class EventRecorder:
 
     def __init__(self, clock: Clock, component: str) -> None:
         self._clock, self._component = clock, component
-        self._told: OrderedDict[_News, _Told] = OrderedDict()
+        self._told: OrderedDict[_News, _RecordedEvent] = OrderedDict()
         self._last: OrderedDict[tuple[str, str], int] = OrderedDict()
         """The moment in the name of the last event about each object: while the clock stands still, names do not."""
 
@@ -78,14 +78,14 @@ class EventRecorder:
             if len(self._told) > _REMEMBERED:
                 self._told.popitem(last=False)
 
-    def _again(self, client: Client, namespace: str, known: _Told) -> bool:
+    def _again(self, client: Client, namespace: str, known: _RecordedEvent) -> bool:
         known.count += 1
         change = {"count": known.count, "lastTimestamp": timestamp(self._clock.now())}
         path = path_of(EVENTS, namespace, known.name)
         content_type = "application/strategic-merge-patch+json"
         return client.perform(Request.of("PATCH", path, change, content_type=content_type)).succeeded
 
-    def _first(self, client: Client, namespace: str, about: Object, news: _News) -> _Told | None:
+    def _first(self, client: Client, namespace: str, about: Object, news: _News) -> _RecordedEvent | None:
         whose = (namespace, name_of(about))
         first = max(int(self._clock.now() * _NANOS), self._last.pop(whose, -1) + 1)
         for moment in range(first, first + _TRIES):
@@ -95,7 +95,7 @@ class EventRecorder:
                 self._last[whose] = moment
                 if len(self._last) > _REMEMBERED:
                     self._last.popitem(last=False)
-                return _Told(name, 1)
+                return _RecordedEvent(name, 1)
             if response.status != 409:
                 _LOG.debug("event %s in %s: %s", name, namespace, response.body)
                 return None

@@ -15,7 +15,7 @@ from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import NODES, PODS
 from simkit.engine.seams import Change
-from simkit.logic.workloads.nodes import conditional_taints, is_conditional, unknown_conditions
+from simkit.logic.workloads.nodes import condition_taints, is_condition_taint, unknown_conditions
 from simkit.logic.workloads.status_conditions import find, is_true
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.domain import NODE_LEASE_NAMESPACE, api_group, label
@@ -153,10 +153,12 @@ class NodeLifecycleController(ResourceWatcher):
 
     def _taint(self, client: Client, node: Object) -> None:
         taints: list[Mapping[str, Any]] = list(at(node, "spec", "taints") or ())
-        wanted = conditional_taints(node)
+        wanted = condition_taints(node)
         if not self._ready:  # an outage of all nodes is one of what watches them: nobody is evicted
             wanted = {(key, effect) for key, effect in wanted if effect != "NoExecute"}
-        kept = [each for each in taints if not is_conditional(each) or (each.get("key"), each.get("effect")) in wanted]
+        kept = [
+            each for each in taints if not is_condition_taint(each) or (each.get("key"), each.get("effect")) in wanted
+        ]
         present = {(each.get("key"), each.get("effect")) for each in kept}
         now = timestamp(self._clock.now())
         new = [{"key": key, "effect": effect, "timeAdded": now} for key, effect in sorted(wanted - present)]

@@ -1,4 +1,4 @@
-"""Keeps scaled objects between minReplicas and maxReplicas, and reports that no metrics are served.
+"""Scales objects by the usage of their pods, between minReplicas and maxReplicas.
 
 Upstream: pkg/controller/podautoscaler, release 1.30.
 """
@@ -12,12 +12,13 @@ from simkit.engine.controllers.client_requests import expect, keys_of, scale_pat
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating
+from simkit.engine.controllers.metric_reader import FailedMetric, MetricReader, MetricValue
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import AUTOSCALERS
 from simkit.engine.seams import Change
+from simkit.logic.workloads.scaling_limits import History
 from simkit.logic.workloads.status_conditions import Condition, with_condition
 from simkit.meta.clock import Clock, timestamp
-from simkit.meta.domain import api_group
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersionKind, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
@@ -28,11 +29,8 @@ _PERIOD: Final = 15.0
 _UNABLE: Final = "the HPA was unable to compute the replica count: "
 
 
-class _Metric:
-    """The reason why a kind of metric cannot be followed, and its two messages."""
-
-    def __init__(self, reason: str, told: str, value: str) -> None:
-        self.reason, self.told, self.value = reason, told, value
+def _replicas(metric: MetricValue) -> int:
+    return metric.replicas
 
 
 class HorizontalController(ResourceWatcher):
@@ -40,7 +38,7 @@ class HorizontalController(ResourceWatcher):
 
     Notes
     -----
-    No kubelet measures anything here, so there are no metrics: within its bounds an object keeps its size.
+    The usage of pods is that of simulated nodes. Without any, an object keeps its size within its bounds.
     """
 
     name = "horizontal-pod-autoscaler-controller"
@@ -50,6 +48,11 @@ class HorizontalController(ResourceWatcher):
         super().__init__(AUTOSCALERS)
         self._clock, self._catalogue = clock, catalogue
         self._events = EventRecorder(clock, self.account)
+        self._histories: dict[Key, History] = {}
+
+    def resume_from(self, other: HorizontalController) -> None:
+        """Know the recent recommendations of the one that this is a fork of."""
+        self._histories = {key: history.copy() for key, history in other._histories.items()}
 
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         before = change.previous.object if change.previous is not None else None
@@ -63,8 +66,10 @@ class HorizontalController(ResourceWatcher):
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         scaler = lister.get(key)
         if scaler is None or is_terminating(scaler):
+            self._histories.pop(key, None)
             return None
-        _Turn(client, self._events, self._clock, scaler).take(self._scale_path(scaler))
+        history = self._histories.setdefault(key, History())
+        _Reconciliation(client, lister, self._events, self._clock, scaler, history).take(self._scale_path(scaler))
         return self._clock.now() + _PERIOD
 
     def _scale_path(self, scaler: Object) -> str:
@@ -77,11 +82,14 @@ class HorizontalController(ResourceWatcher):
         return scale_path(resource, namespace_of(scaler), target.get("name", ""))
 
 
-class _Turn:
+class _Reconciliation:
     """One look at one autoscaler."""
 
-    def __init__(self, client: Client, events: EventRecorder, clock: Clock, scaler: Object) -> None:
-        self._client, self._events, self._scaler = client, events, scaler
+    def __init__(
+        self, client: Client, lister: Lister, events: EventRecorder, clock: Clock, scaler: Object, history: History
+    ) -> None:
+        self._client, self._lister, self._events, self._scaler = client, lister, events, scaler
+        self._clock, self._history = clock, history
         self._now = timestamp(clock.now())
         self._conditions: Sequence[Condition] = at(scaler, "status", "conditions") or ()
 
@@ -93,6 +101,8 @@ class _Turn:
         text = "the HPA controller was able to get the target's current scale"
         self._hold("AbleToScale", True, "SucceededGetScale", text)
         current = at(scale.object, "spec", "replicas") or 0
+        if not self._history.recommended:
+            self._history.recommended.append((self._clock.now(), current))
         least, most = at(self._scaler, "spec", "minReplicas"), at(self._scaler, "spec", "maxReplicas") or 0
         least = 1 if least is None else least
         if current == 0 and least != 0:
@@ -109,7 +119,7 @@ class _Turn:
             self._hold("ScalingActive", False, "InvalidSelector", text)
             self._write(current, at(self._scaler, "status", "desiredReplicas") or 0)
         else:
-            self._measure(current, str(scale.object["status"]["selector"]))
+            self._follow(path, scale.object, current, least)
 
     def _lost(self, scale: Response | None) -> None:
         target = at(self._scaler, "spec", "scaleTargetRef") or {}
@@ -123,7 +133,7 @@ class _Turn:
         known = self._scaler.get("status") or {}
         self._write(known.get("currentReplicas") or 0, known.get("desiredReplicas") or 0, known.get("currentMetrics"))
 
-    def _rescale(self, path: str, scale: Object, wanted: int, why: str) -> None:
+    def _rescale(self, path: str, scale: Object, wanted: int, why: str, metrics: Any = None) -> None:
         before = at(scale, "spec", "replicas") or 0
         answer = self._client.perform(Request.of("PUT", path, {**scale, "spec": {"replicas": wanted}}))
         if not answer.succeeded:
@@ -132,63 +142,49 @@ class _Turn:
             self._events.event(self._client, self._scaler, "FailedRescale", text, warning=True)
             told = f"the HPA controller was unable to update the target scale: {error}"
             self._hold("AbleToScale", False, "FailedUpdateScale", told)
-            self._write(before, at(self._scaler, "status", "desiredReplicas") or 0)
+            self._write(before, at(self._scaler, "status", "desiredReplicas") or 0, metrics)
             return
         self._events.event(self._client, self._scaler, "SuccessfulRescale", f"New size: {wanted}; reason: {why}")
         told = f"the HPA controller was able to update the target scale to {wanted}"
         self._hold("AbleToScale", True, "SucceededRescale", told)
-        self._write(before, wanted, scaled=True)
+        self._write(before, wanted, metrics, scaled=True)
 
     # Metrics
 
-    def _measure(self, current: int, selector: str) -> None:
-        """Ask for every metric, and tell why none can be had."""
+    def _follow(self, path: str, scale: Object, current: int, least: int) -> None:
+        """Scale as the metrics ask for, within the limits of the rules."""
         specs: Sequence[Mapping[str, Any]] = at(self._scaler, "spec", "metrics") or ()
-        failures = [self._metric(each, selector) for each in specs]
+        reader = MetricReader(self._client, self._lister, self._scaler, str(scale["status"]["selector"]), self._clock)
+        found = [reader.read(each, current) for each in specs]
+        failures = [each for each in found if isinstance(each, FailedMetric)]
         for each in failures:
             self._events.event(self._client, self._scaler, each.reason, each.told, warning=True)
+        metrics = [{"type": ""} if isinstance(each, FailedMetric) else each.status for each in found]
+        best = max((each for each in found if isinstance(each, MetricValue)), key=_replicas, default=None)
+        if best is None or (failures and best.replicas < current):
+            self._unable(current, failures, len(specs), metrics)
+            return
+        text = f"the HPA was able to successfully calculate a replica count from {best.name}"
+        self._hold("ScalingActive", True, "ValidMetricFound", text)
+        spec, now = self._scaler["spec"], self._clock.now()
+        limited = self._history.limited(spec, current, best.replicas, least, now)
+        self._hold("AbleToScale", limited.able.status, limited.able.reason, limited.able.message)
+        self._hold("ScalingLimited", limited.limited.status, limited.limited.reason, limited.limited.message)
+        if limited.replicas == current:
+            self._write(current, current, metrics)
+            return
+        why = f"{best.name} above target" if best.replicas > current else "All metrics below target"
+        self._rescale(path, scale, limited.replicas, why, metrics)
+        self._history.scaled(spec, current, limited.replicas, now)
+
+    def _unable(self, current: int, failures: Sequence[FailedMetric], count: int, metrics: Any) -> None:
+        """Tell why no number can be calculated."""
         if failures:
             first = failures[0]
             self._hold("ScalingActive", False, first.reason, _UNABLE + first.told)
-            text = f"invalid metrics ({len(failures)} invalid out of {len(specs)}), first error is: {first.value}"
+            text = f"invalid metrics ({len(failures)} invalid out of {count}), first error is: {first.value}"
             self._events.event(self._client, self._scaler, "FailedComputeMetricsReplicas", text, warning=True)
-        unknown = [{"type": ""} for _ in failures]
-        self._write(current, at(self._scaler, "status", "desiredReplicas") or 0, unknown)
-
-    def _metric(self, spec: Mapping[str, Any], selector: str) -> _Metric:
-        kind = spec.get("type") or ""
-        if kind in ("Resource", "ContainerResource"):
-            return self._resource_metric(kind, spec, selector)
-        if kind == "External":
-            name = at(spec, "external", "metric", "name") or ""
-            why = "unable to fetch metrics from external metrics API: no external metrics API "
-            why += f"({api_group('external.metrics')}) registered"
-            told = f"unable to get external metric {namespace_of(self._scaler)}/{name}/nil: {why}"
-            return _Metric("FailedGetExternalMetric", told, f"failed to get {name} external metric value: {told}")
-        name = at(spec, kind.lower(), "metric", "name") or ""
-        why = f"no custom metrics API ({api_group('custom.metrics')}) registered"
-        told = f"unable to get metric {name}: unable to fetch metrics from custom metrics API: {why}"
-        return _Metric(f"FailedGet{kind}Metric", told, f"failed to get {kind.lower()} metric value: {told}")
-
-    def _resource_metric(self, kind: str, spec: Mapping[str, Any], selector: str) -> _Metric:
-        source = spec.get("resource" if kind == "Resource" else "containerResource") or {}
-        name, shares = source.get("name") or "", at(source, "target", "averageValue") is None
-        word = "resource" if kind == "Resource" else "container resource"
-        told = f"unable to get metrics for resource {name}: {self._metrics_api(selector)}"
-        told = f"failed to get {name} {'utilization' if shares else 'usage'}: {told}"
-        return _Metric(f"FailedGet{kind}Metric", told, f"failed to get {name} {word} metric value: {told}")
-
-    def _metrics_api(self, selector: str) -> str:
-        """The reason why the API for metrics of pods gives none."""
-        group = api_group("metrics")
-        path = f"/apis/{group}/v1beta1/namespaces/{namespace_of(self._scaler)}/pods?labelSelector={selector}"
-        answer = self._client.perform(Request.of("GET", path))
-        if answer.succeeded:
-            return "no metrics returned from resource metrics API"
-        texts = {404: "could not find the requested resource", 503: "is currently unable to handle the request"}
-        why = texts.get(answer.status)
-        shown = f"the server {why} (get pods.{group})" if why else str(answer.object.get("message"))
-        return f"unable to fetch metrics from resource metrics API: {shown}"
+        self._write(current, at(self._scaler, "status", "desiredReplicas") or 0, metrics)
 
     # Status
 

@@ -109,7 +109,7 @@ class ReconcilingController:
 
     def _every_key(self, lister: Lister) -> set[Key]:
         try:
-            found = set(self.reconciler.all_keys(lister))
+            found = _named(self.reconciler.all_keys(lister))
         except Exception:
             _LOG.exception("%s: its objects cannot be found", self.name)
             self._queue.add_rate_limited(_EVERYTHING)
@@ -119,7 +119,7 @@ class ReconcilingController:
 
     def _keys_affected(self, change: Change, lister: Lister) -> set[Key]:
         try:
-            return set(self.reconciler.keys_affected(change, lister))
+            return _named(self.reconciler.keys_affected(change, lister))
         except Exception:
             _LOG.exception("%s: a change of %s", self.name, change.entry.key)
             self._queue.add_rate_limited(_EVERYTHING)
@@ -133,3 +133,8 @@ class ReconcilingController:
             self._warn(client, obj, f"{self.name} cannot reconcile it: {type(error).__name__}")
         except Exception:  # the object's fault may be in what an Event says of it
             _LOG.exception("%s: no Event about %s", self.name, key)
+
+
+def _named(keys: Iterable[Key]) -> set[Key]:
+    """The keys whose names are texts: others come from references that a dump holds in a wrong type."""
+    return {key for key in keys if isinstance(key.name, str) and isinstance(key.namespace, str)}

@@ -14,10 +14,10 @@ from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import QUOTAS
 from simkit.engine.seams import Change
 from simkit.logic.quota.calculate import counted, used
-from simkit.meta.amounts import amounts_of, texts
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, namespace_of
+from simkit.meta.resource_list import quantity_texts, resource_list_of
 from simkit.schema.catalogue import Catalogue
 
 
@@ -59,15 +59,15 @@ class ResourceQuotaController:
         quota = lister.get(key)
         if quota is None:
             return
-        hard = amounts_of(at(quota, "spec", "hard"))
+        hard = resource_list_of(at(quota, "spec", "hard"))
 
         def objects(resource: GroupResource) -> Iterable[Object]:
             found = self._catalogue().preferred(resource)
             return lister.scan(found.storage, key.namespace) if found is not None else ()
 
         counts = used(quota, list(hard), objects, self._clock.now())
-        before = amounts_of(at(quota, "status", "used"))
+        before = resource_list_of(at(quota, "status", "used"))
         wanted = {name: amount for name, amount in {**before, **counts}.items() if name in hard}
-        if wanted == before and amounts_of(at(quota, "status", "hard")) == hard and at(quota, "status", "hard"):
+        if wanted == before and resource_list_of(at(quota, "status", "hard")) == hard and at(quota, "status", "hard"):
             return
-        replace_status(client, QUOTAS, quota, {"hard": texts(hard), "used": texts(wanted)})
+        replace_status(client, QUOTAS, quota, {"hard": quantity_texts(hard), "used": quantity_texts(wanted)})

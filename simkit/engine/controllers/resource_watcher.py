@@ -19,4 +19,4 @@ class ResourceWatcher:
         return change.entry.key.resource in self.watches
 
     def resume_from(self, other: Any) -> None:
-        """Nothing is known that could not be found out again."""
+        """Do nothing: the controller keeps no state that a fork needs."""

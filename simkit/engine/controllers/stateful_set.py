@@ -36,7 +36,7 @@ _POD_INDEX: Final = label("pod-index", "apps")
 
 
 @dataclass(frozen=True, slots=True)
-class _Scene:
+class _SetState:
     """A set with all that belongs to it."""
 
     owner: Object
@@ -107,56 +107,56 @@ class StatefulSetController(ResourceWatcher):
         reference, revisions, pods, update = held
         named = {name_of(each): each for each in revisions}
         current = named.get(at(owner, "status", "currentRevision") or "", update)
-        scene = _Scene(owner, reference, _numbered(owner, pods), current, update)
+        state = _SetState(owner, reference, _numbered(owner, pods), current, update)
         try:
-            if self._act(client, lister, scene):
+            if self._act(client, lister, state):
                 return None  # the pods that come or go bring us back here
         except RequeueError:
-            self._tell(client, scene)
+            self._tell(client, state)
             raise
         used = {name_of(current), name_of(update)}
         used |= {labels_of(pod).get(POD_HASH, "") for pod in pods}
         controller_history.truncate_history(client, owner, revisions, used)
-        return self._tell(client, scene)
+        return self._tell(client, state)
 
     # What to do
 
-    def _act(self, client: Client, lister: Lister, scene: _Scene) -> bool:
+    def _act(self, client: Client, lister: Lister, state: _SetState) -> bool:
         """Make, remove or replace pods; False when there is nothing to do for now."""
         acted = 0
-        for number in scene.wanted:
-            done = self._tend(client, lister, scene, number)
+        for number in state.wanted:
+            done = self._tend(client, lister, state, number)
             acted += bool(done)
-            if (scene.in_order and done is not False) or acted >= MOST_AT_ONCE:
+            if (state.in_order and done is not False) or acted >= MOST_AT_ONCE:
                 return acted > 0
-        for number in scene.beyond:
-            self._claims.follow(client, lister, scene.owner, scene.pods[number], beyond=True)
-        return self._shrink(client, scene) or acted > 0 or self._update(client, scene)
+        for number in state.beyond:
+            self._claims.follow(client, lister, state.owner, state.pods[number], beyond=True)
+        return self._shrink(client, state) or acted > 0 or self._update(client, state)
 
-    def _tend(self, client: Client, lister: Lister, scene: _Scene, number: int) -> bool | None:
+    def _tend(self, client: Client, lister: Lister, state: _SetState, number: int) -> bool | None:
         """True if a wanted pod was changed. None: it must make progress before the next one."""
-        pod = scene.pods.get(number)
+        pod = state.pods.get(number)
         if pod is None:
-            if stale(lister, scene.owner, number):
+            if stale(lister, state.owner, number):
                 return None
-            self._create(client, lister, scene, number)
+            self._create(client, lister, state, number)
             return True
         if has_ended(pod):
             if is_terminating(pod):
                 return None
-            self._recreate(client, scene, pod)
+            self._recreate(client, state, pod)
             return True
         if at(pod, "status", "phase") == "Pending":
-            self._claims.make(client, lister, scene.owner, number)
-            self._claims.follow(client, lister, scene.owner, pod, beyond=False)
-        if scene.in_order and (is_terminating(pod) or not self._serves(scene, pod)):
+            self._claims.make(client, lister, state.owner, number)
+            self._claims.follow(client, lister, state.owner, pod, beyond=False)
+        if state.in_order and (is_terminating(pod) or not self._serves(state, pod)):
             return None
-        self._correct(client, lister, scene, number, pod)
+        self._correct(client, lister, state, number, pod)
         return False
 
-    def _correct(self, client: Client, lister: Lister, scene: _Scene, number: int, pod: Object) -> None:
+    def _correct(self, client: Client, lister: Lister, state: _SetState, number: int, pod: Object) -> None:
         """Bring back what makes a pod one of the set: its label, its volumes, and the owners of its claims."""
-        owner, own = scene.owner, own_volumes(scene.owner, name_of(pod))
+        owner, own = state.owner, own_volumes(state.owner, name_of(pod))
         wanted = pod
         if labels_of(pod).get(_POD_NAME) != name_of(pod):
             own_labels = {_POD_NAME: name_of(pod), _POD_INDEX: str(number)}
@@ -172,38 +172,38 @@ class StatefulSetController(ResourceWatcher):
             self._tell_of(client, owner, "update", name_of(pod), response)
             expect(response, 404, 409)
 
-    def _serves(self, scene: _Scene, pod: Object) -> bool:
+    def _serves(self, state: _SetState, pod: Object) -> bool:
         """True if a pod is far enough for the next one."""
-        start = available_from(pod, at(scene.owner, "spec", "minReadySeconds") or 0) if _is_running(pod) else None
+        start = available_from(pod, at(state.owner, "spec", "minReadySeconds") or 0) if _is_running(pod) else None
         return start is not None and start <= self._clock.now()
 
-    def _shrink(self, client: Client, scene: _Scene) -> bool:
+    def _shrink(self, client: Client, state: _SetState) -> bool:
         """Remove pods beyond the wanted ones, from the last; in order, those that serve or the first that does not."""
         acted = False
-        sick = min((each for each in scene.beyond if not _is_healthy(scene.pods[each])), default=None)
-        for number in scene.beyond:
-            pod = scene.pods[number]
-            waits = is_terminating(pod) or not (number == sick or self._serves(scene, pod))
-            if scene.in_order and waits:
+        sick = min((each for each in state.beyond if not _is_healthy(state.pods[each])), default=None)
+        for number in state.beyond:
+            pod = state.pods[number]
+            waits = is_terminating(pod) or not (number == sick or self._serves(state, pod))
+            if state.in_order and waits:
                 return acted
             if not is_terminating(pod):
-                self._remove(client, scene, pod)
+                self._remove(client, state, pod)
                 acted = True
-            if scene.in_order:
+            if state.in_order:
                 return True
         return acted
 
-    def _update(self, client: Client, scene: _Scene) -> bool:
+    def _update(self, client: Client, state: _SetState) -> bool:
         """Remove the last pod of an old revision, if all after it are healthy."""
-        if at(scene.owner, "spec", "updateStrategy", "type") == "OnDelete":
+        if at(state.owner, "spec", "updateStrategy", "type") == "OnDelete":
             return False
-        least = scene.first + (scene.partition or 0)
-        for number in reversed(scene.wanted):
-            pod = scene.pods.get(number)
+        least = state.first + (state.partition or 0)
+        for number in reversed(state.wanted):
+            pod = state.pods.get(number)
             if pod is None or number < least:
                 return False
-            if _revision_of(pod) != name_of(scene.update) and not is_terminating(pod):
-                self._remove(client, scene, pod)
+            if _revision_of(pod) != name_of(state.update) and not is_terminating(pod):
+                self._remove(client, state, pod)
                 return True
             if not _is_healthy(pod):
                 return False
@@ -211,30 +211,30 @@ class StatefulSetController(ResourceWatcher):
 
     # Pods
 
-    def _create(self, client: Client, lister: Lister, scene: _Scene, number: int) -> None:
-        owner, name = scene.owner, f"{name_of(scene.owner)}-{number}"
+    def _create(self, client: Client, lister: Lister, state: _SetState, number: int) -> None:
+        owner, name = state.owner, f"{name_of(state.owner)}-{number}"
         try:
             self._claims.make(client, lister, owner, number)
         except RequeueError as failure:
             self._tell_failure(client, owner, "create", name, str(failure))
             raise
-        revision = scene.current if _needs_current(scene, number) else scene.update
-        made = create(client, PODS, namespace_of(owner), _pod(scene, revision, name, number))
+        revision = state.current if _needs_current(state, number) else state.update
+        made = create(client, PODS, namespace_of(owner), _pod(state, revision, name, number))
         self._tell_of(client, owner, "create", name, made)
         if not made.succeeded and made.status != 409:
             raise RequeueError(str(made.object.get("message")))
 
-    def _remove(self, client: Client, scene: _Scene, pod: Object) -> None:
-        self._tell_of(client, scene.owner, "delete", name_of(pod), remove(client, PODS, pod))
+    def _remove(self, client: Client, state: _SetState, pod: Object) -> None:
+        self._tell_of(client, state.owner, "delete", name_of(pod), remove(client, PODS, pod))
 
-    def _recreate(self, client: Client, scene: _Scene, pod: Object) -> None:
+    def _recreate(self, client: Client, state: _SetState, pod: Object) -> None:
         """Remove a pod that has ended; another one takes its place when it is gone."""
         failed = at(pod, "status", "phase") == "Failed"
-        word, owner = "failed" if failed else "terminated", scene.owner
+        word, owner = "failed" if failed else "terminated", state.owner
         about = f"StatefulSet {metadata(owner)['namespace']}/{name_of(owner)}"
         text = f"{about} is recreating {word} Pod {name_of(pod)}"
         self._events.event(client, owner, f"Recreating{word.capitalize()}Pod", text, warning=failed)
-        self._remove(client, scene, pod)
+        self._remove(client, state, pod)
 
     def _tell_of(self, client: Client, owner: Object, verb: str, name: str, response: Response) -> None:
         """An event about what was done to a pod."""
@@ -250,26 +250,26 @@ class StatefulSetController(ResourceWatcher):
 
     # Status
 
-    def _tell(self, client: Client, scene: _Scene) -> float | None:
-        now, wait = self._clock.now(), at(scene.owner, "spec", "minReadySeconds") or 0
-        pods = list(scene.pods.values())
+    def _tell(self, client: Client, state: _SetState) -> float | None:
+        now, wait = self._clock.now(), at(state.owner, "spec", "minReadySeconds") or 0
+        pods = list(state.pods.values())
         starts = [start for start in (available_from(pod, wait) for pod in pods) if start is not None]
         live = [pod for pod in pods if not is_terminating(pod)]
-        current = name_of(scene.current)
+        current = name_of(state.current)
         counts = {
-            "observedGeneration": metadata(scene.owner).get("generation") or 0,
+            "observedGeneration": metadata(state.owner).get("generation") or 0,
             "readyReplicas": sum(is_ready(pod) and _is_running(pod) for pod in pods),
-            "updatedReplicas": sum(_revision_of(pod) == name_of(scene.update) for pod in live),
+            "updatedReplicas": sum(_revision_of(pod) == name_of(state.update) for pod in live),
         }
-        rolled = counts["updatedReplicas"] == counts["readyReplicas"] == len(pods) == len(scene.wanted)
-        if rolled and at(scene.owner, "spec", "updateStrategy", "type") != "OnDelete":
-            current = name_of(scene.update)
+        rolled = counts["updatedReplicas"] == counts["readyReplicas"] == len(pods) == len(state.wanted)
+        if rolled and at(state.owner, "spec", "updateStrategy", "type") != "OnDelete":
+            current = name_of(state.update)
         counts["currentReplicas"] = sum(_revision_of(pod) == current for pod in live)
         status: dict[str, Any] = {name: number for name, number in counts.items() if number}
         status |= {"replicas": len(pods), "availableReplicas": sum(start <= now for start in starts)}
-        status |= {"currentRevision": current, "updateRevision": name_of(scene.update)}
-        status["collisionCount"] = at(scene.owner, "status", "collisionCount") or 0
-        replace_status(client, STATEFUL_SETS, scene.owner, status)
+        status |= {"currentRevision": current, "updateRevision": name_of(state.update)}
+        status["collisionCount"] = at(state.owner, "status", "collisionCount") or 0
+        replace_status(client, STATEFUL_SETS, state.owner, status)
         return min((start for start in starts if start > now), default=None)
 
 
@@ -283,32 +283,32 @@ def _numbered(owner: Object, pods: Sequence[Object]) -> dict[int, Object]:
     return {int(name_of(pod).rpartition("-")[2]): pod for pod in pods if _is_named(owner, pod)}
 
 
-def _last_scene(lister: Lister, owner: Object) -> _Scene:
+def _last_scene(lister: Lister, owner: Object) -> _SetState:
     """A set that goes: it makes and takes in nothing any more, but says which pods are left."""
     pods = lister.controlled(PODS, namespace_of(owner), uid_of(owner))
     status = owner.get("status") or {}
     current, update = ({"metadata": {"name": status.get(each, "")}} for each in ("currentRevision", "updateRevision"))
-    return _Scene(owner, {}, _numbered(owner, pods), current, update)
+    return _SetState(owner, {}, _numbered(owner, pods), current, update)
 
 
 def _revision_of(pod: Object) -> str:
     return labels_of(pod).get(POD_HASH, "")
 
 
-def _needs_current(scene: _Scene, number: int) -> bool:
+def _needs_current(state: _SetState, number: int) -> bool:
     """True if a pod that has to be made anew still gets the old template."""
-    if at(scene.owner, "spec", "updateStrategy", "type") == "OnDelete":
+    if at(state.owner, "spec", "updateStrategy", "type") == "OnDelete":
         return False
-    partition = scene.partition
+    partition = state.partition
     if partition is not None:
-        return number < scene.first + partition
-    return number < scene.first + (at(scene.owner, "status", "currentReplicas") or 0)
+        return number < state.first + partition
+    return number < state.first + (at(state.owner, "status", "currentReplicas") or 0)
 
 
-def _pod(scene: _Scene, revision: Object, name: str, number: int) -> dict[str, Any]:
-    owner = scene.owner
+def _pod(state: _SetState, revision: Object, name: str, number: int) -> dict[str, Any]:
+    owner = state.owner
     template = template_of(revision)
-    pod = pod_of(template, scene.reference, name=name, generateName=f"{name_of(owner)}-")
+    pod = pod_of(template, state.reference, name=name, generateName=f"{name_of(owner)}-")
     own = {POD_HASH: name_of(revision), _POD_NAME: name, _POD_INDEX: str(number)}
     pod["metadata"]["labels"] = {**(pod["metadata"].get("labels") or {}), **own}
     pod["spec"] |= {"hostname": name, "subdomain": at(owner, "spec", "serviceName") or ""}

@@ -16,7 +16,7 @@ from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import NODES, PODS
 from simkit.engine.seams import Change
-from simkit.logic.workloads.nodes import endured
+from simkit.logic.workloads.nodes import minimum_toleration_seconds
 from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.names import Key
@@ -60,7 +60,7 @@ class TaintEvictionController(ResourceWatcher):
             self._since.pop(key, None)
             return None
         taints = [each for each in at(node, "spec", "taints") or () if each.get("effect") == "NoExecute"]
-        seconds = endured(at(pod, "spec", "tolerations") or (), taints)
+        seconds = minimum_toleration_seconds(at(pod, "spec", "tolerations") or (), taints)
         if seconds is not None and isinf(seconds):
             if self._since.pop(key, None) is not None:
                 text = f"Cancelling deletion of Pod {namespace_of(pod)}/{name_of(pod)}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from simkit.engine.http.handler import Lane
+from simkit.engine.http.handler import ExecutionMode
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import HandledRequest
@@ -116,9 +116,9 @@ class APIServerHandler:
     def _refuses(self, request: Request) -> bool:
         return self._refusing and not request.path.startswith(_HEALTH)
 
-    def lane(self, request: Request) -> Lane:
-        """The lane of a request: whether it may take long, or wait for a service or a revision that is to come."""
-        return Lane.of(computes=takes_long(self._engine, request), waits=self._waits(request))
+    def execution_mode(self, request: Request) -> ExecutionMode:
+        """The execution mode of a request: it may take long, or wait for a service or a later revision."""
+        return ExecutionMode.of(computes=takes_long(self._engine, request), waits=self._waits(request))
 
     def _waits(self, request: Request) -> bool:
         hook = self._engine.client_hook

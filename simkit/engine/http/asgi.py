@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from simkit.engine.http import compression
 from simkit.engine.http.broadcaster import LoopBroadcaster, resolve
-from simkit.engine.http.handler import Handler, Lane, QueuedRequest
+from simkit.engine.http.handler import ExecutionMode, Handler, QueuedRequest
 from simkit.engine.http.message import audit_id, parse_headers, parse_query, response_headers
 from simkit.engine.http.request_state import REQUEST_SECONDS, Next, RequestState, Work, release
 from simkit.engine.http.watch_server import SHORTEST_WATCH, Receive, Send, WatchServer, disconnected
@@ -85,7 +85,7 @@ class Application:
         size = _head_size(scope)
         if size <= LARGE_HEAD:
             return _request(scope, size)
-        return await self._threads.run(Lane.COMPUTING, partial(_request, scope, size))
+        return await self._threads.run(ExecutionMode.COMPUTING, partial(_request, scope, size))
 
     def at_once(self, request: Request) -> Response | None:
         """The answer to a request that takes next to no time; None if it needs a state machine."""
@@ -183,12 +183,12 @@ class Application:
     async def _compressed(self, body: bytes) -> bytes:
         if len(body) <= compression.INLINE:
             return compression.compressed(body)
-        return await self._threads.run(Lane.COMPUTING, partial(compression.compressed, body))
+        return await self._threads.run(ExecutionMode.COMPUTING, partial(compression.compressed, body))
 
     async def _deliver(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
         stream = response.stream
-        lane = Lane.of(computes=stream.computes, waits=stream.blocks)
-        run = None if lane is Lane.INLINE else partial(self._threads.run, lane)
+        execution_mode = ExecutionMode.of(computes=stream.computes, waits=stream.blocks)
+        run = None if execution_mode is ExecutionMode.INLINE else partial(self._threads.run, execution_mode)
         delivery = WatchServer(stream, self._waker(), shortest=self._shortest_watch, cut=cut, run=run)
         self._deliveries.add(delivery)
         headers = response_headers(response, audit_id(request), length=None)

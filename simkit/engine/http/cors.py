@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.http.handler import AuthorizedRequest, Handler, Lane, QueuedRequest
+from simkit.engine.http.handler import AuthorizedRequest, ExecutionMode, Handler, QueuedRequest
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.message import Request, Response
 
@@ -72,12 +72,12 @@ class CORSHandler:
         return _told(entered, headers) if isinstance(entered, Response) else _Entered(entered, headers)
 
     def at_once(self, request: Request) -> Response | None:
-        """Nothing: the headers of an answer depend on the origin of its request."""
+        """None: the headers of an answer depend on the origin of its request."""
         return None
 
-    def lane(self, request: Request) -> Lane:
+    def execution_mode(self, request: Request) -> ExecutionMode:
         """The engine's answer."""
-        return self._engine.lane(request)
+        return self._engine.execution_mode(request)
 
     def _headers(self, origin: str) -> list[tuple[str, str]]:
         if not origin or not any(each.search(origin) for each in self._allowed):

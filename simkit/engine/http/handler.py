@@ -10,7 +10,7 @@ from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
 
 
-class Lane(Enum):
+class ExecutionMode(Enum):
     """The threads on which a request is worked on, which depends on what it may cost."""
 
     INLINE = "inline"
@@ -25,11 +25,11 @@ class Lane(Enum):
     @property
     def waits(self) -> bool:
         """True if it is for requests that may wait."""
-        return self in (Lane.WAITING, Lane.WAITING_AND_COMPUTING)
+        return self in (ExecutionMode.WAITING, ExecutionMode.WAITING_AND_COMPUTING)
 
     @classmethod
-    def of(cls, *, computes: bool, waits: bool) -> Lane:
-        """The lane of a request that may compute for long, wait, both or neither."""
+    def of(cls, *, computes: bool, waits: bool) -> ExecutionMode:
+        """The execution mode of a request that may compute for long, wait, both or neither."""
         if computes:
             return cls.WAITING_AND_COMPUTING if waits else cls.COMPUTING
         return cls.WAITING if waits else cls.INLINE
@@ -137,6 +137,6 @@ class Handler(Protocol):
         to be called. Only called in the thread of an event loop."""
         ...
 
-    def lane(self, request: Request) -> Lane:
+    def execution_mode(self, request: Request) -> ExecutionMode:
         """The threads that must be used for a request, with its body or without, judged by cheap measures."""
         ...

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, cast
 
-from simkit.engine.http.handler import AuthorizedRequest, Handler, Lane, QueuedRequest
+from simkit.engine.http.handler import AuthorizedRequest, ExecutionMode, Handler, QueuedRequest
 from simkit.engine.http.message import error_response, no_room
 from simkit.meta.deadline import Deadline, too_late
 from simkit.meta.duration import seconds
@@ -45,7 +45,7 @@ class Work:
     """A step of the handler that must not run in an event loop's thread, and until when somebody waits for it."""
 
     step: Callable[[], Response | QueuedRequest | AuthorizedRequest]
-    lane: Lane
+    execution_mode: ExecutionMode
     seconds: float
     deadline: Deadline = field(init=False)
 
@@ -88,7 +88,7 @@ class RequestState:
     def begin(self, request: Request) -> Next:
         """Find out whether a request may be made whose body is still to come."""
         self.request, self._entering = request, True
-        return self._run(partial(self._handler.enter, request), self._handler.lane(request))
+        return self._run(partial(self._handler.enter, request), self._handler.execution_mode(request))
 
     def take(self, part: bytes) -> bool:
         """Take a part of the body; True if more should be read. Of a too long body only a part is kept."""
@@ -102,12 +102,12 @@ class RequestState:
         body = b"".join(self._parts)
         self._parts = []
         self.request = replace(request, body=body) if body else request
-        lane = self._handler.lane(self.request)
+        execution_mode = self._handler.execution_mode(self.request)
         if self._authorized is not None:
-            return self._run(partial(self._receive, body), lane)
-        if lane is Lane.INLINE:
+            return self._run(partial(self._receive, body), execution_mode)
+        if execution_mode is ExecutionMode.INLINE:
             return self._handler.answer(self.request)
-        return self._run(partial(self._handler.answer, self.request), lane)
+        return self._run(partial(self._handler.answer, self.request), execution_mode)
 
     def _receive(self, body: bytes) -> Response | QueuedRequest:
         authorized, self._authorized = self._authorized, None
@@ -117,10 +117,14 @@ class RequestState:
     def turn(self, queued: QueuedRequest) -> Next:
         """Go on with a request that has waited for room."""
         assert self.request is not None
-        return self._run(queued.go_on, self._handler.lane(self.request))
+        return self._run(queued.go_on, self._handler.execution_mode(self.request))
 
-    def _run(self, step: Callable[[], Response | QueuedRequest | AuthorizedRequest], lane: Lane) -> Next:
-        return self.done(step()) if lane is Lane.INLINE else Work(step, lane, self._seconds())
+    def _run(
+        self, step: Callable[[], Response | QueuedRequest | AuthorizedRequest], execution_mode: ExecutionMode
+    ) -> Next:
+        return (
+            self.done(step()) if execution_mode is ExecutionMode.INLINE else Work(step, execution_mode, self._seconds())
+        )
 
     def done(self, outcome: Response | QueuedRequest | AuthorizedRequest) -> Next:
         """Take the outcome of a step that was run."""

@@ -20,7 +20,8 @@ try:
 except ImportError as error:
     raise SimkitError("serving needs more packages; install them with: pip install 'simkit[serve]'") from error
 
-from simkit.engine.http.protocol import GRACE, HTTPConnection
+from simkit.engine.http.connection_reader import GRACE
+from simkit.engine.http.protocol import HTTPConnection
 
 _KEEP_ALIVE: Final = 90
 """Seconds that a connection may be idle between requests."""

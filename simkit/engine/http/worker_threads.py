@@ -10,10 +10,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from simkit.engine.http.handler import Lane
+from simkit.engine.http.handler import ExecutionMode
 from simkit.engine.http.request_state import Work
 from simkit.meta.deadline import Deadline, check_deadline, within
-from simkit.meta.turns import TURNS
 
 T = TypeVar("T")
 COMPUTING: Final = 2
@@ -55,51 +54,52 @@ QUICK_SWITCHES: Final = QuickSwitches()
 
 
 class WorkerThreads:
-    """Some threads for each lane but the loop's own.
+    """Some threads for each execution mode but the loop's own.
 
     Parameters
     ----------
     computing
         Requests that may compute at once.
     queued
-        Requests that may wait for each lane in which requests compute.
+        Requests that may wait for each execution_mode in which requests compute.
     """
 
     def __init__(self, computing: int = COMPUTING, queued: int = QUEUED) -> None:
         sizes = {
-            Lane.COMPUTING: computing,
-            Lane.WAITING_AND_COMPUTING: WAITING_AND_COMPUTING,
-            Lane.WAITING: WAITING,
+            ExecutionMode.COMPUTING: computing,
+            ExecutionMode.WAITING_AND_COMPUTING: WAITING_AND_COMPUTING,
+            ExecutionMode.WAITING: WAITING,
         }
         self._pools = {
-            lane: ThreadPoolExecutor(size, thread_name_prefix=f"simkit-{lane.value}") for lane, size in sizes.items()
+            execution_mode: ThreadPoolExecutor(size, thread_name_prefix=f"simkit-{execution_mode.value}")
+            for execution_mode, size in sizes.items()
         }
-        self._room = {Lane.COMPUTING: computing + queued, Lane.WAITING_AND_COMPUTING: WAITING_AND_COMPUTING + queued}
+        self._room = {
+            ExecutionMode.COMPUTING: computing + queued,
+            ExecutionMode.WAITING_AND_COMPUTING: WAITING_AND_COMPUTING + queued,
+        }
         self._lock = threading.Lock()
 
     def start(self, work: Work) -> Future[Any] | None:
         """Have a step run as soon as there is a thread; None where too many wait already."""
         room = self._room
-        if work.lane not in room:
-            return self._pools[work.lane].submit(within, work.deadline, work.step)
+        if work.execution_mode not in room:
+            return self._pools[work.execution_mode].submit(within, work.deadline, work.step)
         with self._lock:
-            if not room[work.lane]:
+            if not room[work.execution_mode]:
                 return None
-            room[work.lane] -= 1
-        step = partial(_unless_too_late, work)
-        turn = step if work.lane.waits else partial(TURNS.take, step)
-        future = self._pools[work.lane].submit(within, work.deadline, turn)
-        future.add_done_callback(lambda _: self._leave(work.lane))
+            room[work.execution_mode] -= 1
+        future = self._pools[work.execution_mode].submit(within, work.deadline, partial(_unless_too_late, work))
+        future.add_done_callback(lambda _: self._leave(work.execution_mode))
         return future
 
-    def _leave(self, lane: Lane) -> None:
+    def _leave(self, execution_mode: ExecutionMode) -> None:
         with self._lock:
-            self._room[lane] += 1
+            self._room[execution_mode] += 1
 
-    async def run(self, lane: Lane, step: Callable[[], T]) -> T:
+    async def run(self, execution_mode: ExecutionMode, step: Callable[[], T]) -> T:
         """The result of a step that has no deadline, and is not counted among those that wait."""
-        turn = step if lane.waits else partial(TURNS.take, step)
-        return await asyncio.get_running_loop().run_in_executor(self._pools[lane], within, Deadline(), turn)
+        return await asyncio.get_running_loop().run_in_executor(self._pools[execution_mode], within, Deadline(), step)
 
     def close(self) -> None:
         """Let go of the threads; requests that still run on them are not waited for."""

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.seams import ListWatcher
-from simkit.engine.storage.derived import Derived
+from simkit.engine.storage.derived import DerivedValue
 from simkit.meta.domain import REGISTRATION_GROUP
 from simkit.meta.message import Response
 from simkit.meta.names import GroupResource, GroupVersion
@@ -77,6 +77,10 @@ class Aggregator(Protocol):
         """The backing server's answer to a request. Raises PlainError 503 where there is none."""
         ...
 
+    def leaves_process(self, registration: APIService) -> bool:
+        """True if the backing server is not in this process."""
+        ...
+
     def resources(self, registration: APIService) -> Mapping[str, Any] | None:
         """The list of the group version's resources; None if the backing server does not give one."""
         ...
@@ -109,7 +113,7 @@ class _View:
 def _ordered(registrations: Mapping[GroupVersion, APIService], catalogue: Catalogue) -> Sequence[Group]:
     """Groups by the highest priority of their versions, then by name; this server's own first."""
     known = {
-        GroupVersion(group.name, version): priority(GroupVersion(group.name, version))
+        GroupVersion(group.name, version): priority(GroupVersion(group.name, version), catalogue.release)
         for group in catalogue.groups()
         for version in group.versions
     }
@@ -130,7 +134,7 @@ class APIServices:
 
     def __init__(self, store: ListWatcher, known: _View | None = None) -> None:
         self._store = store
-        self._view = Derived(store, (SERVICES,), self._read, known)
+        self._view = DerivedValue(store, (SERVICES,), self._read, known)
 
     def fork(self, store: ListWatcher) -> APIServices:
         """The APIServices of a fork of the store, in constant time."""

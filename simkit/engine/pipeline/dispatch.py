@@ -22,7 +22,7 @@ from simkit.engine.pipeline.subresources import binding, connect, eviction, scal
 from simkit.engine.pipeline.subresources.custom_scale import custom_scale
 from simkit.engine.pipeline.verbs import delete, patch, read, watch, write
 from simkit.engine.pipeline.virtual_resources import access_reviews, component_statuses, token_reviews
-from simkit.meta.domain import API_DOMAIN, AUTHENTICATION_GROUP
+from simkit.meta.domain import API_DOMAIN, AUTHENTICATION_GROUP, EXTENSIONS_GROUP, REGISTRATION_GROUP, api_group
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Response
@@ -76,6 +76,7 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
     if method == "HEAD" or (info.old_watch and method != "GET"):
         raise method_not_allowed()
     _check_route(info, resource)
+    _check_verb(info, resource)
     scope = engine.request_scope(resource)
     context.matched_path = ""
     if scope.deprecation is not None:
@@ -84,15 +85,20 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
         patch.check_media(context, scope)
     accept, listed = context.request.header("accept"), info.verb in ("list", "watch")
     binary_form, go_restful = PROTOBUF not in accept or _has_binary(scope, info), scope.custom is None
-    context.output_media_type = negotiate(accept, watchable=listed, go_restful=go_restful, binary=binary_form)
+    context.output_media_type = negotiate(
+        accept,
+        watchable=listed,
+        go_restful=go_restful,
+        binary=binary_form,
+        tables=_has_tables(resource, info),
+        text=info.subresource == "log",
+    )
     if context.output_media_type.transform == "Table" and context.request.query:
         context.output_media_type = replace(context.output_media_type, include=context.request.option("includeObject"))
     if engine.shared_store and not context.request.option("resourceVersion"):
         engine.store.refresh()
     if info.subresource:
         return _part(engine, context, scope)
-    if info.verb not in resource.verbs:
-        raise method_not_allowed()
     handler = VIRTUAL_RESOURCES.get(resource.group_resource)
     if handler is None and scope.custom is not None:
         refuse_new(scope.custom, info)
@@ -103,6 +109,28 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
     if handler is None:
         engine.settle()
     return response
+
+
+def _check_verb(info: RequestInfo, resource: Resource) -> None:
+    """Raise 405 for a verb that the path does not have; media types are looked at later."""
+    verbs = resource.subresources[info.subresource].verbs if info.subresource else resource.verbs
+    if info.verb not in verbs:
+        raise method_not_allowed()
+
+
+_WITHOUT_TABLES: Final = frozenset(
+    {"approval", "binding", "ephemeralcontainers", "eviction", "finalize", "log", "token"}
+)
+"""Subresources whose storage has no TableConvertor."""
+_STATUS_WITHOUT_TABLES: Final = (EXTENSIONS_GROUP, REGISTRATION_GROUP, api_group("resource"))
+"""Groups in which the storage of a status has none either."""
+
+
+def _has_tables(resource: Resource, info: RequestInfo) -> bool:
+    """True if what the path leads to can be shown as a Table: what is stored, and most of its subresources."""
+    if info.subresource == "status" and resource.group in _STATUS_WITHOUT_TABLES:
+        return False
+    return info.subresource not in _WITHOUT_TABLES and (resource.stored or "list" in resource.verbs)
 
 
 def _has_binary(scope: RequestScope, info: RequestInfo) -> bool:
@@ -123,9 +151,6 @@ def _tell_of_its_end(engine: Engine, context: RequestContext, warning: str, end:
 
 def _part(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     info = context.info
-    subresource = scope.resource.subresources[info.subresource]
-    if info.verb not in subresource.verbs:
-        raise method_not_allowed()
     special = SUBRESOURCES.get((scope.resource.group_resource, info.subresource))
     if special is not None:
         return special(engine, context, scope)

@@ -101,6 +101,8 @@ class Engine:
         self._serving: tuple[Catalogue, dict[GroupVersionResource, RequestScope]] = (parts.catalogue, {})
         self.started, self.stopping = True, False
         """True after the start is complete, and True once shutdown begins; health checks report both."""
+        self.verbosity = 0
+        """The log level, as klog has it; ``/debug/flags/v`` changes it."""
         self._since = parts.clock.now()
         self.client_hook: ClientHook | None = None
         """Sees and disturbs the requests of clients, in tests; None: nobody does."""
@@ -166,7 +168,8 @@ class Engine:
         parts = self.parts
         if self.converting and request.path.startswith("/apis/") and request.path.split("/", 3)[2] in self.converting:
             return True
-        if parts.remote is not None and self.api_services.remote and request.path.startswith(("/apis", "/openapi")):
+        remote = parts.remote if request.path.startswith(("/apis", "/openapi")) else None
+        if remote is not None and any(map(remote.leaves_process, self.api_services.remote)):
             return True
         if parts.calls_webhooks is None or (request.method in _READING and not _CONNECTING.search(request.path)):
             return False

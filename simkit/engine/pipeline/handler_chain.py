@@ -27,10 +27,11 @@ from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.metrics.counters import Route, counted_name, route
 from simkit.engine.pipeline.non_resource import exposition, paths
 from simkit.engine.pipeline.representation import responses
-from simkit.engine.pipeline.representation.negotiation import JSON, MediaTypeOptions, negotiate
+from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
+from simkit.engine.pipeline.request_log import LOGGED_FROM, log_request
 from simkit.meta import go_json
 from simkit.meta.attributes import Verdict
 from simkit.meta.behaviour import begin_serving, end_serving
@@ -38,12 +39,13 @@ from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, too_large, unauthorized
 from simkit.meta.fielderror import quoted
 from simkit.meta.identity import Identity
-from simkit.meta.message import BODY_LIMIT, Request, Response
+from simkit.meta.message import BODY_LIMIT, NO_SNIFFING, Request, Response
 
 _LOG: Final = logging.getLogger("simkit.engine")
 DECISION, REASON = f"{AUTHORIZATION_GROUP}/decision", f"{AUTHORIZATION_GROUP}/reason"
 """Audit annotations for the decision of authorization and its reason."""
 _PANIC: Final = b"This request caused apiserver to panic. Look in the logs for details.\n"
+_TEXT: Final = "text/plain; charset=utf-8"
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _LONG_BODY: Final = 64 * 1024
 _REFUSED: Final = ("authentication_attempts", ("failure",))
@@ -115,7 +117,9 @@ def authorize(engine: Engine, context: RequestContext) -> None:
     denied = decision.verdict is Verdict.DENY
     context.counted.append(("authorization_attempts_total", ("denied" if denied else "no-opinion",)))
     notes[DECISION], notes[REASON] = "forbid", decision.reason
-    raise forbid(ask, decision.reason)
+    refused = forbid(ask, decision.reason)
+    refused.headers = (*refused.headers, NO_SNIFFING)
+    raise refused
 
 
 def dispatch_request(engine: Engine, context: RequestContext) -> Response:
@@ -217,14 +221,17 @@ class HandledRequest:
         except StatusError as error:
             response = refusal(context, error)
         except PlainError as error:
-            response = Response(error.code, error.text.encode(), "text/plain; charset=utf-8", list(error.headers))
+            response = Response(error.code, error.text.encode(), _TEXT, [NO_SNIFFING, *error.headers])
         except Exception as error:
             # The one place where an error of ours becomes an answer: a client gets 500, the log gets the trace.
             _LOG.exception("%s %s failed", context.request.method, context.request.path)
             response, context.panicked = self._panic(error), True
         response = _finished(context, response)
         self._engine.limits.leave(context)
-        self._engine.metrics.observe(context, response, perf_counter() - self._began)
+        seconds = perf_counter() - self._began
+        self._engine.metrics.observe(context, response, seconds)
+        if self._engine.verbosity >= LOGGED_FROM:
+            log_request(context, response, seconds)
         if context.record is not None:
             context.record.complete(response)
         hook = self._engine.client_hook
@@ -234,7 +241,7 @@ class HandledRequest:
         """The answer to an internal error: callers in this process get all of it, clients no detail."""
         if self._trusted:
             return refusal(self.context, internal(f"{type(error).__name__}: {error}"))
-        return Response(500, _PANIC, "text/plain; charset=utf-8")
+        return Response(500, _PANIC, _TEXT, [NO_SNIFFING])
 
     def _through(self) -> Response | None:
         engine, context = self._engine, self.context
@@ -277,12 +284,13 @@ def complete(handled: HandledRequest) -> Response:
 
 
 def refusal(context: RequestContext, error: StatusError) -> Response:
-    """An error as a Status, if possible in the requested representation."""
+    """An error as a Status in the requested representation; as indented JSON if that cannot show one."""
     try:
-        wanted = negotiate(context.request.header("accept"), convertible=False)
+        wanted = negotiate(context.request.header("accept"), convertible=False, go_restful=False)
+        response = responses.document_response(error.status(), wanted, status=error.code)
+        context.output_media_type = wanted
     except StatusError:
-        wanted = MediaTypeOptions()
-    response = responses.document_response(error.status(), wanted, status=error.code)
+        response = Response(error.code, go_json.encode_indented(error.status()))
     response.headers += error.headers
     return response
 

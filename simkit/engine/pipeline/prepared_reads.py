@@ -22,6 +22,7 @@ from simkit.engine.pipeline.metrics.counters import Counter, Sums
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import MediaTypeOptions
 from simkit.engine.pipeline.request_context import Flow, RequestContext
+from simkit.engine.pipeline.request_log import LOGGED_FROM
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Authenticator, Change
 from simkit.meta.attributes import ALLOW, Attributes
@@ -103,6 +104,7 @@ class PreparedReads:
             or caller.authenticator is not engine.authenticator
             or read.catalogue is not engine.catalogue
             or engine.client_hook is not None
+            or engine.verbosity >= LOGGED_FROM
         ):
             return None
         entry = engine.store.get(read.key)

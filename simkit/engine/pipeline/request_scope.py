@@ -10,7 +10,7 @@ from simkit.engine.registry.write import RegistryScope
 from simkit.engine.seams import Entry
 from simkit.kinds.apiextensions.definition import Conversion, CustomVersion, Provider, uncalled
 from simkit.kinds.conversions.convert import kept_in
-from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Form
+from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Spoke
 from simkit.kinds.strategies import strategy_of
 from simkit.kinds.strategy import DEFAULT_STRATEGY, Strategy
 from simkit.meta import go_json
@@ -124,9 +124,9 @@ class RequestScope:
         return kept_in(self.resource.storage_gvk.api_version, self.resource.api_version, self.resource.kind)
 
     @cached_property
-    def form(self) -> Form:
+    def spoke(self) -> Spoke:
         """The conversion to the stored version and back."""
-        return (self._family.form(self.resource.api_version) if self._family is not None else None) or SAME_FIELDS
+        return (self._family.spoke(self.resource.api_version) if self._family is not None else None) or SAME_FIELDS
 
     @cached_property
     def has_shapes(self) -> bool:
@@ -135,7 +135,8 @@ class RequestScope:
 
     @cached_property
     def field_labels(self) -> FieldLabels:
-        return field_labels(self.resource).with_labels(self.custom.selectable if self.custom is not None else ())
+        own = self.custom.selectable if self.custom is not None else ()
+        return field_labels(self.resource, self.catalogue.release).with_labels(own)
 
     def to_storage(self, draft: Draft) -> Draft:
         """The object in the storage version; takes over the draft. A custom object stays as written until it is
@@ -143,19 +144,19 @@ class RequestScope:
         if self.custom is not None:
             return draft
         try:
-            self.form.to_hub(draft)
+            self.spoke.to_hub(draft)
         except ConversionError as error:
             kind, version = self.resource.kind, self.resource.version
             raise bad_request(f"{kind} in version {quoted(version)} cannot be handled as a {kind}: {error}") from None
         if self.is_storage_version:
             return draft
         gvk = self.resource.storage_gvk
-        kept = normalise(draft, self.catalogue.schema(gvk)) if self.form.reshapes else draft
+        kept = normalise(draft, self.catalogue.schema(gvk)) if self.spoke.reshapes else draft
         return {**kept, "apiVersion": gvk.api_version, "kind": gvk.kind}
 
     def as_stored(self, obj: Object) -> Object:
         """An object of this version in the form of stored ones."""
-        return self.to_storage(copied(obj)) if self.form.reshapes else obj
+        return self.to_storage(copied(obj)) if self.spoke.reshapes else obj
 
     def from_storage(self, obj: Object) -> Object:
         """The stored object in this version."""
@@ -165,9 +166,9 @@ class RequestScope:
             obj = self.withheld.without(obj)
         if self.is_storage_version:
             return obj
-        if self.form.reshapes:
+        if self.spoke.reshapes:
             draft: Draft = copied(obj)
-            self.form.from_hub(draft)
+            self.spoke.from_hub(draft)
             obj = normalise(draft, self.schema)
         return {**obj, "apiVersion": self.resource.api_version, "kind": self.resource.kind}
 

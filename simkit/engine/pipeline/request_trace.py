@@ -15,7 +15,7 @@ from simkit.engine.admission.chain import Chain
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import HANDLER_CHAIN, Filter, HandledRequest, complete
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.seams import Authorizer, Change, EscalationGuard, Review, RuleList
+from simkit.engine.seams import Authorizer, Change, EscalationGuard, Mutator, Review, RuleList
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.errors import PlainError, StatusError
 from simkit.meta.identity import Identity
@@ -175,14 +175,11 @@ class _NotedChain(Chain):
 
     def mutate(self, review: Review) -> Object:
         self._trace.plugins.clear()  # of a write that is tried again, the last try counts
-        current = review.object or {}
-        for mutator in self._asked(review)[0]:
-            made = self._noted(self._names[id(mutator)], "mutating", review, mutator.mutate)
-            if made is not None and made is not current and review.object is not None:
-                current = made
-                review = replace(review, object=made)
-        self._trace.unvalidated = current
-        return current
+        self._trace.unvalidated = made = super().mutate(review)
+        return made
+
+    def _call(self, mutator: Mutator, review: Review) -> Object:
+        return self._noted(self._names[id(mutator)], "mutating", review, mutator.mutate) or review.object or {}
 
     def validate(self, review: Review) -> None:
         self._trace.validated = review.object

@@ -10,22 +10,27 @@ from simkit.engine.seams import Stale, Store
 from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import moment, timestamp
+from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.errors import conflict
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object
 
-_NAMESPACES: Final = GroupResource("", "namespaces")
+_CHECKED_FIRST: Final = (
+    GroupResource("", "namespaces"),
+    GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions"),
+)
+"""Resources whose storage looks at preconditions itself, with words of its own."""
 
 
 def check_preconditions(deletion: Deletion, live: Object) -> None:
     """Raise 409 if the object does not meet the preconditions."""
     uid, version = live["metadata"].get("uid", ""), live["metadata"].get("resourceVersion", "")
-    if deletion.scope.resource == _NAMESPACES:
+    if deletion.scope.resource in _CHECKED_FIRST:
         wanted = (("UID", deletion.uid, uid), ("ResourceVersion", deletion.resource_version, version))
         for word, given, actual in wanted:
             if given is not None and given != actual:
                 why = f"Precondition failed: {word} in precondition: {given}, {word} in object meta: {actual}"
-                raise conflict(_NAMESPACES, deletion.key.name, why)
+                raise conflict(deletion.scope.resource, deletion.key.name, why)
     if deletion.uid is not None and deletion.uid != uid:
         why = (
             f"the UID in the precondition ({deletion.uid}) does not match the UID in record ({uid}). "

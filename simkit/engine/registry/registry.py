@@ -67,6 +67,7 @@ class Registry:
     def _create(self, write: Write, draft: Draft) -> Outcome:
         draft = write.mutate(write.track(None, draft), None)
         draft["metadata"] = dict(draft["metadata"])
+        _place(draft["metadata"], write.key.namespace)
         if write.creates:
             _numbered(draft["metadata"].get("resourceVersion", ""))
         meta.stamp_new(draft, self.name_source, self.clock.now(), by_update=write.creates)
@@ -178,7 +179,11 @@ class Registry:
             scope.strategy.canonicalize(draft)
             draft["metadata"]["resourceVersion"] = seen["metadata"].get("resourceVersion", "")
             write.validate(draft, seen)
-            if removable(draft) and not scope.strategy.delete_strategy.is_kept(draft) and not write.dry_run:
+            if (
+                should_delete_during_update(draft)
+                and not scope.strategy.delete_strategy.is_kept(draft)
+                and not write.dry_run
+            ):
                 return self._remove(draft, live)
             return self._store(write, draft, live)
 
@@ -281,7 +286,7 @@ class Registry:
             return Outcome(gone, removed=True)
         if draft == live.object:
             return Outcome(live, finished=False)
-        if removable(draft) and not deletion.scope.strategy.delete_strategy.is_kept(draft):
+        if should_delete_during_update(draft) and not deletion.scope.strategy.delete_strategy.is_kept(draft):
             return self._delete_marked(deletion, live, draft)
         if deletion.dry_run:
             return Outcome(Entry(live.key, live.revision, draft), finished=False)
@@ -300,6 +305,18 @@ class Registry:
         if live.key.resource == SERVICES:
             self.allocation.give_back(live.object)
         return gone
+
+
+def _place(metadata: Draft, namespace: str) -> None:
+    """Put an object that admission left without a namespace into that of the request. Raises 400 for another one."""
+    given = metadata.get("namespace") or ""
+    if given == namespace:
+        return
+    if given and namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    metadata.pop("namespace", None)
+    if namespace:
+        metadata["namespace"] = namespace
 
 
 def _numbered(version: str) -> int:
@@ -323,7 +340,7 @@ def _refuse_numbered(draft: Object) -> None:
         raise unexplained("resourceVersion should not be set on objects to be created")
 
 
-def removable(draft: Object) -> bool:
+def should_delete_during_update(draft: Object) -> bool:
     """True if an object under deletion has nothing that holds it any more."""
     metadata = draft["metadata"]
     if not metadata.get("deletionTimestamp") or metadata.get("finalizers"):

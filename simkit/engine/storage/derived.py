@@ -11,7 +11,7 @@ from simkit.meta.names import GroupResource, Revision
 Made = TypeVar("Made")
 
 
-class Derived(Generic[Made]):
+class DerivedValue(Generic[Made]):
     """A value derived from some resources, cached until one of them changes.
 
     Reading takes no lock: what is made is put in place as a whole.
@@ -33,7 +33,7 @@ class Derived(Generic[Made]):
     >>> from simkit.meta.clock import SystemClock
     >>> from simkit.meta.names import GroupResource, Key
     >>> store, pods = MemoryStore(SystemClock()), GroupResource("", "pods")
-    >>> count = Derived(store, [pods], lambda: store.count(pods))
+    >>> count = DerivedValue(store, [pods], lambda: store.count(pods))
     >>> _ = count.now(), store.put(Key(pods, "default", "one"), {"metadata": {}}, expect=None)
     >>> count.now()
     1

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 import orjson
 
 from simkit.engine.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Stale, Unstorable
+from simkit.engine.storage.packed_entry import PACKED, PackedEntry
 from simkit.engine.storage.revision_log import RevisionLog
 from simkit.engine.storage.state import State
 from simkit.meta.clock import Clock
@@ -108,7 +109,7 @@ class MemoryStore:
         return min(self._log.oldest(self._clock.now() - self._history), self._state.revision)
 
     def refresh(self) -> None:
-        """Nobody else writes: what is there is the latest."""
+        """Do nothing: this server is the only writer, so reads see the latest state."""
 
     def get(self, key: Key, *, at: Revision | None = None) -> Entry | None:
         entry = (self._state if at is None else self._at(at)).get(key)
@@ -160,8 +161,7 @@ class MemoryStore:
             if expect is not None and expect != (ABSENT if old is None else old.revision):
                 raise Stale(key, old)
             revision = Revision(state.revision + 1)
-            new = Entry(key, revision, stamped(value, revision))
-            new.size = encodable_size(new.object)
+            new = _entry(key, revision, stamped(value, revision))
             self._commit(state, state.replaced(revision, key, old, new), Change(_verb(old), new, old))
         return new
 
@@ -172,7 +172,8 @@ class MemoryStore:
             if old is None or expect not in (None, old.revision):
                 raise Stale(key, old)
             revision = Revision(state.revision + 1)
-            last = Entry(key, revision, stamped(old.object, revision))
+            gone = stamped(old.object, revision)
+            last = _entry(key, revision, gone) if isinstance(old, PackedEntry) else Entry(key, revision, gone)
             change = Change("DELETED", last, old)
             self._commit(state, state.replaced(revision, key, old, None), change)
         return change
@@ -278,6 +279,14 @@ class MemoryStore:
             return MemoryStore(clock or self._clock, self._history, state=self._state, unreadable=self._unreadable)
 
 
+def _entry(key: Key, revision: Revision, obj: Object) -> Entry:
+    """The entry of an object that can be encoded again. Raises Unstorable for others."""
+    text = _encoded(obj)
+    if key.resource in PACKED:
+        return PackedEntry(key, revision, text)
+    return Entry(key, revision, obj, len(text))
+
+
 def _verb(old: Entry | None) -> ChangeType:
     return "ADDED" if old is None else "MODIFIED"
 
@@ -287,8 +296,12 @@ def encodable_size(obj: Object) -> int:
 
     Raises Unstorable for one that could not be encoded, since it would break every list and watch.
     """
+    return len(_encoded(obj))
+
+
+def _encoded(obj: Object) -> bytes:
     try:
-        return len(orjson.dumps(nested(obj, ROOM_OF_STORED)))
+        return orjson.dumps(nested(obj, ROOM_OF_STORED))[ROOM_OF_STORED:-ROOM_OF_STORED]
     except orjson.JSONEncodeError as error:
         deep = "Recursion" in str(error)
         raise Unstorable("exceeded max depth" if deep else f"the object cannot be encoded: {error}") from None

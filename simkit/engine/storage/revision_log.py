@@ -1,9 +1,9 @@
 """The history of a store: its changes by revision, from which earlier states are restored.
 
-Changes stand in chapters. A chapter keeps the state in which it began, so a state is found by going at most half a
-chapter forwards from a beginning or backwards from the next::
+Changes stand in segments. A segment keeps the state in which it began, so a state is found by going at most half a
+segment forwards from a beginning or backwards from the next::
 
-    chapter from 1                chapter from 513
+    segment from 1                segment from 513
     state 1, changes 2 to 513     state 513, changes 514 ...
 
     at 3   = state 1 with changes 2 and 3 made
@@ -25,13 +25,13 @@ from simkit.engine.storage.state import State
 from simkit.meta.names import Revision
 
 LENGTH: Final = 512
-"""Changes per chapter: more make old states slower to restore, fewer keep more copies of blocks alive."""
+"""Changes per segment: more make old states slower to restore, fewer keep more copies of blocks alive."""
 
 REMEMBERED: Final = 4
 """The number of restored states that are cached, since a paged list reads the same one repeatedly."""
 
 
-class _Chapter:
+class _Segment:
     """Consecutive changes with their revisions and times, and the state before the first of them."""
 
     __slots__ = ("changes", "revisions", "state", "times")
@@ -61,67 +61,67 @@ class RevisionLog:
     """All changes of a store that are not compacted. One thread writes at a time; readers take no lock."""
 
     def __init__(self, state: State) -> None:
-        self._chapters: tuple[_Chapter, ...] = (_Chapter(state),)
+        self._segments: tuple[_Segment, ...] = (_Segment(state),)
         self._floor = state.revision
         self._remembered: tuple[State, ...] = ()
 
     @classmethod
     def restored(cls, current: State, changes: Sequence[Change], times: Sequence[float]) -> RevisionLog:
         """The log of a reopened store: its last changes, oldest first, with their times."""
-        chapters: list[_Chapter] = []
+        segments: list[_Segment] = []
         state, end = current, len(changes)
         while end:
             start = (end - 1) // LENGTH * LENGTH
             state = _undone(state, changes[start:end])
-            chapter = _Chapter(state)
+            segment = _Segment(state)
             for change, moment in zip(changes[start:end], times[start:end], strict=True):
-                chapter.append(change, moment)
-            chapters.append(chapter)
+                segment.append(change, moment)
+            segments.append(segment)
             end = start
         log = cls(state)
-        if chapters:
-            log._chapters = tuple(reversed(chapters))
+        if segments:
+            log._segments = tuple(reversed(segments))
         return log
 
     def append(self, change: Change, now: float, before: State, cutoff: float) -> None:
         """Append a change, with its time and state; compact what was superseded before ``cutoff``."""
-        chapter = self._chapters[-1]
-        if len(chapter.changes) >= LENGTH and chapter.revisions[-1] < change.revision:
-            chapter = _Chapter(before)
-            self._chapters = (*self._chapters, chapter)
+        segment = self._segments[-1]
+        if len(segment.changes) >= LENGTH and segment.revisions[-1] < change.revision:
+            segment = _Segment(before)
+            self._segments = (*self._segments, segment)
             self._forget(self.oldest(cutoff))
-        chapter.append(change, now)
+        segment.append(change, now)
 
     def oldest(self, cutoff: float) -> Revision:
         """The latest revision at a time, or the oldest available one if that is later."""
-        chapters = self._chapters
-        index = bisect_right(chapters, cutoff, key=_first_time) - 1
+        segments = self._segments
+        index = bisect_right(segments, cutoff, key=_first_time) - 1
         if index < 0:
             return self._floor
-        chapter = chapters[index]
-        count = bisect_right(chapter.times, cutoff)
-        return max(self._floor, Revision(chapter.revisions[count - 1]) if count else chapter.start)
+        segment = segments[index]
+        count = bisect_right(segment.times, cutoff)
+        return max(self._floor, Revision(segment.revisions[count - 1]) if count else segment.start)
 
     def compact(self, through: Revision, current: State) -> None:
         """Compact the states before a revision."""
         self._floor = max(self._floor, through)
         if self._floor == current.revision:
-            self._chapters, self._remembered = (_Chapter(current),), ()
+            self._segments, self._remembered = (_Segment(current),), ()
         else:
             self._forget(self._floor)
 
     def _forget(self, oldest: Revision) -> None:
-        keep = max(bisect_right(self._chapters, oldest, key=_start) - 1, 0)
+        keep = max(bisect_right(self._segments, oldest, key=_start) - 1, 0)
         if keep:
-            self._chapters = self._chapters[keep:]
-            self._floor = max(self._floor, self._chapters[0].start)
+            self._segments = self._segments[keep:]
+            self._floor = max(self._floor, self._segments[0].start)
             self._remembered = ()
 
     def between(self, after: Revision, through: Revision) -> Iterator[Change]:
         """The changes after one revision up to another, oldest first."""
-        chapters = self._chapters
-        first = _chapter_index(chapters, after)
-        return _slices(chapters[first:], after, through)
+        segments = self._segments
+        first = _chapter_index(segments, after)
+        return _slices(segments[first:], after, through)
 
     def state_at(self, revision: Revision, current: State) -> State:
         """The state at an earlier revision. Raises Compacted if it is not available."""
@@ -133,34 +133,34 @@ class RevisionLog:
         return found
 
     def _find(self, revision: Revision, current: State) -> State:
-        chapters = self._chapters
-        index = _chapter_index(chapters, revision)
-        chapter = chapters[index]
-        end = chapters[index + 1].state if index + 1 < len(chapters) else current
-        steps, last = chapter.count(revision), chapter.count(end.revision)
+        segments = self._segments
+        index = _chapter_index(segments, revision)
+        segment = segments[index]
+        end = segments[index + 1].state if index + 1 < len(segments) else current
+        steps, last = segment.count(revision), segment.count(end.revision)
         if steps <= last - steps:
-            return _made(chapter.state, chapter.changes[:steps])
-        return _undone(end, chapter.changes[steps:last])
+            return _made(segment.state, segment.changes[:steps])
+        return _undone(end, segment.changes[steps:last])
 
 
-def _start(chapter: _Chapter) -> Revision:
-    return chapter.start
+def _start(segment: _Segment) -> Revision:
+    return segment.start
 
 
-def _first_time(chapter: _Chapter) -> float:
-    return chapter.times[0] if chapter.times else float("inf")
+def _first_time(segment: _Segment) -> float:
+    return segment.times[0] if segment.times else float("inf")
 
 
-def _chapter_index(chapters: Sequence[_Chapter], revision: Revision) -> int:
-    index = bisect_right(chapters, revision, key=_start) - 1
+def _chapter_index(segments: Sequence[_Segment], revision: Revision) -> int:
+    index = bisect_right(segments, revision, key=_start) - 1
     if index < 0:
-        raise Compacted(revision, chapters[0].start)
+        raise Compacted(revision, segments[0].start)
     return index
 
 
-def _slices(chapters: Sequence[_Chapter], after: Revision, through: Revision) -> Iterator[Change]:
-    for chapter in chapters:
-        yield from chapter.changes[chapter.count(after) : chapter.count(through)]
+def _slices(segments: Sequence[_Segment], after: Revision, through: Revision) -> Iterator[Change]:
+    for segment in segments:
+        yield from segment.changes[segment.count(after) : segment.count(through)]
 
 
 def _made(state: State, changes: Sequence[Change]) -> State:

@@ -27,9 +27,9 @@ from simkit.engine.storage.state import State
 from simkit.engine.storage.table import Table
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, unexplained
-from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
+from simkit.meta.python_gc import collection_paused
 
 _LOG: Final = logging.getLogger("simkit.storage")
 FORMAT: Final = 1

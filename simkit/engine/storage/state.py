@@ -24,14 +24,14 @@ def order(key: Key) -> str:
     return f"{key.namespace}/{key.name}"
 
 
-class Span(NamedTuple):
+class KeyRange(NamedTuple):
     """The range of a scan: keys from ``start`` to before ``stop``."""
 
     start: str
     stop: str | None
 
     @classmethod
-    def of(cls, namespace: str | None, after: Key | None) -> Span:
+    def of(cls, namespace: str | None, after: Key | None) -> KeyRange:
         """The range of one namespace (None: all of them), after a key if given."""
         # "0" follows "/" in every alphabet that counts here; no text stands between "x" and "x" followed by NUL.
         start, stop = ("", None) if namespace is None else (f"{namespace}/", f"{namespace}0")
@@ -60,7 +60,7 @@ class State:
     ) -> Sequence[Entry]:
         """The entries of a resource in order, after a key if given, at most ``limit``."""
         table = self._tables.get(resource)
-        return table.between(*Span.of(namespace, after), limit) if table is not None else []
+        return table.between(*KeyRange.of(namespace, after), limit) if table is not None else []
 
     def count(self, resource: GroupResource) -> int:
         """The number of objects of a resource."""

@@ -15,7 +15,7 @@ SLACK: Final = 256
 """Dropped changes are freed when there are this many of them, and at least a quarter of those that remain."""
 
 
-class _Stretch:
+class _Segment:
     """Changes with their revisions for searching. It only grows: readers keep the one they have."""
 
     __slots__ = ("changes", "revisions")
@@ -30,42 +30,42 @@ class EventBuffer:
     ``dropped`` is the revision of the latest change that is no longer here.
     """
 
-    __slots__ = ("_stretch", "dropped")
+    __slots__ = ("_segment", "dropped")
 
     def __init__(self, dropped: Revision) -> None:
         self.dropped = dropped
-        self._stretch = _Stretch([], [])
+        self._segment = _Segment([], [])
 
     def __len__(self) -> int:
-        return len(self._stretch.revisions)
+        return len(self._segment.revisions)
 
     @property
     def latest(self) -> Revision:
         """The revision of the latest change."""
-        revisions = self._stretch.revisions
+        revisions = self._segment.revisions
         return revisions[-1] if revisions else self.dropped
 
     def append(self, change: Change) -> None:
         """Append a change, which is younger than all others."""
         # The revision comes last: a reader takes only changes whose revision it has seen.
-        self._stretch.changes.append(change)
-        self._stretch.revisions.append(change.revision)
+        self._segment.changes.append(change)
+        self._segment.revisions.append(change.revision)
 
     def drop(self, through: Revision, *, at_once: bool = False) -> None:
         """Drop the changes up to a revision, as soon as it is worth the copying, or at once."""
-        stretch = self._stretch
-        count = bisect_right(stretch.revisions, through)
-        left = len(stretch.revisions) - count
+        segment = self._segment
+        count = bisect_right(segment.revisions, through)
+        left = len(segment.revisions) - count
         if count and (at_once or not left or count >= max(SLACK, left // 4)):
             # First say it: a reader looks at the changes, then whether some that it should have seen were dropped.
-            self.dropped = stretch.revisions[count - 1]
-            self._stretch = _Stretch(stretch.revisions[count:], stretch.changes[count:])
+            self.dropped = segment.revisions[count - 1]
+            self._segment = _Segment(segment.revisions[count:], segment.changes[count:])
 
     def between(self, after: Revision, through: Revision) -> list[Change]:
         """The changes after one revision up to another. Raises Compacted where some of them were dropped."""
-        stretch = self._stretch
-        first = bisect_right(stretch.revisions, after)
-        found = stretch.changes[first : bisect_right(stretch.revisions, through, first)]
+        segment = self._segment
+        first = bisect_right(segment.revisions, after)
+        found = segment.changes[first : bisect_right(segment.revisions, through, first)]
         if after < self.dropped:
             raise Compacted(after, self.dropped)
         return found

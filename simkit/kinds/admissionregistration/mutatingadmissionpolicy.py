@@ -1,4 +1,4 @@
-"""Strategy of MutatingAdmissionPolicy: defaulting and validation; its mutations are not compiled.
+"""Strategy of MutatingAdmissionPolicy: defaulting, and validation of its CEL expressions.
 
 Follows ``pkg/registry/admissionregistration/mutatingadmissionpolicy/strategy.go`` and
 ``pkg/apis/admissionregistration/validation/validation.go``, release 1.36.
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.admissionregistration.validatingadmissionpolicy import validate_param_kind
-from simkit.kinds.parts.admission.expressions import PolicyReader
+from simkit.kinds.parts.admission.expressions import MUTATION_FIELDS, PolicyReader
 from simkit.kinds.parts.admission.rules import FAILURE_POLICIES, default_match, validate_match
 from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.printers.cells import UNSET, created
@@ -18,7 +18,6 @@ from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of
 
-_PARTS: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
 _OPERATIONS: Final = ("CREATE", "UPDATE")
 _REINVOCATIONS: Final = ("IfNeeded", "Never")
 
@@ -39,13 +38,13 @@ def _validate_fields(spec: Object, old: Object | None) -> Iterator[FieldError]:
     if spec.get("paramKind") is not None:
         yield from validate_param_kind("spec.paramKind", spec["paramKind"])
     yield from _validate_constraints("spec.matchConstraints", spec.get("matchConstraints"))
-    reader = PolicyReader(spec, old)
+    reader = PolicyReader(spec, old, composed=True)
     yield from reader.validate_match_condition("spec.matchConditions")
     yield from reader.validate_variable("spec.variables")
     if not spec.get("mutations"):
         yield required("spec.mutations", "mutations must contain at least one item")
     for index, mutation in enumerate(spec.get("mutations") or ()):
-        yield from _validate_mutation(f"spec.mutations[{index}]", mutation)
+        yield from _validate_mutation(reader, f"spec.mutations[{index}]", mutation)
     policy = spec.get("reinvocationPolicy")
     if not policy:
         yield required("spec.reinvocationPolicy")
@@ -72,22 +71,24 @@ def validate_operations(path: str, match: Object) -> Iterator[FieldError]:
                 yield unsupported(f"{path}.resourceRules.operations", operation, _OPERATIONS)
 
 
-def _validate_mutation(path: str, mutation: Object) -> Iterator[FieldError]:
+def _validate_mutation(reader: PolicyReader, path: str, mutation: Object) -> Iterator[FieldError]:
     """The errors of a mutation: the part of its type, with an expression, and no other."""
     kind = mutation.get("patchType") or ""
     if not kind:
         yield required(f"{path}.patchType")
         return
-    if kind not in _PARTS:
-        yield unsupported(f"{path}.patchType", kind, tuple(_PARTS))
+    if kind not in MUTATION_FIELDS:
+        yield unsupported(f"{path}.patchType", kind, tuple(MUTATION_FIELDS))
         return
-    wanted = _PARTS[kind]
+    wanted = MUTATION_FIELDS[kind]
     part = mutation.get(wanted)
     if part is None:
         yield required(f"{path}.{wanted}", f"must be specified when patchType is {kind}")
     elif not (part.get("expression") or "").strip():
         yield required(f"{path}.{wanted}.expression")
-    for other in _PARTS.values():
+    else:
+        yield from reader.validate_mutation(kind, part["expression"], f"{path}.{wanted}.expression")
+    for other in MUTATION_FIELDS.values():
         if other != wanted and mutation.get(other) is not None:
             yield invalid_value(f"{path}.{other}", f"{{{other}}}", f"must not be specified when patchType is {kind}")
 

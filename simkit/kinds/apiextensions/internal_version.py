@@ -18,6 +18,17 @@ _PARTS: Final = ("schema", "subresources", "additionalPrinterColumns", "selectab
 _POINTED: Final = "0xc000000000"
 
 
+_COLUMN: Final = (
+    ("Name", "name", ""),
+    ("Type", "type", ""),
+    ("Format", "format", ""),
+    ("Description", "description", ""),
+    ("Priority", "priority", 0),
+    ("JSONPath", "jsonPath", ""),
+)
+"""The fields of a column inside and outside, with what stands for an absent one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """One version with the parts that differ from other versions."""
@@ -44,6 +55,21 @@ class Version:
     @property
     def selectable(self) -> Sequence[Properties]:
         return self.parts.get("selectableFields") or ()
+
+    def internal_json(self) -> dict[str, Any]:
+        """The version as JSON of the internal version, where all versions share a schema and subresources."""
+        columns = [{name: row.get(key) or empty for name, key, empty in _COLUMN} for row in self.columns]
+        return {
+            "Name": self.name,
+            "Served": self.served,
+            "Storage": self.storage,
+            "Deprecated": self.deprecated,
+            "DeprecationWarning": self.warning,
+            "Schema": None,
+            "Subresources": None,
+            "AdditionalPrinterColumns": columns or None,
+            "SelectableFields": [{"JSONPath": row.get("jsonPath") or ""} for row in self.selectable] or None,
+        }
 
     def printed(self) -> str:
         """The version as Go prints it."""
@@ -101,7 +127,10 @@ class Internal:
         kind = "[]apiextensions.CustomResourceDefinitionVersion"
         if self.spec.get("versions") is None:
             return Shown(f"{kind}(nil)", None)
-        return Shown(f"{kind}{{{', '.join(each.printed() for each in self.versions)}}}")
+        text = f"{kind}{{{', '.join(each.printed() for each in self.versions)}}}"
+        if any(each.schema or each.subresources for each in self.versions):
+            return Shown(text)
+        return Shown(text, [each.internal_json() for each in self.versions])
 
 
 def internal_of(spec: Object) -> Internal:

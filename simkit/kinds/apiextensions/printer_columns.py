@@ -15,6 +15,7 @@ from simkit.kinds.parts.printers.cells import duration
 from simkit.meta.objects import Object
 
 _STEP: Final = re.compile(
+    r"\.\.(?P<deep>(?:\\.|[^.\[\]\\])+)|\.?\[(?P<union>'[^']*'(?:\s*,\s*'[^']*')+)\]|"
     r"\.(?P<name>(?:\\.|[^.\[\]\\])+)|\.?\[(?P<filter>\?\(.*?\))\]|\.?\['(?P<quoted>(?:\\'|[^'])*)'\]"
     r"|\.?\[(?P<slice>[-\d:]*)\]|\.?\[(?P<all>\*)\]|\.(?P<star>\*)"
 )
@@ -61,6 +62,10 @@ def _through(found: Iterator[Any], step: Step) -> Iterator[Any]:
 
 
 def _step(found: re.Match[str]) -> Step:
+    if found["deep"] is not None:
+        return _deep(found["deep"])
+    if found["union"] is not None:
+        return _united([parse_json_path(f".{name}") for name in re.findall(r"'([^']*)'", found["union"])])
     name = found["name"] if found["name"] is not None else found["quoted"]
     if found["all"] is not None or found["star"] is not None or name == "*":
         return _everything
@@ -82,6 +87,29 @@ def _named(name: str) -> Step:
     def step(value: Any) -> Iterator[Any]:
         if isinstance(value, Mapping) and name in value:
             yield value[name]
+
+    return step
+
+
+def _deep(name: str) -> Step:
+    """The values of a name at any depth; of ``*`` all values."""
+    here = _everything if name == "*" else _named(name)
+
+    def step(value: Any) -> Iterator[Any]:
+        yield from here(value)
+        for each in _everything(value):
+            yield from step(each)
+
+    return step
+
+
+def _united(paths: Sequence[Path]) -> Step:
+    def step(value: Any) -> Iterator[Any]:
+        for path in paths:
+            found: Iterator[Any] = iter((value,))
+            for each in path:
+                found = _through(found, each)
+            yield from found
 
     return step
 

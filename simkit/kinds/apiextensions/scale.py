@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from simkit.meta.fielderror import FieldError, invalid_value
-from simkit.meta.gotext import format_value, type_name
+from simkit.meta.go_fmt import format_value, type_name
 from simkit.meta.objects import Object
 
 _LARGEST: Final = 2**31 - 1

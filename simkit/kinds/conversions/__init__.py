@@ -6,14 +6,14 @@ One file a kind that changes more than its version; all others are relabelled. `
 
 from simkit.kinds.conversions.convert import convert, convertible, defaulted, versions
 from simkit.kinds.conversions.explain import Conversion, Difference, explain
-from simkit.kinds.conversions.family import ConversionError, Family, Form
+from simkit.kinds.conversions.family import ConversionError, Family, Spoke
 
 __all__ = [
     "Conversion",
     "ConversionError",
     "Difference",
     "Family",
-    "Form",
+    "Spoke",
     "convert",
     "convertible",
     "defaulted",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.kinds.conversions.default_signer import default_signer
-from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.family import Family, Spoke
 from simkit.kinds.conversions.field_edits import entries, peek, section
 from simkit.meta.domain import CERTIFICATES_GROUP
 from simkit.meta.objects import Draft
@@ -32,6 +32,6 @@ FAMILIES: Final = {
     "CertificateSigningRequest": Family(
         "CertificateSigningRequest",
         f"{CERTIFICATES_GROUP}/v1",
-        {f"{CERTIFICATES_GROUP}/v1beta1": Form(default=_default)},
+        {f"{CERTIFICATES_GROUP}/v1beta1": Spoke(default=_default)},
     )
 }

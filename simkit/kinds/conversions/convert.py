@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Form
+from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Spoke
 from simkit.kinds.strategies import strategy_of
 from simkit.meta.names import GroupKind, GroupVersion
 from simkit.meta.objects import Draft, Object, copied
@@ -50,7 +50,7 @@ def family_of(api_version: str, kind: str) -> Family | None:
     if kind in _MODULES:
         families: Mapping[str, Family] = import_module(f"simkit.kinds.conversions.{_MODULES[kind]}").FAMILIES
         found = families[kind]
-        return found if found.form(api_version) is not None else None
+        return found if found.spoke(api_version) is not None else None
     return _relabelled().get((api_version, kind))
 
 
@@ -92,13 +92,13 @@ def versions(api_version: str, kind: str) -> tuple[str, ...]:
     ('networking.k8s.io/v1', 'extensions/v1beta1', 'networking.k8s.io/v1beta1')
     """
     family = family_of(api_version, kind)
-    return (api_version,) if family is None else (family.hub, *sorted(family.forms))
+    return (api_version,) if family is None else (family.hub, *sorted(family.spokes))
 
 
 def convertible(kind: str, old: str, new: str) -> bool:
     """True if one version can be converted to another."""
     family = family_of(old, kind)
-    return old == new or (family is not None and family.form(new) is not None)
+    return old == new or (family is not None and family.spoke(new) is not None)
 
 
 def convert(obj: Object, to_api_version: str, *, defaults: bool = False) -> Object:
@@ -145,11 +145,11 @@ def defaulted(obj: Object) -> Object:
     return convert(obj, str(obj.get("apiVersion", "")), defaults=True)
 
 
-def _forms(family: Family | None, old: str, new: str, kind: str) -> tuple[Form, Form]:
+def _forms(family: Family | None, old: str, new: str, kind: str) -> tuple[Spoke, Spoke]:
     if family is None and old == new:
         return SAME_FIELDS, SAME_FIELDS
-    source = family.form(old) if family else None
-    target = family.form(new) if family else None
+    source = family.spoke(old) if family else None
+    target = family.spoke(new) if family else None
     if source is None or target is None:
         known = ", ".join(versions(old, kind))
         raise ConversionError(f"no release converts {old!r} {kind} to {new!r}; known for it: {known}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.family import Family, Spoke
 from simkit.kinds.conversions.field_edits import default, entries, peek, pick, rename, section
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.objects import Draft
@@ -111,7 +111,7 @@ FAMILIES: Final = {
     "CustomResourceDefinition": Family(
         "CustomResourceDefinition",
         f"{EXTENSIONS_GROUP}/v1",
-        {f"{EXTENSIONS_GROUP}/v1beta1": Form(_to_hub, _from_hub, _default)},
-        Form(_default_stored),
+        {f"{EXTENSIONS_GROUP}/v1beta1": Spoke(_to_hub, _from_hub, _default)},
+        Spoke(_default_stored),
     )
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, Family, Form
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke
 from simkit.kinds.conversions.field_edits import entries, rename
 from simkit.meta.domain import api_group, label
 from simkit.meta.objects import Draft
@@ -46,6 +46,6 @@ FAMILIES: Final = {
     "EndpointSlice": Family(
         "EndpointSlice",
         f"{_GROUP}/v1",
-        {f"{_GROUP}/v1beta1": Form(_to_hub, _from_hub), f"{_GROUP}/v1alpha1": SAME_FIELDS},
+        {f"{_GROUP}/v1beta1": Spoke(_to_hub, _from_hub), f"{_GROUP}/v1alpha1": SAME_FIELDS},
     )
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.family import Family, Spoke
 from simkit.kinds.conversions.field_edits import rename
 from simkit.kinds.parts.event import NEWER
 from simkit.meta.domain import EVENTS_GROUP
@@ -24,5 +24,5 @@ def _from_core(draft: Draft) -> None:
         rename(draft, core, new)
 
 
-_NEW: Final = Form(_to_core, _from_core)
+_NEW: Final = Spoke(_to_core, _from_core)
 FAMILIES: Final = {"Event": Family("Event", "v1", {f"{EVENTS_GROUP}/{each}": _NEW for each in ("v1", "v1beta1")})}

@@ -22,7 +22,7 @@ def _as_it_is(draft: Draft) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Spoke:
     """One version besides the hub. The steps change everything but ``apiVersion``."""
 
     to_hub: Step = _as_it_is
@@ -43,7 +43,7 @@ class Form:
         return self.default is not _as_it_is or not self.hub_defaults
 
 
-SAME_FIELDS = Form()
+SAME_FIELDS = Spoke()
 """A version with the same fields and defaults."""
 
 
@@ -54,15 +54,15 @@ class Family:
     kind: str
     hub: str
     """The hub's ``apiVersion``."""
-    forms: Mapping[str, Form] = field(default_factory=lambda: MappingProxyType({}))
+    spokes: Mapping[str, Spoke] = field(default_factory=lambda: MappingProxyType({}))
     """The other versions by ``apiVersion``."""
-    hub_steps: Form = SAME_FIELDS
+    hub_steps: Spoke = SAME_FIELDS
     """The steps of the hub itself when it is read (``to_hub``) and written."""
 
     @property
     def reshapes(self) -> bool:
         """True if some version differs from the hub in more than its name."""
-        return any(form.reshapes for form in self.forms.values())
+        return any(spoke.reshapes for spoke in self.spokes.values())
 
-    def form(self, api_version: str) -> Form | None:
-        return self.hub_steps if api_version == self.hub else self.forms.get(api_version)
+    def spoke(self, api_version: str) -> Spoke | None:
+        return self.hub_steps if api_version == self.hub else self.spokes.get(api_version)

@@ -14,7 +14,7 @@ import orjson
 
 from simkit.kinds.conversions import metricspec
 from simkit.kinds.conversions.behavior_annotation import behavior_from_annotation, behavior_to_annotation
-from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.family import Family, Spoke
 from simkit.kinds.conversions.field_edits import annotate, entries, peek, section, take_annotation
 from simkit.meta import go_json
 from simkit.meta.domain import label
@@ -152,14 +152,14 @@ def _utilization(metric: Mapping[str, Any], part: str) -> int | None:
     return found
 
 
-_LATEST: Final = Form(_drop_annotations)
+_LATEST: Final = Spoke(_drop_annotations)
 FAMILIES: Final = {
     "HorizontalPodAutoscaler": Family(
         "HorizontalPodAutoscaler",
         "autoscaling/v2",
         {
-            "autoscaling/v1": Form(_single_to_hub, _single_from_hub, _default_v1),
-            "autoscaling/v2beta1": Form(_flat_to_hub, _flat_from_hub),
+            "autoscaling/v1": Spoke(_single_to_hub, _single_from_hub, _default_v1),
+            "autoscaling/v2beta1": Spoke(_flat_to_hub, _flat_from_hub),
             "autoscaling/v2beta2": _LATEST,
         },
         _LATEST,

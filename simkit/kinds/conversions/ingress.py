@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.family import Family, Spoke
 from simkit.kinds.conversions.field_edits import default, entries, peek, rename, section
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
@@ -64,7 +64,7 @@ def _from_hub(draft: Draft) -> None:
     _backends(draft, "backend", _from_service)
 
 
-_OLD: Final = Form(_to_hub, _from_hub, _default)
+_OLD: Final = Spoke(_to_hub, _from_hub, _default)
 FAMILIES: Final = {
     "Ingress": Family("Ingress", f"{_GROUP}/v1", {"extensions/v1beta1": _OLD, f"{_GROUP}/v1beta1": _OLD})
 }

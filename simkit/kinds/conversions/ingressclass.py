@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.family import Family, Spoke
 from simkit.meta.domain import api_group
 
 _GROUP: Final = api_group("networking")
 FAMILIES: Final = {
-    "IngressClass": Family("IngressClass", f"{_GROUP}/v1", {f"{_GROUP}/v1beta1": Form(hub_defaults=False)})
+    "IngressClass": Family("IngressClass", f"{_GROUP}/v1", {f"{_GROUP}/v1beta1": Spoke(hub_defaults=False)})
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.family import Family, Spoke
 from simkit.kinds.conversions.field_edits import section
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
@@ -16,7 +16,7 @@ def _default(draft: Draft) -> None:
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 
-_OLD: Final = Form(default=_default, hub_defaults=False)
+_OLD: Final = Spoke(default=_default, hub_defaults=False)
 FAMILIES: Final = {
     "NetworkPolicy": Family("NetworkPolicy", f"{api_group('networking')}/v1", {"extensions/v1beta1": _OLD})
 }

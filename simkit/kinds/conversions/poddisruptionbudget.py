@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.family import Family, Spoke
 from simkit.kinds.conversions.field_edits import peek
 from simkit.meta.domain import label
 from simkit.meta.objects import Draft
@@ -58,5 +58,5 @@ def _from_hub(draft: Draft) -> None:
 
 
 FAMILIES: Final = {
-    "PodDisruptionBudget": Family("PodDisruptionBudget", "policy/v1", {"policy/v1beta1": Form(_to_hub, _from_hub)})
+    "PodDisruptionBudget": Family("PodDisruptionBudget", "policy/v1", {"policy/v1beta1": Spoke(_to_hub, _from_hub)})
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, Family, Form
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke
 from simkit.kinds.conversions.field_edits import annotate, peek, rename, take_annotation
 from simkit.meta.domain import API_DOMAIN, api_group
 from simkit.meta.objects import Draft, annotations_of
@@ -54,7 +54,7 @@ def _to_v1beta3(draft: Draft) -> None:
         annotate(draft, KEEP_ZERO, "")
 
 
-_BEFORE: Final = Form(_to_hub, _from_hub, _default_old)
+_BEFORE: Final = Spoke(_to_hub, _from_hub, _default_old)
 FAMILIES: Final = {
     "PriorityLevelConfiguration": Family(
         "PriorityLevelConfiguration",
@@ -63,7 +63,7 @@ FAMILIES: Final = {
             f"{_GROUP}/v1alpha1": _BEFORE,
             f"{_GROUP}/v1beta1": _BEFORE,
             f"{_GROUP}/v1beta2": _BEFORE,
-            f"{_GROUP}/v1beta3": Form(_from_v1beta3, _to_v1beta3, _default_v1beta3),
+            f"{_GROUP}/v1beta3": Spoke(_from_v1beta3, _to_v1beta3, _default_v1beta3),
         },
         SAME_FIELDS,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, Family, Form, Step
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke, Step
 from simkit.kinds.conversions.field_edits import entries, peek
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
@@ -53,9 +53,9 @@ def _of_template(draft: Draft) -> Draft:
 
 
 def _family(kind: str, spec_of: Spec) -> Family:
-    old = Form(_to_hub(spec_of), _from_hub(spec_of))
-    forms = {f"{GROUP}/v1alpha3": old, f"{GROUP}/v1beta1": old, f"{GROUP}/v1beta2": SAME_FIELDS}
-    return Family(kind, f"{GROUP}/v1", forms)
+    old = Spoke(_to_hub(spec_of), _from_hub(spec_of))
+    spokes = {f"{GROUP}/v1alpha3": old, f"{GROUP}/v1beta1": old, f"{GROUP}/v1beta2": SAME_FIELDS}
+    return Family(kind, f"{GROUP}/v1", spokes)
 
 
 FAMILIES: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, Family, Form
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke
 from simkit.kinds.conversions.field_edits import entries, peek
 from simkit.kinds.conversions.resourceclaim import GROUP
 from simkit.meta.objects import Draft
@@ -21,7 +21,7 @@ def _from_hub(draft: Draft) -> None:
         device["basic"] = {name: device.pop(name) for name in list(device) if name != "name"}
 
 
-_OLD: Final = Form(_to_hub, _from_hub)
+_OLD: Final = Spoke(_to_hub, _from_hub)
 FAMILIES: Final = {
     "ResourceSlice": Family(
         "ResourceSlice",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, Family, Form
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke
 from simkit.kinds.conversions.field_edits import entries
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.objects import Draft
@@ -39,8 +39,8 @@ def _from_hub(draft: Draft) -> None:
 
 
 def _family(kind: str) -> Family:
-    forms = {f"{RBAC_GROUP}/v1alpha1": Form(_to_hub, _from_hub), f"{RBAC_GROUP}/v1beta1": SAME_FIELDS}
-    return Family(kind, f"{RBAC_GROUP}/v1", forms)
+    spokes = {f"{RBAC_GROUP}/v1alpha1": Spoke(_to_hub, _from_hub), f"{RBAC_GROUP}/v1beta1": SAME_FIELDS}
+    return Family(kind, f"{RBAC_GROUP}/v1", spokes)
 
 
 FAMILIES: Final = {kind: _family(kind) for kind in ("RoleBinding", "ClusterRoleBinding")}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, Family, Form
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
 
@@ -31,6 +31,6 @@ FAMILIES: Final = {
     "RuntimeClass": Family(
         "RuntimeClass",
         f"{_GROUP}/v1",
-        {f"{_GROUP}/v1alpha1": Form(_to_hub, _from_hub), f"{_GROUP}/v1beta1": SAME_FIELDS},
+        {f"{_GROUP}/v1alpha1": Spoke(_to_hub, _from_hub), f"{_GROUP}/v1beta1": SAME_FIELDS},
     )
 }

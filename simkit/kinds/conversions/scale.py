@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.family import Family, Spoke
 from simkit.kinds.conversions.field_edits import peek, rename
 from simkit.meta.objects import Draft
 
@@ -36,7 +36,7 @@ def _as_map(text: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, value in pairs}
 
 
-_OLD: Final = Form(_to_hub, _from_hub)
+_OLD: Final = Spoke(_to_hub, _from_hub)
 FAMILIES: Final = {
     "Scale": Family(
         "Scale", "autoscaling/v1", dict.fromkeys(("extensions/v1beta1", "apps/v1beta1", "apps/v1beta2"), _OLD)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.family import Family, Spoke
 from simkit.kinds.conversions.field_edits import peek, rename
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.objects import Draft
@@ -26,7 +26,7 @@ def _from_hub(draft: Draft) -> None:
 
 
 def _family(kind: str) -> Family:
-    return Family(kind, f"{AUTHORIZATION_GROUP}/v1", {f"{AUTHORIZATION_GROUP}/v1beta1": Form(_to_hub, _from_hub)})
+    return Family(kind, f"{AUTHORIZATION_GROUP}/v1", {f"{AUTHORIZATION_GROUP}/v1beta1": Spoke(_to_hub, _from_hub)})
 
 
 FAMILIES: Final = {kind: _family(kind) for kind in ("SubjectAccessReview", "LocalSubjectAccessReview")}

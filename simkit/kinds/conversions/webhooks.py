@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.family import Family, Spoke
 from simkit.kinds.conversions.field_edits import default, entries
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
@@ -26,7 +26,7 @@ def _default(draft: Draft) -> None:
 
 
 def _family(kind: str) -> Family:
-    return Family(kind, f"{_GROUP}/v1", {f"{_GROUP}/v1beta1": Form(default=_default)})
+    return Family(kind, f"{_GROUP}/v1", {f"{_GROUP}/v1beta1": Spoke(default=_default)})
 
 
 FAMILIES: Final = {kind: _family(kind) for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")}

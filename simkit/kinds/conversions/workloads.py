@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Form, Step
+from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Spoke, Step
 from simkit.kinds.conversions.field_edits import annotate, default, entries, peek, section, take_annotation
 from simkit.meta.fielderror import quoted
 from simkit.meta.integers import parse_int, saturating_int
@@ -122,26 +122,26 @@ FAMILIES: Final = {
         "Deployment",
         _HUB,
         {
-            _OLDEST: Form(_rollback_to_hub, _rollback_from_hub, _deployment_defaults(1, UNLIMITED, UNLIMITED)),
-            _OLD: Form(_rollback_to_hub, _rollback_from_hub, _deployment_defaults("25%", 600, 2)),
-            _NEXT: Form(_check_rollback),
+            _OLDEST: Spoke(_rollback_to_hub, _rollback_from_hub, _deployment_defaults(1, UNLIMITED, UNLIMITED)),
+            _OLD: Spoke(_rollback_to_hub, _rollback_from_hub, _deployment_defaults("25%", 600, 2)),
+            _NEXT: Spoke(_check_rollback),
         },
-        Form(_check_rollback),
+        Spoke(_check_rollback),
     ),
     "DaemonSet": Family(
         "DaemonSet",
         _HUB,
         {
-            _OLDEST: Form(_generation_to_hub, _generation_from_hub, _on_delete),
-            _NEXT: Form(_check_generation),
+            _OLDEST: Spoke(_generation_to_hub, _generation_from_hub, _on_delete),
+            _NEXT: Spoke(_check_generation),
         },
-        Form(_check_generation),
+        Spoke(_check_generation),
     ),
     "StatefulSet": Family(
         "StatefulSet",
         _HUB,
-        {_OLD: Form(_typed_claims, default=_on_delete), _NEXT: Form(_typed_claims)},
-        Form(_typed_claims),
+        {_OLD: Spoke(_typed_claims, default=_on_delete), _NEXT: Spoke(_typed_claims)},
+        Spoke(_typed_claims),
     ),
-    "ReplicaSet": Family("ReplicaSet", _HUB, {_OLDEST: Form(default=_named_by_template), _NEXT: SAME_FIELDS}),
+    "ReplicaSet": Family("ReplicaSet", _HUB, {_OLDEST: Spoke(default=_named_by_template), _NEXT: SAME_FIELDS}),
 }

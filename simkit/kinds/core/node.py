@@ -147,7 +147,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [
         name_of(obj),
         _state(obj),
-        ",".join(_roles(obj)) or NONE,
+        ",".join(roles(obj)) or NONE,
         created(obj, now),
         info.get("kubeletVersion") or "",
         first.get("InternalIP", NONE),
@@ -162,7 +162,8 @@ def _state(obj: Object) -> str:
     return f"{state},SchedulingDisabled" if at(obj, "spec", "unschedulable") else state
 
 
-def _roles(obj: Object) -> list[str]:
+def roles(obj: Object) -> list[str]:
+    """The roles of a node, from its labels."""
     labels = labels_of(obj)
     found = {key.removeprefix(_ROLES) for key in labels if key.startswith(_ROLES)}
     return sorted((found | {labels.get(_ROLE, "")}) - {""})

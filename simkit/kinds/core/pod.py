@@ -124,6 +124,7 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
 
 def _merge_status(draft: Draft, live: Object) -> None:
     keep_all_but_status(draft, live)
+    draft["metadata"].pop("deletionTimestamp", None)
     owners = live["metadata"].get("ownerReferences")
     draft["metadata"]["ownerReferences"] = owners
     if not owners:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_metadata_and_all_but_status, null_where_empty, own_copy, own_items
-from simkit.kinds.parts.flowcontrol.conditions import validate_flow_condition
+from simkit.kinds.parts.flowcontrol.flow_condition import validate_flow_condition
 from simkit.kinds.parts.flowcontrol.mandatory import mandatory_spec, same
 from simkit.kinds.parts.flowcontrol.rules import validate_policy_rule
 from simkit.kinds.parts.go_printing.structures import structure

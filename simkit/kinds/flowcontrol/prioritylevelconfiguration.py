@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from simkit.kinds.conversions.prioritylevelconfiguration import KEEP_ZERO
 from simkit.kinds.parts.copy_on_write import keep_metadata_and_all_but_status, own_copy
-from simkit.kinds.parts.flowcontrol.conditions import validate_flow_condition
+from simkit.kinds.parts.flowcontrol.flow_condition import validate_flow_condition
 from simkit.kinds.parts.flowcontrol.mandatory import mandatory_spec, same
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import NONE, created

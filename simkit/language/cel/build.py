@@ -214,8 +214,9 @@ class Builder:
         return before
 
     def fieldinits(self, children: Children) -> list[Entry]:
-        *before, key, _, value = children
-        entry = Entry(key[1].value if type(key) is tuple else key.value, value, optional=type(key) is tuple)
+        *before, key, colon, value = children
+        name = key[1].value if type(key) is tuple else key.value
+        entry = Entry(name, value, optional=type(key) is tuple, position=colon.start_pos)
         return _extended(before, entry)
 
     def mapinits(self, children: Children) -> list[Entry]:

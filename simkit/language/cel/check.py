@@ -9,13 +9,15 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+from simkit.language.cel.build import RESERVED
 from simkit.language.cel.declarations import Function, Overload
 from simkit.language.cel.errors import Issue
-from simkit.language.cel.names import Local, Names, Variables
+from simkit.language.cel.names import Local, Messages, Names, Variables
 from simkit.language.cel.tree import (
     Bind,
     Call,
     Comprehension,
+    Entry,
     Ident,
     ListNode,
     Literal,
@@ -35,6 +37,7 @@ from simkit.language.cel.types import (
     NULL,
     STRING,
     UINT,
+    HasFields,
     Substitutions,
     Type,
     applied,
@@ -65,7 +68,8 @@ class Checker:
     """One pass over one expression.
 
     ``lenient`` leaves out the checks that a compiler may be told to skip: names and calls are only resolved. ``types``
-    are the types of libraries that may be named.
+    are the types of libraries that may be named, ``messages`` gives those of messages that may be made.
+    ``keywords`` lets reserved words name fields.
     """
 
     def __init__(
@@ -76,9 +80,12 @@ class Checker:
         container: str = "",
         lenient: bool = False,
         types: Mapping[str, Type] = MappingProxyType({}),
+        messages: Messages | None = None,
+        keywords: bool = False,
     ) -> None:
+        self.keywords = keywords
         self.functions, self.lenient = functions, lenient
-        self._names = Names(variables, types, container=container, lenient=lenient)
+        self._names = Names(variables, types, container=container, lenient=lenient, messages=messages)
         self.issues: list[Issue] = []
         self._known = Substitutions()
         self._fresh = 0
@@ -137,6 +144,10 @@ class Checker:
         elif target.kind == "object":
             assert target.declared is not None
             known = target.declared.fields.get(field)
+            if known is None and self.keywords and field in RESERVED:
+                known = target.declared.fields.get(f"__{field}__")
+                if known is not None and isinstance(node, Select):
+                    node.field = f"__{field}__"
             if known is None:
                 self._report(node, f"undefined field '{field}'")
             else:
@@ -261,16 +272,29 @@ class Checker:
         return map_of(keys, values)
 
     def _struct(self, node: StructNode) -> Type:
-        """The type of a message literal. There are no message types; the fields of an unknown message are not
-        checked."""
+        """The type of a message literal; the fields of an unknown message are not checked."""
         found = self._names.lookup(node, node.name)
         if found is None:
             return self._undeclared(node, node.name.lstrip("."))
-        if found.kind == "type":
-            self._report(node, f"'{found.parameters[0]}' is not a message type")
-        else:
+        if found.kind != "type":
             self._report(node, f"'{found}' is not a type")
-        return ERROR
+            return ERROR
+        made = found.parameters[0]
+        if made.declared is None:
+            self._report(node, f"'{made}' is not a message type")
+            return ERROR
+        for entry in node.entries:
+            self._message_field(entry, made.declared)
+        return made
+
+    def _message_field(self, entry: Entry, declared: HasFields) -> None:
+        given = self._element(entry.value, entry.optional)
+        known = declared.fields.get(entry.key)
+        wanted = known[1].type if known is not None else Type("unspecified", "")
+        if not self._known.assignable(wanted, given) and not self.lenient:
+            shown = self._known.apply(given, free_is_dyn=True)
+            text = f"expected type of field '{entry.key}' is '{wanted}' but provided type is '{shown}'"
+            self.issues.append(Issue(entry.position, text))
 
     def _range(self, node: Node, *, keyed: bool) -> tuple[Type, Type]:
         """The types of a comprehension's variables: positions and elements; keys and values, or keys alone."""

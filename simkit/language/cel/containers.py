@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.language.cel.errors import EvaluationError, no_key, no_overload, shown
+from simkit.language.cel.patch_values import MadeObject
 from simkit.language.cel.values import (
     BOOL_KEYS,
     NONE,
@@ -121,6 +122,8 @@ def select(value: Any, field: str) -> Any:
         return optional_index(value, field)
     if kind == "list":
         raise EvaluationError("unsupported index type 'string' in list")
+    if isinstance(value, MadeObject):
+        return value.fields.get(field)
     raise no_key(field)
 
 
@@ -133,7 +136,7 @@ def present(value: Any, field: str) -> bool:
         return bool(optional_index(value, field).present)
     if kind == "list":
         raise EvaluationError("unsupported index type 'string' in list")
-    return False
+    return isinstance(value, MadeObject) and field in value.fields
 
 
 def optional_index(value: Any, key: Any) -> Optional:
@@ -168,11 +171,8 @@ def size_or_one(value: Any) -> int:
 
 
 def mapping_of(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """A map literal's value; a repeated key is an error."""
+    """A map literal's value; of a repeated key the last entry counts."""
     found: dict[Any, Any] = {}
     for key, value in pairs:
-        key = key_of(key)
-        if key in found:
-            raise EvaluationError(f"Failed with repeated key: {shown(plain_key(key))}")
-        found[key] = value
+        found[key_of(key)] = value
     return found

@@ -21,7 +21,7 @@ from simkit.language.cel.values import (
     parsed_timestamp,
     timestamp,
 )
-from simkit.meta.gotext import format_float
+from simkit.meta.go_fmt import format_float
 
 _DIGITS: Final = 1000
 """The most digits of a number; Python itself refuses some thousands."""

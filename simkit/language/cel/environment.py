@@ -22,13 +22,14 @@ from simkit.language.cel.errors import (
 )
 from simkit.language.cel.generate import Generator
 from simkit.language.cel.grammar import parse
+from simkit.language.cel.lib_patches import patch_type
 from simkit.language.cel.libraries import functions, type_names
 from simkit.language.cel.limits import CALL_LIMIT
 from simkit.language.cel.names import Variables
 from simkit.language.cel.runtime import FAILURES
 from simkit.language.cel.tree import Node, Select
 from simkit.language.cel.types import Type, object_of, parsed
-from simkit.meta.behaviour import served_minor
+from simkit.meta.behaviour import applies, served_minor
 
 NEW_EXPRESSIONS: Final = "1.29"
 """The compatibility version in which release 1.30 compiles new expressions."""
@@ -65,10 +66,18 @@ class Program:
     """
 
     def __init__(
-        self, source: str, node: Node, variables: Variables, known: Mapping[str, Function], strict: bool
+        self,
+        source: str,
+        node: Node,
+        variables: Variables,
+        known: Mapping[str, Function],
+        strict: bool,
+        *,
+        patches: bool = False,
     ) -> None:
         self.source, self.type = source, node.type
         self._node, self._variables, self._functions, self._strict = node, variables, known, strict
+        self._patches = patches
         self._made: dict[tuple[bool, bool], Evaluate] = {}
         self._failures = 0
 
@@ -103,7 +112,14 @@ class Program:
         return Result(value, 0 if budget is None else cost)
 
     def _make(self, fast: bool, counting: bool) -> Evaluate:
-        generator = Generator(self._variables, self._functions, fast=fast, counting=counting, strict=self._strict)
+        generator = Generator(
+            self._variables,
+            self._functions,
+            fast=fast,
+            counting=counting,
+            strict=self._strict,
+            marked=self._patches,
+        )
         made = compiled(generator, self._node)
         self._made[fast, counting] = made
         return made
@@ -181,6 +197,8 @@ class Environment:
         A prefix under which names are looked up first.
     homogeneous
         Whether list and map literals must not mix types: a rule of kube-apiserver, not of the language.
+    patches
+        Whether objects and patches can be made, as in mutating policies: ``Object{...}``, ``JSONPatch{...}``.
 
     Examples
     --------
@@ -198,19 +216,25 @@ class Environment:
         strict: bool = True,
         container: str = "",
         homogeneous: bool = True,
+        patches: bool = False,
     ) -> None:
         major, _, minor = version.partition(".")
         self.version = (int(major), int(minor))
         self.variables: Variables = dict(variables or {})
-        self.strict, self.container, self.homogeneous = strict, container, homogeneous
-        self._functions = functions(self.version)
+        self.strict, self.container, self.homogeneous, self.patches = strict, container, homogeneous, patches
+        self._functions = functions(self.version, patches=patches, later=applies("first-and-last-of-lists"))
 
     def with_variables(self, variables: Variables) -> Environment:
         """The environment with more variables."""
         version = f"{self.version[0]}.{self.version[1]}"
         merged = {**self.variables, **variables}
         return Environment(
-            merged, version=version, strict=self.strict, container=self.container, homogeneous=self.homogeneous
+            merged,
+            version=version,
+            strict=self.strict,
+            container=self.container,
+            homogeneous=self.homogeneous,
+            patches=self.patches,
         )
 
     def compile(self, source: str, *, expected: Type | Sequence[Type] | None = None, check: bool = True) -> Program:
@@ -235,6 +259,8 @@ class Environment:
             container=self.container,
             lenient=not check,
             types=type_names(self.version),
+            messages=patch_type if self.patches else None,
+            keywords=self.version >= (1, 31),
         )
         found = checker.run(node)
         if checker.issues:
@@ -242,7 +268,7 @@ class Environment:
         if check:
             self._validate(source, node)
             self._expect(source, found, expected)
-        return Program(source, node, self.variables, self._functions, self.strict)
+        return Program(source, node, self.variables, self._functions, self.strict, patches=self.patches)
 
     def _validate(self, source: str, node: Node) -> None:
         issues = list(validators.validated(node, literals=self.version >= (1, 29), homogeneous=self.homogeneous))

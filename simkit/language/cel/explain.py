@@ -21,7 +21,7 @@ from simkit.language.cel.tree import (
     StructNode,
 )
 from simkit.language.cel.values import UInt
-from simkit.meta.gotext import format_float
+from simkit.meta.go_fmt import format_float
 
 
 class Step(NamedTuple):

@@ -60,7 +60,11 @@ def _is_empty_list(node: Node) -> bool:
 
 
 class Generator:
-    """Writes one variant of one expression. ``strict`` charges the costs of library functions."""
+    """Writes one variant of one expression.
+
+    ``strict`` charges the costs of library functions; ``marked`` tells lists and maps that the expression makes from
+    those of objects.
+    """
 
     def __init__(
         self,
@@ -71,9 +75,10 @@ class Generator:
         counting: bool,
         strict: bool = True,
         tracing: bool = False,
+        marked: bool = False,
     ) -> None:
         self.variables, self.functions = variables, functions
-        self.fast, self.counting, self.strict, self.tracing = fast, counting, strict, tracing
+        self.fast, self.counting, self.strict, self.tracing, self.marked = fast, counting, strict, tracing, marked
         self.globals: dict[str, Any] = dict(GLOBALS)
         self.traced: list[Node] = []
         self._lines: list[str] = []
@@ -260,7 +265,8 @@ class Generator:
             f"*listed({self.value(each)})" if at in node.optional else self.value(each)
             for at, each in enumerate(node.elements)
         ]
-        return Code(f"[{', '.join(parts)}]")
+        text = f"[{', '.join(parts)}]"
+        return Code(f"LiteralList({text})" if self.marked else text)
 
     def _map(self, node: MapNode) -> Code:
         if not runtime_cost.is_constant(node):
@@ -269,10 +275,18 @@ class Generator:
         for entry in node.entries:
             key, value = self.value(entry.key), self.value(entry.value)
             parts.append(f"*paired({key}, {value})" if entry.optional else f"({key}, {value})")
-        return Code(f"mapping_of([{', '.join(parts)}])")
+        text = f"mapping_of([{', '.join(parts)}])"
+        return Code(f"LiteralMap({text})" if self.marked else text)
 
     def _struct(self, node: StructNode) -> Code:
-        return Code(f"unresolved({node.name!r})")
+        if not isinstance(node.reference, CelType):
+            return Code(f"unresolved({node.name!r})")
+        parts = []
+        for entry in node.entries:
+            value = self.value(entry.value)
+            parts.append(f"*paired({entry.key!r}, {value})" if entry.optional else f"({entry.key!r}, {value})")
+        self.spend(40)
+        return Code(f"made_message({node.reference.name!r}, [{', '.join(parts)}])")
 
     # -- calls -----------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ cel-go 0.17, OptionalTypes in cel/library.go.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.language.cel.containers import index, optional_index
@@ -76,3 +77,37 @@ OPTIONALS: Final = Library(
         operator("optional_map_index_value", "_[_]", "optional(map(K, V)), K", "optional(V)", index),
     ),
 )
+
+
+def first(values: Sequence[Any]) -> Optional:
+    """The first element of a list, as an optional."""
+    return Optional(True, values[0]) if values else NONE
+
+
+def last(values: Sequence[Any]) -> Optional:
+    """The last element of a list, as an optional."""
+    return Optional(True, values[-1]) if values else NONE
+
+
+def unwrapped_values(values: Sequence[Optional]) -> list[Any]:
+    """The values of those optionals in a list that have one.
+
+    Examples
+    --------
+    >>> unwrapped_values([Optional(True, 1), NONE])
+    [1]
+    """
+    return [each.value for each in values if each.present]
+
+
+OPTIONALS_2: Final = Library(
+    "the second version of optionals",
+    (1, 28),
+    (
+        declared("list_last", "list(V).last() optional(V)", last),
+        declared("list_first", "list(V).first() optional(V)", first),
+        declared("optional_unwrap", "optional.unwrap(list(optional(V))) list(V)", unwrapped_values),
+        declared("optional_unwrapOpt", "list(optional(V)).unwrapOpt() list(V)", unwrapped_values),
+    ),
+)
+"""The functions of optionals since release 1.33, in every compatibility version that has optionals."""

@@ -14,6 +14,7 @@ from simkit.language.cel.declarations import Library, Overload, declared
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.limits import LONGEST_TEXT
 from simkit.language.cel.text_format import format_text
+from simkit.meta.behaviour import applies
 
 _BLANK: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -52,7 +53,7 @@ def index_of(text: str, part: str, start: int = 0) -> int:
     if part == "":
         return start
     if not 0 <= start < len(text):
-        if start == 0 and not text:
+        if (start == 0 and not text) or (start > 0 and applies("offsets-past-the-end")):
             return -1
         raise _outside(start)
     return text.find(part, start)
@@ -65,6 +66,8 @@ def last_index_of(text: str, part: str, start: int | None = None) -> int:
     if start is None:
         return text.rfind(part)
     if not 0 <= start < len(text):
+        if start >= 0 and applies("offsets-past-the-end"):
+            return -1
         raise _outside(start)
     return text.rfind(part, 0, start + len(part))
 

@@ -14,7 +14,8 @@ from simkit.language.cel.lib_authorizer import AUTHORIZER
 from simkit.language.cel.lib_lists import LISTS, LISTS_3, SETS
 from simkit.language.cel.lib_named_formats import NAMED_FORMATS
 from simkit.language.cel.lib_network import NETWORK
-from simkit.language.cel.lib_optionals import OPTIONALS
+from simkit.language.cel.lib_optionals import OPTIONALS, OPTIONALS_2
+from simkit.language.cel.lib_patches import PATCHES
 from simkit.language.cel.lib_quantity import QUANTITIES
 from simkit.language.cel.lib_regex import REGEX
 from simkit.language.cel.lib_semver import SEMVER
@@ -43,9 +44,11 @@ LIBRARIES: Final[tuple[Library, ...]] = (
 
 
 @cache
-def functions(version: tuple[int, int]) -> Mapping[str, Function]:
-    """The functions of a compatibility version, by name."""
-    return functions_of(LIBRARIES, version)
+def functions(version: tuple[int, int], *, patches: bool = False, later: bool = False) -> Mapping[str, Function]:
+    """The functions of a compatibility version, by name; ``patches`` adds those of mutating policies, ``later`` those
+    that came to old versions with a later library."""
+    more = [*([PATCHES] if patches else []), *([OPTIONALS_2] if later else [])]
+    return functions_of((*LIBRARIES, *more), version)
 
 
 @cache

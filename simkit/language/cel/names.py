@@ -5,7 +5,7 @@ cel-spec, doc/langdef.md, "Name Resolution"; cel-go 0.17, checker/env.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from simkit.language.cel.decl_types import DeclType
@@ -49,6 +49,8 @@ TYPE_CONSTANTS: Final[Mapping[str, Type]] = {
 
 Variables = Mapping[str, Type | DeclType]
 """The variables of an environment with their types."""
+Messages = Callable[[str], Type | None]
+"""A function from a name to the type of messages of that name, if there is one."""
 
 
 class Local:
@@ -71,9 +73,20 @@ class Names:
         The prefix that names may leave out, with dots.
     lenient
         Whether variables are only resolved, and not typed.
+    messages
+        The types of messages; without it there are none.
     """
 
-    def __init__(self, variables: Variables, types: Mapping[str, Type], *, container: str, lenient: bool) -> None:
+    def __init__(
+        self,
+        variables: Variables,
+        types: Mapping[str, Type],
+        *,
+        container: str,
+        lenient: bool,
+        messages: Messages | None = None,
+    ) -> None:
+        self._messages = messages
         self._variables, self._types, self.container, self._lenient = variables, types, container, lenient
         self.locals: list[Local] = []
         """The variables of the macros around the present node, innermost last."""
@@ -100,6 +113,8 @@ class Names:
                 declared = found.type if isinstance(found, DeclType) else found
                 return DYN if self._lenient else declared
             constant = TYPE_CONSTANTS.get(candidate) or self._types.get(candidate)
+            if constant is None and self._messages is not None:
+                constant = self._messages(candidate)
             if constant is not None:
                 node.reference = CelType(candidate)
                 return type_of_type(constant)

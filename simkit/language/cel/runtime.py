@@ -8,6 +8,7 @@ from typing import Any, Final
 from simkit.language.cel import containers, operations
 from simkit.language.cel.cost_sizes import ceiling, traversal
 from simkit.language.cel.errors import BudgetExceeded, EvaluationError, no_key, no_overload
+from simkit.language.cel.patch_values import LiteralList, LiteralMap, made_message
 from simkit.language.cel.values import NONE, Optional
 
 NATIVE: Final = (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError)
@@ -111,6 +112,7 @@ GLOBALS: Final[Mapping[str, Any]] = {
             paired,
             int_overflow,
             out_of_bounds,
+            made_message,
             operations.truth,
             containers.elements,
             containers.pairs,
@@ -144,6 +146,8 @@ GLOBALS: Final[Mapping[str, Any]] = {
             traversal,
         )
     },
+    "LiteralList": LiteralList,
+    "LiteralMap": LiteralMap,
     "size_of": containers.size_or_one,
     "SIZED": frozenset({str, list, dict}),
     "PLAIN": frozenset({list, dict}),

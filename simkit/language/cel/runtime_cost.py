@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from simkit.language.cel.code import Writer
 from simkit.language.cel.conversions import CONVERSIONS, TYPE_NAMES
-from simkit.language.cel.tree import Call, Ident, ListNode, Literal, MapNode, Node, Select
+from simkit.language.cel.tree import Call, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
 from simkit.language.cel.values import CelType
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def denoted(found: CelType) -> CelType:
 
 def is_constant(node: Node) -> bool:
     """True if cel-go folds the node into a constant before it runs, so that it costs nothing."""
-    if isinstance(node, Literal) or isinstance(node.reference, CelType):
+    if isinstance(node, Literal) or (isinstance(node.reference, CelType) and not isinstance(node, StructNode)):
         return True
     if isinstance(node, ListNode):
         return not node.optional and all(map(is_constant, node.elements))

@@ -1,6 +1,4 @@
-"""``'%s is %d'.format([...])``: formatted strings.
-
-cel-go 0.17, ext/formatting.go.
+"""The function ``format`` of strings: ``'%s is %d'.format([...])``.
 
 Upstream: github.com/google/cel-go/ext/strings.go, version 0.17.
 """
@@ -16,7 +14,8 @@ from simkit.language.cel.containers import plain_key
 from simkit.language.cel.conversions import type_of
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.values import kind_of
-from simkit.meta.gotext import format_float
+from simkit.meta.behaviour import applies
+from simkit.meta.go_fmt import format_float
 
 _STRING_CLAUSE: Final = (
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
@@ -164,7 +163,8 @@ def _scientific(value: Any, precision: int | None) -> str:
         return number
     mantissa, _, exponent = f"{number:.{6 if precision is None else precision}e}".partition("e")
     power = f"{'-' if exponent[0] == '-' else ''}{abs(int(exponent)):02d}"
-    return f"{mantissa}\u202f×\u202f10{power.translate(_SUPERSCRIPT)}"
+    space = "" if applies("narrow-exponents") else "\u202f"
+    return f"{mantissa}{space}×{space}10{power.translate(_SUPERSCRIPT)}"
 
 
 def _binary(value: Any, precision: int | None) -> str:

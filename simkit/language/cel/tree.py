@@ -95,12 +95,12 @@ class ListNode(Node):
 
 
 class Entry:
-    """A key (or a field's name) with its value in a map or message literal."""
+    """A key (or a field's name) with its value in a map or message literal; ``position`` is that of the colon."""
 
-    __slots__ = ("key", "optional", "value")
+    __slots__ = ("key", "optional", "position", "value")
 
-    def __init__(self, key: Any, value: Node, *, optional: bool = False) -> None:
-        self.key, self.value, self.optional = key, value, optional
+    def __init__(self, key: Any, value: Node, *, optional: bool = False, position: int = 0) -> None:
+        self.key, self.value, self.optional, self.position = key, value, optional, position
 
 
 class MapNode(Node):

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from simkit.meta.behaviour import applies
+
 
 class Typed(Protocol):
     """Anything that has a type."""
@@ -45,6 +47,8 @@ class Type:
     def __str__(self) -> str:
         if not self.parameters:
             return self.name
+        if is_optional(self) and applies("optional-type-named"):
+            return f"optional_type({self.parameters[0]})"
         return f"{self.name}({', '.join(map(str, self.parameters))})"
 
 

@@ -15,9 +15,11 @@ from typing import Any, Final
 from simkit.language.cel.conversions import CONVERSIONS
 from simkit.language.cel.errors import EvaluationError, Issue
 from simkit.language.cel.lib_regex import PatternError, pattern
+from simkit.language.cel.patch_values import is_patch_name
 from simkit.language.cel.runtime_cost import is_constant
-from simkit.language.cel.tree import Call, ListNode, Literal, MapNode, Node
+from simkit.language.cel.tree import Call, Ident, ListNode, Literal, MapNode, Node, Select
 from simkit.language.cel.types import Type, unwrapped
+from simkit.language.cel.values import CelType
 
 _READ: Final = ("duration", "timestamp")
 
@@ -91,6 +93,8 @@ def instantiation_error(node: Node) -> str | None:
         found = instantiation_error(child)
         if found is not None:
             return found
+    if isinstance(node, Ident | Select) and isinstance(node.reference, CelType) and is_patch_name(node.reference.name):
+        return f"reference to undefined type: {node.reference.name}"
     if not isinstance(node, Call):
         return None
     try:

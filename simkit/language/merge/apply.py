@@ -35,11 +35,11 @@ from simkit.language.merge.managedfields import (
     written,
 )
 from simkit.language.merge.merged import merged
-from simkit.language.merge.prune import Pruner
 from simkit.language.merge.reconcile import reconciled
 from simkit.language.merge.refusal import failed, malformed
-from simkit.language.merge.shape import BadElement, Shape, shape_of
+from simkit.language.merge.type_def import BadElement, TypeDef, type_def_of
 from simkit.language.merge.typed import field_set, same
+from simkit.language.merge.unapplied_fields import Pruner
 from simkit.language.merge.update import UNTRACKED, reduced, updated
 from simkit.language.merge.validate import metadata_of, reference_text, text_of, validation_errors
 from simkit.language.merge.versions import Converter, Versions
@@ -84,7 +84,7 @@ class _Application:
 
     live: Object
     applied: Object
-    shape: Shape
+    type_def: TypeDef
     owner: Owner
     api_version: str
     time: str
@@ -148,10 +148,10 @@ def apply(
     Specification, "Server-side apply rules"; KEP 555.
     """
     gvk_text = _check_type(applied, api_version, kind)
-    shape = shape_of(schema)
-    _check_intent(applied, shape, gvk_text)
+    type_def = type_def_of(schema)
+    _check_intent(applied, type_def, gvk_text)
     owner = Owner(manager, APPLY, "", subresource)
-    application = _Application(live or {}, applied, shape, owner, api_version, time, reset_fields, convert)
+    application = _Application(live or {}, applied, type_def, owner, api_version, time, reset_fields, convert)
     managed = _claims(application)
     try:
         result = _attempt(application, managed, force=force)
@@ -170,11 +170,11 @@ def _check_type(applied: Object, api_version: str, kind: str | None) -> str:
     return text
 
 
-def _check_intent(applied: Object, shape: Shape, gvk_text: str) -> None:
+def _check_intent(applied: Object, type_def: TypeDef, gvk_text: str) -> None:
     fields = metadata_of(applied).get("managedFields")
     if isinstance(fields, list) and all(isinstance(entry, dict) for entry in fields):
         raise malformed("metadata.managedFields must be nil")
-    wrong = validation_errors(applied, shape)
+    wrong = validation_errors(applied, type_def)
     if wrong:
         raise failed(f"failed to create typed patch object ({reference_text(applied, gvk_text)}): {wrong}")
 
@@ -189,18 +189,18 @@ def _claims(application: _Application) -> ManagedFields:
     if managed or not live:
         return managed
     before = Owner(BEFORE_FIRST_APPLY, UPDATE, application.api_version, application.owner.subresource)
-    return updated({}, live, {}, before, application.shape, time=application.time, ignored=application.ignored)
+    return updated({}, live, {}, before, application.type_def, time=application.time, ignored=application.ignored)
 
 
 def _attempt(application: _Application, managed: ManagedFields, *, force: bool) -> Draft:
     """Merge, prune and update ownership. Raises ApplyConflict."""
-    live, shape, owner, version = application.live, application.shape, application.owner, application.api_version
-    managed = dict(reconciled(managed, live, shape, version, application.convert))
+    live, type_def, owner, version = application.live, application.type_def, application.owner, application.api_version
+    managed = dict(reconciled(managed, live, type_def, version, application.convert))
     last = managed.get(owner)
-    mine = recursive_difference(field_set(application.applied, shape), application.ignored)
+    mine = recursive_difference(field_set(application.applied, type_def), application.ignored)
     managed[owner] = VersionedSet(mine, version)
     wanted = _merged(application)
-    prune = Pruner(shape, version, application.convert)
+    prune = Pruner(type_def, version, application.convert)
     wanted = prune.prune(wanted, managed, last, mine)
     after = _settled(application, wanted, managed, force=force)
     changed = not same(live, wanted)
@@ -209,12 +209,12 @@ def _attempt(application: _Application, managed: ManagedFields, *, force: bool) 
         time = application.time if changed else last.time if last else ""
         kept = last and not changed and last.fields == tracked and last.api_version == version
         after[owner] = last if last and kept else VersionedSet(tracked, version, time)
-    return _with_claims(wanted if changed else live, after, shape)
+    return _with_claims(wanted if changed else live, after, type_def)
 
 
 def _merged(application: _Application) -> Object:
     try:
-        wanted: Object = merged(application.live, application.applied, application.shape)
+        wanted: Object = merged(application.live, application.applied, application.type_def)
     except BadElement as wrong:
         raise failed(f"failed to merge config: {wrong}") from wrong
     return wanted
@@ -223,7 +223,7 @@ def _merged(application: _Application) -> Object:
 def _settled(application: _Application, wanted: Object, managed: ManagedFields, *, force: bool) -> ManagedFields:
     """The managed fields of the others after the apply."""
     ignored, convert = application.ignored, application.convert
-    versions = Versions(application.live, wanted, application.shape, application.api_version, convert, ignored)
+    versions = Versions(application.live, wanted, application.type_def, application.api_version, convert, ignored)
     others = {owner: claim for owner, claim in managed.items() if owner != application.owner}
     if not force:
         conflicts = _conflicts(others, versions)
@@ -242,8 +242,8 @@ def _conflicts(others: ManagedFields, versions: Versions) -> Sequence[Conflict]:
     return found
 
 
-def _with_claims(obj: Object, managed: ManagedFields, shape: Shape) -> Draft:
-    out = _without_nulls(obj, shape) if shape.structured else dict(obj)
+def _with_claims(obj: Object, managed: ManagedFields, type_def: TypeDef) -> Draft:
+    out = _without_nulls(obj, type_def) if type_def.structured else dict(obj)
     about: dict[str, Any] = {name: value for name, value in metadata(out).items() if name != "managedFields"}
     records = written(managed)
     if records:
@@ -252,26 +252,28 @@ def _with_claims(obj: Object, managed: ManagedFields, shape: Shape) -> Draft:
     return out
 
 
-def _without_nulls(value: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
+def _without_nulls(value: Mapping[str, Any], type_def: TypeDef) -> dict[str, Any]:
     """A built-in object without nulls that its Go structs do not have; a null entry of a map becomes its empty
     value."""
     out: dict[str, Any] = {}
     for name, item in value.items():
-        entry = shape.fields.get(name)
-        child = entry.shape if entry else shape.values
+        entry = type_def.fields.get(name)
+        child = entry.type_def if entry else type_def.values
         if item is None and entry is not None:
             continue
         out[name] = "" if item is None and child and child.type == "string" else _cleaned(item, child)
     return out
 
 
-def _cleaned(value: Any, shape: Shape | None) -> Any:
-    if shape is None:
+def _cleaned(value: Any, type_def: TypeDef | None) -> Any:
+    if type_def is None:
         return value
-    if isinstance(value, dict) and shape.type == "map":
-        return _without_nulls(value, shape)
-    if isinstance(value, list) and shape.type == "list":
-        return [_cleaned({} if item is None and shape.items.type == "map" else item, shape.items) for item in value]
+    if isinstance(value, dict) and type_def.type == "map":
+        return _without_nulls(value, type_def)
+    if isinstance(value, list) and type_def.type == "list":
+        return [
+            _cleaned({} if item is None and type_def.items.type == "map" else item, type_def.items) for item in value
+        ]
     return value
 
 
@@ -279,7 +281,7 @@ def _check_upgrade(application: _Application, conflict: ApplyConflict) -> None:
     """Allow conflicts with fields of the manager's own client-side apply; raise the others."""
     if application.owner.manager != lastapplied.CLIENT:
         raise conflict
-    allowed = lastapplied.owned_fields(application.live, application.shape, application.api_version)
+    allowed = lastapplied.owned_fields(application.live, application.type_def, application.api_version)
     if allowed is None:
         raise conflict
     left = [found for found in conflict.conflicts if not has(allowed, *found[1])]

@@ -21,6 +21,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.meta.bounded_cache import cached_when_short
+from simkit.meta.go_json import compact
 
 Fields = Mapping[str, Any]
 """A field set. The empty mapping is the empty set (and, below the top, a member without members below it)."""
@@ -250,7 +251,7 @@ def _value_rank(value: Any) -> tuple[int, Any]:
         return (2, value)
     if isinstance(value, int | float):
         return (0, value)
-    return (1, value) if isinstance(value, str) else (3, orjson.dumps(value))
+    return (1, value) if isinstance(value, str) else (3, compact(orjson.dumps(value)))
 
 
 def encoded(fields: Fields) -> Node:
@@ -273,7 +274,7 @@ def shared(fields: Fields) -> Node:
 
     It must not be changed.
     """
-    return _of_text(orjson.dumps(encoded(fields)))
+    return _of_text(compact(orjson.dumps(encoded(fields))))
 
 
 @cached_when_short(512, longest=16 * 1024)

@@ -11,7 +11,8 @@ github.com/evanphx/json-patch 4.12, which release 1.30 uses.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import orjson
@@ -155,11 +156,11 @@ def steps(path: str) -> list[str]:
     return [_ESCAPE.sub(lambda found: "/" if found[0] == "~1" else "~", part) for part in path.split("/")[1:]]
 
 
-def _place(root: Root, path: str, operation: Operation) -> tuple[Any, str]:
-    """The container of a path, and the key in it."""
+def _place(root: Root, path: str, operation: Operation, told: str = "") -> tuple[Any, str]:
+    """The container of a path, and the key in it; ``told`` words its absence."""
     parts = steps(path)
     if not parts:
-        raise _missing(operation, path)
+        raise _missing(operation, path, told)
     container = root[_ROOT]
     for part in parts[:-1]:
         try:
@@ -167,12 +168,30 @@ def _place(root: Root, path: str, operation: Operation) -> tuple[Any, str]:
         except PatchError:
             container = None
         if not isinstance(container, dict | list):
-            raise _missing(operation, path)
+            raise _missing(operation, path, told)
     return container, parts[-1]
 
 
-def _missing(operation: Operation, path: str) -> PatchError:
-    return unfitting(f'{operation["op"]} operation does not apply: doc is missing path: "{path}": missing value')
+_MISSING: Final = {
+    "add": 'doc is missing path: "{}"',
+    "remove": 'doc is missing path: "{}"',
+    "replace": "doc is missing path: {}",
+    "test": "is missing path: {}",
+}
+
+
+def _missing(operation: Operation, path: str, told: str = "") -> PatchError:
+    text = (told or _MISSING[operation["op"]]).format(path)
+    return unfitting(f"{operation['op']} operation does not apply: {text}: missing value")
+
+
+@contextmanager
+def _within(told: str) -> Iterator[None]:
+    """A context whose errors get these words in front."""
+    try:
+        yield
+    except PatchError as error:
+        raise unfitting(f"{told}: {error.detail}") from None
 
 
 def _index(text: str, length: int) -> int:
@@ -197,7 +216,14 @@ def _insert(container: Any, key: str, value: Any) -> None:
     elif key == "-":
         container.append(value)
     else:
-        container.insert(_index(key, len(container) + 1), value)
+        container.insert(_new_index(key, len(container) + 1), value)
+
+
+def _new_index(key: str, length: int) -> int:
+    if parse_int(key) is not None:
+        return _index(key, length)
+    with _within(f"value was not a proper array index: '{key}'"):
+        return _index(key, length)
 
 
 def _delete(container: Any, key: str) -> None:
@@ -210,13 +236,17 @@ def _delete(container: Any, key: str) -> None:
 
 
 def _add(root: Root, operation: Operation) -> None:
-    container, key = _place(root, _path(operation), operation)
-    _insert(container, key, copied(operation.get("value")))
+    path = _path(operation)
+    container, key = _place(root, path, operation)
+    with _within(f"error in add for path: '{path}'"):
+        _insert(container, key, copied(operation.get("value")))
 
 
 def _remove(root: Root, operation: Operation) -> None:
-    container, key = _place(root, _path(operation), operation)
-    _delete(container, key)
+    path = _path(operation)
+    container, key = _place(root, path, operation)
+    with _within(f"error in remove for path: '{path}'"):
+        _delete(container, key)
 
 
 def _replace(root: Root, operation: Operation) -> None:
@@ -228,30 +258,42 @@ def _replace(root: Root, operation: Operation) -> None:
     container, key = _place(root, path, operation)
     if isinstance(container, dict):
         container[key] = value
-    else:
+        return
+    try:
         container[_index(key, len(container))] = value
+    except PatchError:
+        raise _missing(operation, path, "doc is missing key: {}") from None
 
 
 def _move(root: Root, operation: Operation) -> None:
-    container, key = _place(root, _path(operation, "from"), operation)
-    value = _get(container, key)
-    _delete(container, key)
-    container, key = _place(root, _path(operation), operation)
-    _insert(container, key, value)
+    container, key = _place(root, _path(operation, "from"), operation, "doc is missing from path: {}")
+    with _within(f"error in move for path: '{key}'"):
+        value = _get(container, key)
+        _delete(container, key)
+    path = _path(operation)
+    container, key = _place(root, path, operation, "doc is missing destination path: {}")
+    with _within(f"error in move for path: '{path}'"):
+        _insert(container, key, value)
 
 
 def _copy(root: Root, operation: Operation) -> int:
-    container, key = _place(root, _path(operation, "from"), operation)
-    value = copied(_get(container, key))
-    container, key = _place(root, _path(operation), operation)
-    _insert(container, key, value)
+    origin = _path(operation, "from")
+    container, key = _place(root, origin, operation, "doc is missing from path: {}")
+    with _within(f"error in copy for from: '{origin}'"):
+        value = copied(_get(container, key))
+    path = _path(operation)
+    container, key = _place(root, path, operation, "doc is missing destination path: {}")
+    with _within("error while adding value during copy"):
+        _insert(container, key, value)
     return len(orjson.dumps(value))
 
 
 def _test(root: Root, operation: Operation) -> None:
     path = _path(operation)
     container, key = _place(root, path, operation) if path else (root, _ROOT)
-    if not _equal(_get(container, key), operation.get("value")):
+    with _within(f"error in test for path: '{path}'"):
+        found = _get(container, key)
+    if not _equal(found, operation.get("value")):
         raise unfitting(f"testing value {path} failed: test failed")
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.language.merge.fieldset import Fields, difference, escaped_json
-from simkit.language.merge.shape import Shape
+from simkit.language.merge.type_def import TypeDef
 from simkit.language.merge.typed import compare, field_set
 from simkit.meta.domain import label
 from simkit.meta.objects import Draft, Object, annotations_of, metadata
@@ -23,7 +23,7 @@ ANNOTATION: Final = label("last-applied-configuration", CLIENT)
 MAX_ANNOTATIONS_BYTES: Final = 256 * 1024
 
 
-def owned_fields(live: Object, shape: Shape, api_version: str) -> Fields | None:
+def owned_fields(live: Object, type_def: TypeDef, api_version: str) -> Fields | None:
     """The fields of the last client-side configuration that still have its values in the live object.
 
     None where there is no such intent, or none in this version.
@@ -37,8 +37,8 @@ def owned_fields(live: Object, shape: Shape, api_version: str) -> Fields | None:
         return None
     if not isinstance(last, dict) or last.get("apiVersion") != api_version:
         return None
-    fields = field_set(last, shape)
-    for changed in compare(last, live, shape):
+    fields = field_set(last, type_def)
+    for changed in compare(last, live, type_def):
         fields = difference(fields, changed)
     return fields
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simkit.language.merge.shape import ABSENT, ANY, LEAF, MAP, Shape
+from simkit.language.merge.type_def import ABSENT, ANY, LEAF, MAP, TypeDef
 
 
-def merged(live: Any, applied: Any, shape: Shape) -> Any:
+def merged(live: Any, applied: Any, type_def: TypeDef) -> Any:
     """The live value with the applied one merged into it; neither argument is changed.
 
     What the intent leaves out stays. Elements of keyed lists and sets take the order of the intent as far as it has
@@ -27,34 +27,34 @@ def merged(live: Any, applied: Any, shape: Shape) -> Any:
         return applied
     if applied is ABSENT:
         return live
-    form = shape.form
-    if form is MAP or form is ANY:
-        return _merged_maps(live, applied, shape)
-    if form is LEAF or not (live or applied):
+    kind = type_def.kind
+    if kind is MAP or kind is ANY:
+        return _merged_maps(live, applied, type_def)
+    if kind is LEAF or not (live or applied):
         return applied
-    return _merged_lists(live or [], applied or [], shape) if _both(list, live, applied) else applied
+    return _merged_lists(live or [], applied or [], type_def) if _both(list, live, applied) else applied
 
 
 def _both(kind: type, *values: Any) -> bool:
     return all(value is None or isinstance(value, kind) for value in values)
 
 
-def _merged_maps(live: Any, applied: Any, shape: Shape) -> Any:
+def _merged_maps(live: Any, applied: Any, type_def: TypeDef) -> Any:
     if not (live or applied) or not _both(dict, live, applied):
         return applied
     out = dict(live or {})
     for name, value in (applied or {}).items():
-        child = shape.child(name)
+        child = type_def.child(name)
         out[name] = value if name not in out or child is None else merged(out[name], value, child)
     return out
 
 
-def _merged_lists(live: Sequence[Any], applied: Sequence[Any], shape: Shape) -> list[Any]:
-    ours = {shape.element(item): item for item in applied}
-    theirs = [shape.element(item) for item in live]
+def _merged_lists(live: Sequence[Any], applied: Sequence[Any], type_def: TypeDef) -> list[Any]:
+    ours = {type_def.element(item): item for item in applied}
+    theirs = [type_def.element(item) for item in live]
     known = _unless_doubled(theirs, live)
     return [
-        merged(known.get(element, ABSENT), ours[element], shape.items) if element in ours else live[place]
+        merged(known.get(element, ABSENT), ours[element], type_def.items) if element in ours else live[place]
         for element, place in _order(theirs, list(ours))
     ]
 

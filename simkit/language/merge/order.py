@@ -13,7 +13,7 @@ from typing import Any
 
 from simkit.language.merge.refusal import failed
 from simkit.language.merge.typed import identity
-from simkit.meta.gotext import format_value
+from simkit.meta.go_fmt import format_value
 
 
 def arranged(merged: Sequence[Any], wanted: Sequence[Any], live: Sequence[Any], key: str) -> list[Any]:

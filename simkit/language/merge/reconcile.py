@@ -13,33 +13,33 @@ from collections.abc import Mapping
 
 from simkit.language.merge.fieldset import MEMBER, SELF, Fields, Node
 from simkit.language.merge.managedfields import ManagedFields, Owner, VersionedSet
-from simkit.language.merge.shape import LEAF, LIST, SET, Shape, shape_of
+from simkit.language.merge.type_def import LEAF, LIST, SET, TypeDef, type_def_of
 from simkit.language.merge.versions import Converter
 from simkit.meta.objects import Object
 
 
 def reconciled(
-    managed: ManagedFields, live: Object, shape: Shape, api_version: str, convert: Converter | None
+    managed: ManagedFields, live: Object, type_def: TypeDef, api_version: str, convert: Converter | None
 ) -> Mapping[Owner, VersionedSet]:
     """The managed fields under the present schemas; untouched ones are the same objects."""
     out: dict[Owner, VersionedSet] = {}
     for owner, claim in managed.items():
-        known: Shape | None = shape
+        known: TypeDef | None = type_def
         if claim.api_version != api_version and convert is not None:
             converted = convert(live, claim.api_version)
-            known = shape_of(converted[1]) if converted is not None else None
+            known = type_def_of(converted[1]) if converted is not None else None
         fields = under_schema(claim.fields, known) if known is not None else claim.fields
         out[owner] = claim if fields is claim.fields else claim.having(fields)
     return out
 
 
-def under_schema(fields: Fields, shape: Shape) -> Fields:
+def under_schema(fields: Fields, type_def: TypeDef) -> Fields:
     """A field set under a schema; the same object if nothing differs."""
     changed: Node = {}
     for element, node in fields.items():
         if not node or element == SELF:
             continue
-        child = _below(shape, element)
+        child = _below(type_def, element)
         if child is None:
             continue
         seen = _seen(node, child)
@@ -48,12 +48,12 @@ def under_schema(fields: Fields, shape: Shape) -> Fields:
     return {**fields, **changed} if changed else fields
 
 
-def _seen(node: Fields, shape: Shape) -> Fields:
-    if shape.form is LEAF:
+def _seen(node: Fields, type_def: TypeDef) -> Fields:
+    if type_def.kind is LEAF:
         # Owned in parts, though it is one whole now. A scalar has no parts that could be owned.
-        return MEMBER if shape.type in ("map", "list") else node
-    return under_schema(node, shape)
+        return MEMBER if type_def.type in ("map", "list") else node
+    return under_schema(node, type_def)
 
 
-def _below(shape: Shape, element: str) -> Shape | None:
-    return shape.items if shape.form in (LIST, SET) else shape.child(element[2:])
+def _below(type_def: TypeDef, element: str) -> TypeDef | None:
+    return type_def.items if type_def.kind in (LIST, SET) else type_def.child(element[2:])

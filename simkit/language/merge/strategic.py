@@ -18,8 +18,8 @@ from simkit.language.merge.mergepatch import without_nulls
 from simkit.language.merge.order import arranged
 from simkit.language.merge.refusal import PatchError, failed, malformed, unfitting
 from simkit.language.merge.typed import identity, same
+from simkit.meta.go_fmt import format_string, format_value, type_name
 from simkit.meta.go_json import go_kind
-from simkit.meta.gotext import format_string, format_value, type_name
 from simkit.schema.structural import Schema
 
 DIRECTIVE: Final = "$patch"

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import orjson
 
+from simkit.meta.go_json import compact
+
 _MOST: Final = 256
 """Keys and values of the largest object that has a structure."""
 _END: Final = object()
@@ -37,7 +39,7 @@ def _collect(obj: Mapping[str, Any], found: list[Hashable]) -> bool:
                 return False
             found.append(_END)
         elif isinstance(value, list):
-            found.append(orjson.dumps(value))
+            found.append(compact(orjson.dumps(value)))
         else:
             kind: Any = True if value else type(value)
             found.append(kind)

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from simkit.language.merge.fieldset import EMPTY, MEMBER, SELF, Fields, Node, recursive_difference, union
-from simkit.language.merge.shape import ABSENT, ANY, LEAF, LIST, MAP, SET, BadElement, Shape
+from simkit.language.merge.type_def import ABSENT, ANY, LEAF, LIST, MAP, SET, BadElement, TypeDef
 
 
 class Comparison(NamedTuple):
@@ -34,41 +34,41 @@ class Comparison(NamedTuple):
 NO_DIFFERENCE: Final = Comparison(EMPTY, EMPTY, EMPTY)
 
 
-def field_set(value: Any, shape: Shape) -> Fields:
+def field_set(value: Any, type_def: TypeDef) -> Fields:
     """The fields of a value that its applier owns."""
-    node = _fields(value, shape)
+    node = _fields(value, type_def)
     return {key: child for key, child in node.items() if key != SELF}
 
 
-def owned_node(value: Any, shape: Shape) -> Node:
+def owned_node(value: Any, type_def: TypeDef) -> Node:
     """The node of a path whose manager owns the path itself and the fields of its value."""
-    node = _fields(value, shape)
+    node = _fields(value, type_def)
     return {SELF: MEMBER, **node} if node else MEMBER
 
 
-def _fields(value: Any, shape: Shape) -> Node:
+def _fields(value: Any, type_def: TypeDef) -> Node:
     """The node below a value; the caller decides about the membership of its own path."""
-    form = shape.form
-    if isinstance(value, dict) and form in (MAP, ANY):
-        return _fields_of_map(value, shape)
-    if isinstance(value, list) and form in (LIST, SET):
-        return _fields_of_list(value, shape)
+    kind = type_def.kind
+    if isinstance(value, dict) and kind in (MAP, ANY):
+        return _fields_of_map(value, type_def)
+    if isinstance(value, list) and kind in (LIST, SET):
+        return _fields_of_list(value, type_def)
     return {}
 
 
-def _owned_whole(value: Any, shape: Shape) -> bool:
+def _owned_whole(value: Any, type_def: TypeDef) -> bool:
     """True if a path with this value is a member by itself: leaves, null and empty maps."""
-    if value is None or value == {} or shape.form is LEAF:
+    if value is None or value == {} or type_def.kind is LEAF:
         return True
-    return shape.form is ANY and not isinstance(value, dict)
+    return type_def.kind is ANY and not isinstance(value, dict)
 
 
-def _fields_of_map(value: Mapping[str, Any], shape: Shape) -> Node:
+def _fields_of_map(value: Mapping[str, Any], type_def: TypeDef) -> Node:
     out: Node = {}
-    declared = shape.fields
+    declared = type_def.fields
     for name, item in value.items():
         entry = declared.get(name)
-        child = entry.shape if entry else shape.values
+        child = entry.type_def if entry else type_def.values
         if child is None:
             continue
         if entry is None or _owned_whole(item, child):
@@ -78,19 +78,19 @@ def _fields_of_map(value: Mapping[str, Any], shape: Shape) -> Node:
     return out
 
 
-def _fields_of_list(value: Sequence[Any], shape: Shape) -> Node:
+def _fields_of_list(value: Sequence[Any], type_def: TypeDef) -> Node:
     out: Node = {}
-    for element, found in grouped(value, shape).items():
-        out[element] = owned_node(found[0], shape.items) if len(found) == 1 else MEMBER
+    for element, found in grouped(value, type_def).items():
+        out[element] = owned_node(found[0], type_def.items) if len(found) == 1 else MEMBER
     return out
 
 
-def grouped(items: Sequence[Any] | None, shape: Shape) -> dict[str, list[Any]]:
+def grouped(items: Sequence[Any] | None, type_def: TypeDef) -> dict[str, list[Any]]:
     """The elements of a LIST or SET by path element; several if a key is duplicated."""
     out: dict[str, list[Any]] = {}
     for item in items or ():
         try:
-            out.setdefault(shape.element(item), []).append(item)
+            out.setdefault(type_def.element(item), []).append(item)
         except BadElement:
             continue
     return out
@@ -126,15 +126,15 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)
 
 
-def _surely_same(one: Any, other: Any, shape: Shape) -> bool:
+def _surely_same(one: Any, other: Any, type_def: TypeDef) -> bool:
     """True if two values are surely the same, by a quick comparison; objects of built-in kinds hold no number for a
     bool."""
     if one is other:
         return True
-    return bool(one == other) and (shape.structured or orjson.dumps(one) == orjson.dumps(other))
+    return bool(one == other) and (type_def.structured or orjson.dumps(one) == orjson.dumps(other))
 
 
-def compare(old: Any, new: Any, shape: Shape) -> Comparison:
+def compare(old: Any, new: Any, type_def: TypeDef) -> Comparison:
     """The changes from one object to another.
 
     ``old`` may be None for an object that is about to be created: then everything is added, except that the empty
@@ -145,9 +145,9 @@ def compare(old: Any, new: Any, shape: Shape) -> Comparison:
     O(size of what differs), after one look at both whole objects.
     """
     old = {} if old is None else old
-    if _surely_same(old, new, shape):
+    if _surely_same(old, new, type_def):
         return NO_DIFFERENCE
-    return Comparison(*(fields or EMPTY for fields in _compare_maps(old, new, shape)))
+    return Comparison(*(fields or EMPTY for fields in _compare_maps(old, new, type_def)))
 
 
 _Triple = tuple[Node | None, Node | None, Node | None]
@@ -155,29 +155,29 @@ _SAME: Final[_Triple] = (None, None, None)
 _MODIFIED: Final[_Triple] = (None, MEMBER, None)
 
 
-def _compare(old: Any, new: Any, shape: Shape) -> _Triple:
+def _compare(old: Any, new: Any, type_def: TypeDef) -> _Triple:
     """The nodes of the fields added, modified and removed at one path and below; None if none."""
     if old is ABSENT:
-        return (every(new, shape), None, None)
+        return (every(new, type_def), None, None)
     if new is ABSENT:
-        return (None, None, every(old, shape))
-    form = shape.form
-    if form is MAP or form is ANY:
+        return (None, None, every(old, type_def))
+    kind = type_def.kind
+    if kind is MAP or kind is ANY:
         if (old or new) and _maps(old, new):
-            return _compare_maps(old or {}, new or {}, shape)
-        if form is ANY:
-            return _compare_mixed(old, new, shape)
-    elif form is not LEAF and (old or new) and _lists(old, new):
-        return _compare_lists(old or (), new or (), shape)
+            return _compare_maps(old or {}, new or {}, type_def)
+        if kind is ANY:
+            return _compare_mixed(old, new, type_def)
+    elif kind is not LEAF and (old or new) and _lists(old, new):
+        return _compare_lists(old or (), new or (), type_def)
     return _SAME if same(old, new) else _MODIFIED
 
 
-def _compare_mixed(old: Any, new: Any, shape: Shape) -> _Triple:
+def _compare_mixed(old: Any, new: Any, type_def: TypeDef) -> _Triple:
     """The changes between a map and another value: entries are added or removed, the path is modified."""
     if same(old, new):
         return _SAME
-    added = _fields_of_map(new, shape) if isinstance(new, dict) else None
-    removed = _fields_of_map(old, shape) if isinstance(old, dict) else None
+    added = _fields_of_map(new, type_def) if isinstance(new, dict) else None
+    removed = _fields_of_map(old, type_def) if isinstance(old, dict) else None
     return (added or None, MEMBER, removed or None)
 
 
@@ -212,15 +212,15 @@ class _Gathered:
         return (self.added or None, self.modified or None, self.removed or None)
 
 
-def _compare_maps(old: Mapping[str, Any], new: Mapping[str, Any], shape: Shape) -> _Triple:
+def _compare_maps(old: Mapping[str, Any], new: Mapping[str, Any], type_def: TypeDef) -> _Triple:
     out = _Gathered()
-    declared, structured = shape.fields, shape.structured
+    declared, structured = type_def.fields, type_def.structured
     for name in new if not old else {**old, **new}:
         entry = declared.get(name)
         if entry:
             element, child, absent = entry
-        elif shape.values is not None:
-            element, child, absent = f"f:{name}", shape.values, ABSENT
+        elif type_def.values is not None:
+            element, child, absent = f"f:{name}", type_def.values, ABSENT
         else:
             continue
         before, after = old.get(name, absent), new.get(name, absent)
@@ -241,60 +241,60 @@ def _both_nothing(before: Any, after: Any, absent: Any) -> bool:
     return other is ABSENT or bool(other == absent)
 
 
-def _compare_lists(old: Sequence[Any], new: Sequence[Any], shape: Shape) -> _Triple:
+def _compare_lists(old: Sequence[Any], new: Sequence[Any], type_def: TypeDef) -> _Triple:
     out = _Gathered()
-    before, after = grouped(old, shape), grouped(new, shape)
+    before, after = grouped(old, type_def), grouped(new, type_def)
     for element in {**before, **after}:
-        _compare_elements(before.get(element, []), after.get(element, []), element, shape.items, out)
+        _compare_elements(before.get(element, []), after.get(element, []), element, type_def.items, out)
     return out.triple()
 
 
-def _compare_elements(old: list[Any], new: list[Any], element: str, shape: Shape, out: _Gathered) -> None:
+def _compare_elements(old: list[Any], new: list[Any], element: str, type_def: TypeDef, out: _Gathered) -> None:
     """Compare one path element of a list. Duplicates are one leaf: fields below them have no manager of their own."""
     if len(old) < 2 and len(new) < 2:
-        out.take(element, _compare(old[0] if old else ABSENT, new[0] if new else ABSENT, shape))
+        out.take(element, _compare(old[0] if old else ABSENT, new[0] if new else ABSENT, type_def))
     elif len(old) > 1 and len(new) > 1:
         if not same(old, new):
             out.modified[element] = MEMBER
     elif len(old) > 1:
         out.removed[element] = MEMBER
         if new:
-            out.added[element] = every(new[0], shape)
+            out.added[element] = every(new[0], type_def)
     else:
         out.added[element] = MEMBER
         if old:
-            out.removed[element] = every(old[0], shape)
+            out.removed[element] = every(old[0], type_def)
 
 
-def every(value: Any, shape: Shape) -> Node:
+def every(value: Any, type_def: TypeDef) -> Node:
     """The node of a value that was added or removed as a whole: its path and everything below."""
-    form = shape.form
-    if not value or form is LEAF:
+    kind = type_def.kind
+    if not value or kind is LEAF:
         return MEMBER
     if isinstance(value, dict):
-        if form is MAP or form is ANY:
-            return _every_entry(value, shape)
-    elif isinstance(value, list) and (form is LIST or form is SET):
-        return _every_element(value, shape)
+        if kind is MAP or kind is ANY:
+            return _every_entry(value, type_def)
+    elif isinstance(value, list) and (kind is LIST or kind is SET):
+        return _every_element(value, type_def)
     return MEMBER
 
 
-def _every_entry(value: Mapping[str, Any], shape: Shape) -> Node:
+def _every_entry(value: Mapping[str, Any], type_def: TypeDef) -> Node:
     node: Node = {SELF: MEMBER}
-    declared, others = shape.fields, shape.values
+    declared, others = type_def.fields, type_def.values
     for name, item in value.items():
         entry = declared.get(name)
         if entry is not None:
-            child = entry.shape
-            node[entry.element] = MEMBER if child.form is LEAF else every(item, child)
+            child = entry.type_def
+            node[entry.element] = MEMBER if child.kind is LEAF else every(item, child)
         elif others is not None:
-            node[f"f:{name}"] = MEMBER if others.form is LEAF else every(item, others)
+            node[f"f:{name}"] = MEMBER if others.kind is LEAF else every(item, others)
     return node
 
 
-def _every_element(value: Sequence[Any], shape: Shape) -> Node:
+def _every_element(value: Sequence[Any], type_def: TypeDef) -> Node:
     node: Node = {SELF: MEMBER}
-    child = shape.items
-    for element, found in grouped(value, shape).items():
+    child = type_def.items
+    for element, found in grouped(value, type_def).items():
         node[element] = every(found[0], child) if len(found) == 1 else MEMBER
     return node

@@ -23,7 +23,7 @@ from simkit.language.merge.managedfields import (
     written,
 )
 from simkit.language.merge.reconcile import reconciled
-from simkit.language.merge.shape import Shape, shape_of
+from simkit.language.merge.type_def import TypeDef, type_def_of
 from simkit.language.merge.typed import Comparison
 from simkit.language.merge.versions import Converter, Versions
 from simkit.meta.bounded_cache import cached_when_short
@@ -100,7 +100,7 @@ def track_update(
         return []
     owner = Owner(manager or UNKNOWN, UPDATE, api_version, subresource)
     after = updated(
-        live or {}, wanted, managed, owner, shape_of(schema), time=time, ignored=reset_fields, convert=convert
+        live or {}, wanted, managed, owner, type_def_of(schema), time=time, ignored=reset_fields, convert=convert
     )
     return written(capped(after))
 
@@ -110,7 +110,7 @@ def updated(
     wanted: Object,
     managed: ManagedFields,
     owner: Owner,
-    shape: Shape,
+    type_def: TypeDef,
     *,
     time: str,
     ignored: Fields = EMPTY,
@@ -118,10 +118,10 @@ def updated(
 ) -> ManagedFields:
     """The managed fields after an update: the writer gains the changed fields, all others lose them."""
     version = owner.api_version
-    versions = Versions(live, wanted, shape, version, convert, ignored)
+    versions = Versions(live, wanted, type_def, version, convert, ignored)
     after = {
         other: left
-        for other, claim in reconciled(managed, live, shape, version, convert).items()
+        for other, claim in reconciled(managed, live, type_def, version, convert).items()
         if (left := reduced(claim, versions.comparison(claim.api_version))) is not None
     }
     gained = difference(recursive_difference(versions.own.changed, ignored), UNTRACKED)

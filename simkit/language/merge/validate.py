@@ -11,39 +11,39 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simkit.language.merge.fieldset import element_text
-from simkit.language.merge.shape import LIST, SET, BadElement, Shape
-from simkit.meta.gotext import format_float, format_value, type_name
+from simkit.language.merge.type_def import LIST, SET, BadElement, TypeDef
+from simkit.meta.go_fmt import format_float, format_value, type_name
 
 Complaint = tuple[str, str]
 """A path and the error there."""
 
 
-def validation_errors(value: Any, shape: Shape) -> str:
+def validation_errors(value: Any, type_def: TypeDef) -> str:
     """All errors of an applied configuration, in the words of structured-merge-diff; empty if there are none.
 
     Examples
     --------
     >>> from simkit.schema.structural import Schema
-    >>> from simkit.language.merge.shape import shape_of
+    >>> from simkit.language.merge.type_def import type_def_of
     >>> row = {"type": "object", "fields": {"a": {"type": "string"}}}
-    >>> validation_errors({"b": 1}, shape_of(Schema(row, lambda name: Schema({}, None))))
+    >>> validation_errors({"b": 1}, type_def_of(Schema(row, lambda name: Schema({}, None))))
     '.b: field not declared in schema'
     """
-    texts = [f"{path}: {wrong}" if path else wrong for path, wrong in _check(value, shape, "")]
+    texts = [f"{path}: {wrong}" if path else wrong for path, wrong in _check(value, type_def, "")]
     if len(texts) < 2:
         return "".join(texts)
     return "\n".join(["errors:", *(f"  {text}" for text in texts)])
 
 
-def _check(value: Any, shape: Shape, path: str) -> Iterator[Complaint]:
+def _check(value: Any, type_def: TypeDef, path: str) -> Iterator[Complaint]:
     if value is None:
         return
-    if shape.type == "map" or (not shape.type and isinstance(value, dict)):
-        yield from _check_map(value, shape, path)
-    elif shape.type == "list" or (not shape.type and isinstance(value, list)):
-        yield from _check_list(value, shape, path)
+    if type_def.type == "map" or (not type_def.type and isinstance(value, dict)):
+        yield from _check_map(value, type_def, path)
+    elif type_def.type == "list" or (not type_def.type and isinstance(value, list)):
+        yield from _check_list(value, type_def, path)
     else:
-        wrong = _wrong_scalar(value, shape.type)
+        wrong = _wrong_scalar(value, type_def.type)
         if wrong:
             yield path, wrong
 
@@ -80,40 +80,40 @@ def _plain(value: Any) -> str:
     return f"&{{{format_value(value)}}}"
 
 
-def _check_map(value: Any, shape: Shape, path: str) -> Iterator[Complaint]:
+def _check_map(value: Any, type_def: TypeDef, path: str) -> Iterator[Complaint]:
     if not isinstance(value, dict):
         yield path, f"expected map, got {_plain(value)}"
         return
     for name in sorted(value):
-        child = shape.child(name)
+        child = type_def.child(name)
         if child is None:
             yield f"{path}.{name}", "field not declared in schema"
             return
         yield from _check(value[name], child, f"{path}.{name}")
 
 
-def _check_list(value: Any, shape: Shape, path: str) -> Iterator[Complaint]:
+def _check_list(value: Any, type_def: TypeDef, path: str) -> Iterator[Complaint]:
     if not isinstance(value, list):
         yield path, f"expected list, got {_plain(value)}"
-    elif shape.form in (LIST, SET):
-        yield from _check_elements(value, shape, path)
+    elif type_def.kind in (LIST, SET):
+        yield from _check_elements(value, type_def, path)
     else:
         for index, item in enumerate(value):
-            yield from _check(item, shape.items, f"{path}[{index}]")
+            yield from _check(item, type_def.items, f"{path}[{index}]")
 
 
-def _check_elements(value: Sequence[Any], shape: Shape, path: str) -> Iterator[Complaint]:
+def _check_elements(value: Sequence[Any], type_def: TypeDef, path: str) -> Iterator[Complaint]:
     seen: set[str] = set()
     for index, item in enumerate(value):
         try:
-            element = shape.element(item)
+            element = type_def.element(item)
         except BadElement as wrong:
             yield path, f"element {index}: {wrong}"
             return
         if element in seen:
             yield path, f"duplicate entries for key {element_text(element)}"
         seen.add(element)
-        yield from _check(item, shape.items, f"{path}{element_text(element)}")
+        yield from _check(item, type_def.items, f"{path}{element_text(element)}")
 
 
 def metadata_of(applied: Mapping[str, Any]) -> Mapping[str, Any]:

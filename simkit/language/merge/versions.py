@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simkit.language.merge.fieldset import EMPTY, Fields
-from simkit.language.merge.shape import Shape, shape_of
+from simkit.language.merge.type_def import TypeDef, type_def_of
 from simkit.language.merge.typed import Comparison, compare
 from simkit.meta.objects import Object
 from simkit.schema.structural import Schema
@@ -23,11 +23,11 @@ class Versions:
     """Two states of an object, compared in the versions that its managers used."""
 
     def __init__(
-        self, old: Object, new: Object, shape: Shape, api_version: str, convert: Converter | None, ignored: Fields
+        self, old: Object, new: Object, type_def: TypeDef, api_version: str, convert: Converter | None, ignored: Fields
     ) -> None:
-        self._old, self._new, self._shape = old, new, shape
+        self._old, self._new, self._shape = old, new, type_def
         self._convert, self._ignored = convert, ignored
-        self._known: dict[str, Comparison | None] = {api_version: compare(old, new, shape).without(ignored)}
+        self._known: dict[str, Comparison | None] = {api_version: compare(old, new, type_def).without(ignored)}
         self.own = self._known[api_version] or Comparison(EMPTY, EMPTY, EMPTY)
 
     def comparison(self, api_version: str) -> Comparison | None:
@@ -42,4 +42,4 @@ class Versions:
         old, new = self._convert(self._old, api_version), self._convert(self._new, api_version)
         if old is None or new is None:
             return None
-        return compare(old[0], new[0], shape_of(new[1])).without(self._ignored)
+        return compare(old[0], new[0], type_def_of(new[1])).without(self._ignored)

@@ -37,10 +37,8 @@ _Dumper.add_representer(str, _text)
 
 
 def encode(obj: Any) -> bytes:
-    """An object as YAML with sorted keys."""
-    text: str = yaml.dump(
-        obj, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True, width=2**31 - 1
-    )
+    """An object as YAML with sorted keys; long texts of one line are folded after 80 letters, as by yaml.v2."""
+    text: str = yaml.dump(obj, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True, width=80)
     return text.encode()
 
 

@@ -90,9 +90,22 @@ def _explained(error: Mapping[str, Any], document: Any) -> str:
         )
     if kind == "missing":
         return "it is missing"
+    if kind in _WANTED:
+        return f"it must be {_WANTED[kind]}"
     message = str(error["msg"]).removeprefix("Value error, ")
     given = error.get("input")
     return f"{message}, not {given!r}" if isinstance(given, str | int) and kind != "value_error" else message
+
+
+_WANTED: Final = {
+    "tuple_type": "a list",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "dict_type": "an object",
+    "mapping_type": "an object",
+    "string_type": "text",
+}
+"""The words for what a document must hold, by pydantic's word for a value of a wrong type."""
 
 
 def _known_keys(place: Location) -> Sequence[str]:

@@ -21,6 +21,8 @@ from simkit.schema.releases import RELEASES
 _GENERATION: Final = "deprecated.daemonset.template.generation"
 _LEGACY: Final = label("legacy-unknown")
 _DEEPEST: Final = 60
+_OF_REQUESTS: Final = ("Binding", "DeleteOptions", "Eviction", "Scale", "Status", "TokenRequest")
+"""Kinds that are sent to the server's own groups without a resource of their own."""
 _SAFE_EFFECTS: Final = ("None", "NoneOnDryRun")
 
 
@@ -56,6 +58,9 @@ def mend(obj: Object, release: str, *, output_version: str = "") -> Mended:
     """
     version, kind = str(obj.get("apiVersion") or ""), str(obj.get("kind") or "")
     if lifecycle_of(version, kind) is None:
+        if _is_of_nobody(version, kind, release):
+            told = f"no release from {RELEASES[0]} on serves {version} {kind}, and its group is the server's own"
+            return Mended(obj, person=(told,))
         return _with_references(Mended(obj), release)
     wanted = output_version if output_version and convertible(kind, version, output_version) else ""
     if not wanted and is_served(version, kind, release):
@@ -65,6 +70,9 @@ def mend(obj: Object, release: str, *, output_version: str = "") -> Mended:
         return _with_references(Mended(obj), release)
     if not target:
         return Mended(obj, person=(f"{version} {kind} is gone at {release} and has no successor",))
+    wrong_part = _wrong_metadata(obj)
+    if wrong_part:
+        return Mended(obj, person=(f"{wrong_part} is not an object, so it cannot be rewritten",))
     unknown = _unknown_fields(obj, version, kind) if reshapes(kind, version, target) else ()
     if unknown:
         return Mended(
@@ -78,11 +86,27 @@ def mend(obj: Object, release: str, *, output_version: str = "") -> Mended:
     return _with_references(Mended(converted, target, True, tuple(person), tuple(notes)), release)
 
 
+def _wrong_metadata(obj: Object) -> str:
+    """The path of metadata, or of annotations, that are not an object; empty where they are right or absent."""
+    metadata = obj.get("metadata") or {}
+    if not isinstance(metadata, Mapping):
+        return "metadata"
+    return "" if isinstance(metadata.get("annotations") or {}, Mapping) else "metadata.annotations"
+
+
+def _is_of_nobody(version: str, kind: str, release: str) -> bool:
+    """True for a kind that is not known, in a group of the server's own, where no custom resource can be."""
+    if not version or not kind or kind in _OF_REQUESTS or kind.endswith("List") or "{" in version + kind:
+        return False
+    group = GroupVersion.parse(version).group
+    return any(each.group == group for each in Catalogue.for_release(release).resources())
+
+
 def reshapes(kind: str, old: str, new: str) -> bool:
     """True if more differs between two versions of a kind than their names."""
     family = family_of(old, kind)
-    forms = (family.form(old), family.form(new)) if family is not None else ()
-    return not forms or any(form is None or form.reshapes or form.has_own_defaults for form in forms)
+    spokes = (family.spoke(old), family.spoke(new)) if family is not None else ()
+    return not spokes or any(spoke is None or spoke.reshapes or spoke.has_own_defaults for spoke in spokes)
 
 
 def _unknown_fields(obj: Object, version: str, kind: str) -> tuple[str, ...]:

@@ -7,50 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Final
 
 import orjson
 
-from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, ClusterReader
-from simkit.logic.policy.matching import Constraints, missing_namespace
+from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
+from simkit.logic.policy.binding import Binding, BoundPolicy
 from simkit.logic.policy.params import Misconfigured, param_resource, params_of
-from simkit.logic.policy.policy import Policy, PolicyDecision, ValidateResult, VersionedAttributes
+from simkit.logic.policy.policy import Policy, PolicyDecision, ValidateResult
+from simkit.logic.policy.versioned_writes import VersionedWrites
 from simkit.meta.domain import api_group
-from simkit.meta.names import GroupVersionResource
-from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Resource
 
 _FAILURE_KEY: Final = f"{api_group('validation.policy.admission')}/validation_failure"
 _LONGEST_NOTE: Final = 10 * 1024
-
-
-class Binding:
-    """A ValidatingAdmissionPolicyBinding, parsed once: its match resources and validation actions."""
-
-    def __init__(self, obj: Object) -> None:
-        self.object, self.name = obj, name_of(obj)
-        spec: Object = obj.get("spec") or {}
-        self.policy: str = spec.get("policyName") or ""
-        self.actions: Sequence[str] = spec.get("validationActions") or ()
-        self.param_ref: Object | None = spec.get("paramRef")
-        given = spec.get("matchResources")
-        self.constraints = Constraints(given) if given is not None else None
-
-    def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> bool:
-        """True if the binding applies to a write that its policy matches."""
-        return self.constraints is None or self.constraints.match(attributes, reader) is not None
-
-    def __repr__(self) -> str:
-        return f"<Binding {self.name} of {self.policy}>"
-
-
-@dataclass(frozen=True, slots=True)
-class BoundPolicy:
-    """A policy with its bindings, at least one."""
-
-    policy: Policy
-    bindings: Sequence[Binding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +48,7 @@ class Outcome:
     annotations: dict[str, str] = field(default_factory=dict)
 
 
-def bind_policies(policies: Iterable[Policy], bindings: Iterable[Binding]) -> list[BoundPolicy]:
-    """The policies with bindings, by name; bindings without a policy are ignored."""
-    by_policy: dict[str, list[Binding]] = {}
-    for binding in sorted(bindings, key=lambda each: each.name):
-        by_policy.setdefault(binding.policy, []).append(binding)
-    known = sorted(policies, key=lambda each: each.name)
-    return [BoundPolicy(policy, by_policy[policy.name]) for policy in known if policy.name in by_policy]
-
-
-def decide(attributes: AdmissionAttributes, policies: Iterable[BoundPolicy], reader: ClusterReader) -> Outcome:
+def decide(attributes: AdmissionAttributes, policies: Iterable[BoundPolicy[Policy]], reader: ClusterReader) -> Outcome:
     """The outcome of the policies for a write.
 
     Raises
@@ -95,7 +56,7 @@ def decide(attributes: AdmissionAttributes, policies: Iterable[BoundPolicy], rea
     StatusError
         404 where the write's namespace is missing and must be looked at.
     """
-    outcome, versions = Outcome(), _Versions(attributes, reader)
+    outcome, versions = Outcome(), VersionedWrites(attributes, reader)
     for bound in policies:
         matched = bound.policy.constraints.match(attributes, reader)
         if matched is not None:
@@ -103,37 +64,16 @@ def decide(attributes: AdmissionAttributes, policies: Iterable[BoundPolicy], rea
     return outcome
 
 
-class _Versions:
-    """One write in the versions of the policies, each converted on demand."""
-
-    def __init__(self, attributes: AdmissionAttributes, reader: ClusterReader) -> None:
-        self._attributes, self.reader = attributes, reader
-        self._converted: dict[GroupVersionResource, VersionedAttributes] = {}
-
-    def of(self, matched: Resource) -> VersionedAttributes:
-        found = self._converted.get(matched.gvr)
-        if found is None:
-            found = self._converted[matched.gvr] = VersionedAttributes(
-                self._attributes, matched, self.reader, self._namespace
-            )
-        return found
-
-    @cached_property
-    def _namespace(self) -> Object | None:
-        attributes = self._attributes
-        if attributes.is_namespace or not attributes.namespace:
-            return None
-        found = self.reader.get(NAMESPACES, attributes.namespace)
-        if found is None:
-            raise missing_namespace(attributes.namespace)
-        return found
-
-
 class _PolicyEvaluation:
     """One policy's evaluation of one write."""
 
     def __init__(
-        self, attributes: AdmissionAttributes, policy: Policy, matched: Resource, versions: _Versions, outcome: Outcome
+        self,
+        attributes: AdmissionAttributes,
+        policy: Policy,
+        matched: Resource,
+        versions: VersionedWrites,
+        outcome: Outcome,
     ) -> None:
         self._attributes, self._policy, self._matched = attributes, policy, matched
         self._reader, self._versions, self._outcome = versions.reader, versions, outcome

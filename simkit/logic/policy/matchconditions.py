@@ -16,6 +16,12 @@ class MatchConditionsFailed(Exception):
     """Match conditions that could not be evaluated while none was false; the text is kube-apiserver's."""
 
 
+def bindings_of_conditions(bindings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The variables as the match conditions of a policy see them: the resource of the request, and no namespace."""
+    request = {**bindings["request"], "resource": bindings["request"]["requestResource"]}
+    return {**bindings, "request": request, "namespaceObject": None}
+
+
 def conditions_hold(
     conditions: Sequence[Expression],
     bindings: Mapping[str, Any],

@@ -1,6 +1,7 @@
 """Matching of writes by policies, bindings and webhooks: rules, selectors, equivalent versions.
 
-k8s.io/apiserver/pkg/admission/plugin/policy/matching/matching.go and plugin/webhook/predicates, release 1.30.
+k8s.io/apiserver/pkg/admission/plugin/policy/matching/matching.go and, in k8s.io/apiserver/pkg/admission,
+plugin/webhook/predicates; both of release 1.30.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.logic.policy.attributes import ClusterReader
-from simkit.logic.policy.policy import Policy
+from simkit.logic.policy.definition import PolicyDefinition
 from simkit.meta import labels
 from simkit.meta.objects import Object, labels_of
 from simkit.schema.catalogue import Resource
@@ -23,7 +23,7 @@ class Misconfigured(Exception):
     """A policy or binding that cannot be evaluated as configured; the text is kube-apiserver's."""
 
 
-def param_resource(policy: Policy, reader: ClusterReader) -> Resource | None:
+def param_resource(policy: PolicyDefinition, reader: ClusterReader) -> Resource | None:
     """The resource of a policy's parameters; None if it has none. Raises Misconfigured for an unknown kind."""
     wanted = policy.param_kind
     if wanted is None:
@@ -35,7 +35,9 @@ def param_resource(policy: Policy, reader: ClusterReader) -> Resource | None:
     return found
 
 
-def params_of(policy: Policy, ref: Object | None, namespace: str, reader: ClusterReader) -> Sequence[Object | None]:
+def params_of(
+    policy: PolicyDefinition, ref: Object | None, namespace: str, reader: ClusterReader
+) -> Sequence[Object | None]:
     """The parameters of a binding: a single None if it needs none. Raises Misconfigured."""
     resource = param_resource(policy, reader)
     if resource is None or ref is None:

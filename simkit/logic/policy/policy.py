@@ -15,11 +15,10 @@ from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.types import BOOL, STRING
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
-from simkit.logic.policy.matchconditions import MatchConditionsFailed, conditions_hold
-from simkit.logic.policy.matching import Constraints
+from simkit.logic.policy.definition import PolicyDefinition
+from simkit.logic.policy.matchconditions import MatchConditionsFailed, bindings_of_conditions, conditions_hold
 from simkit.logic.policy.variables import BudgetSpent, Expression, Value, compiled, compiled_variables, evaluate
-from simkit.meta.names import GroupVersion, GroupVersionKind
-from simkit.meta.objects import METADATA_FIELDS, Object, metadata, name_of
+from simkit.meta.objects import METADATA_FIELDS, Object, metadata
 from simkit.schema.catalogue import Resource
 
 _INVALID: Final = "Invalid"
@@ -77,32 +76,9 @@ class VersionedAttributes:
         """All variables but parameters."""
 
 
-class Policy:
-    """A policy, with its expressions compiled on demand. It never changes, and forks may share it.
-
-    Parameters
-    ----------
-    obj
-        The ValidatingAdmissionPolicy.
-    """
-
-    def __init__(self, obj: Object) -> None:
-        self.object, self.name = obj, name_of(obj)
-        self.spec: Object = obj.get("spec") or {}
-        self.constraints = Constraints(self.spec.get("matchConstraints"))
-        self.fails = (self.spec.get("failurePolicy") or "Fail") != "Ignore"
-        """True if an expression that cannot be evaluated refuses the write."""
-
-    def __repr__(self) -> str:
-        return f"<Policy {self.name}>"
-
-    @property
-    def param_kind(self) -> GroupVersionKind | None:
-        """The kind of the parameters, if there are any."""
-        given = self.spec.get("paramKind")
-        if given is None:
-            return None
-        return GroupVersionKind(*GroupVersion.parse(given.get("apiVersion") or ""), given.get("kind") or "")
+class Policy(PolicyDefinition):
+    """A ValidatingAdmissionPolicy, with its expressions compiled on demand. It never changes, and forks may share
+    it."""
 
     @cached_property
     def _parts(self) -> _Parts:
@@ -147,9 +123,10 @@ class Policy:
         return found
 
     def _concerned(self, bindings: Mapping[str, Any]) -> bool:
-        request = {**bindings["request"], "resource": bindings["request"]["requestResource"]}
-        mine = {**bindings, "request": request, "namespaceObject": None}
-        return conditions_hold(self._parts.conditions, mine, fails=self.fails, variables=self._parts.variables)
+        parts = self._parts
+        return conditions_hold(
+            parts.conditions, bindings_of_conditions(bindings), fails=self.fails, variables=parts.variables
+        )
 
     def _failed(self, message: str) -> ValidateResult:
         return ValidateResult((PolicyDecision(0, not self.fails, message),))

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from simkit.logic.quota.scopes import fits, scopes_of
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, usage
-from simkit.meta.amounts import Amounts, count, plus
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
 from simkit.meta.quantity import Quantity
+from simkit.meta.resource_list import ResourceList, add, count
 
 _COUNT = "count/"
 _PLAIN = ("configmaps", "resourcequotas", "replicationcontrollers", "secrets")
@@ -39,7 +39,7 @@ def counted(names: Iterable[str]) -> list[GroupResource]:
 
 def used(
     quota: Object, names: Sequence[str], objects: Callable[[GroupResource], Iterable[Object]], now: float
-) -> Amounts:
+) -> ResourceList:
     """The usage of each of a quota's names, zero if there is none. Names without a counter are left out."""
     scopes = scopes_of(quota)
     total: dict[str, Quantity] = {}
@@ -49,5 +49,5 @@ def used(
         for obj in objects(resource):
             if all(fits(scope, resource, obj) for scope in scopes):
                 amounts = usage(resource, obj, now)
-                total = plus(total, {name: amounts[name] for name in own if name in amounts})
+                total = add(total, {name: amounts[name] for name in own if name in amounts})
     return total

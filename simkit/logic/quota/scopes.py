@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.logic.quota.usage import PODS, matching
-from simkit.meta.amounts import amounts_of
 from simkit.meta.labels import of_object
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import NON_EPHEMERAL, containers_of
+from simkit.meta.resource_list import resource_list_of
 
 Scope = Mapping[str, Any]
 _CLASS: Final = "volumeAttributesClassName"
@@ -81,7 +81,7 @@ def best_effort(pod: Object) -> bool:
         return bool(said == "BestEffort")
     for container in containers_of(pod.get("spec") or {}, NON_EPHEMERAL):
         for part in ("requests", "limits"):
-            amounts = amounts_of(at(container, "resources", part))
+            amounts = resource_list_of(at(container, "resources", part))
             if any(amounts[name].nano > 0 for name in ("cpu", "memory") if name in amounts):
                 return False
     return True

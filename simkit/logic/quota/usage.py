@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from simkit.kinds.parts.pod.amounts import pod_limits, pod_requests
+from simkit.kinds.parts.pod.pod_resources import pod_limits, pod_requests
 from simkit.logic.workloads.pods import has_ended
-from simkit.meta.amounts import Amounts, amounts_of, count, plus
 from simkit.meta.clock import moment
 from simkit.meta.domain import LABEL_DOMAIN, api_group, label
 from simkit.meta.name_validation import qualified_name
@@ -18,6 +17,7 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, metadata
 from simkit.meta.podspec import NON_EPHEMERAL, containers_of
 from simkit.meta.quantity import NANO, Quantity
+from simkit.meta.resource_list import ResourceList, add, count, resource_list_of
 
 PODS: Final = GroupResource("", "pods")
 SERVICES: Final = GroupResource("", "services")
@@ -74,7 +74,7 @@ def _of_pods(name: str) -> bool:
     return name.startswith(_REQUESTS) and is_extended(name.removeprefix(_REQUESTS))
 
 
-def usage(resource: GroupResource, obj: Object, now: float) -> Amounts:
+def usage(resource: GroupResource, obj: Object, now: float) -> ResourceList:
     """The usage by one object, by quota name."""
     if resource == PODS:
         return _pod(obj, now)
@@ -87,7 +87,7 @@ def usage(resource: GroupResource, obj: Object, now: float) -> Amounts:
     return {**found, alias: count(1)} if alias else found
 
 
-def charged(pod: Object, now: float) -> bool:
+def counts_resources(pod: Object, now: float) -> bool:
     """True if a pod's resources count: it has not ended, and its deletion is not overdue."""
     if has_ended(pod):
         return False
@@ -95,17 +95,17 @@ def charged(pod: Object, now: float) -> bool:
     return not deleted or grace is None or now <= moment(deleted) + grace
 
 
-def _pod(pod: Object, now: float) -> Amounts:
+def _pod(pod: Object, now: float) -> ResourceList:
     found = {count_name(PODS): count(1)}
-    if not charged(pod, now):
+    if not counts_resources(pod, now):
         return found
-    overhead = amounts_of(at(pod, "spec", "overhead"))
+    overhead = resource_list_of(at(pod, "spec", "overhead"))
     limits = pod_limits(pod)
     limited = {name: amount for name, amount in overhead.items() if name in limits and limits[name].nano}
-    return {**found, **compute(plus(pod_requests(pod), overhead), plus(limits, limited))}
+    return {**found, **compute(add(pod_requests(pod), overhead), add(limits, limited))}
 
 
-def compute(requests: Amounts, limits: Amounts) -> dict[str, Quantity]:
+def compute(requests: ResourceList, limits: ResourceList) -> dict[str, Quantity]:
     """Requests and limits by quota name."""
     found = {"pods": count(1)}
     for name in _COMPUTE:
@@ -124,18 +124,18 @@ def compute(requests: Amounts, limits: Amounts) -> dict[str, Quantity]:
 _MUST_SAY: Final = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
 
 
-def unsaid(pod: Object, names: Collection[str]) -> str:
+def missing_resources(pod: Object, names: Collection[str]) -> str:
     """The fields that containers must set because of a quota and do not set; empty if all are set."""
     missing: dict[str, set[str]] = {}
     for container in containers_of(pod.get("spec") or {}, NON_EPHEMERAL):
         resources = container.get("resources") or {}
-        said = compute(amounts_of(resources.get("requests")), amounts_of(resources.get("limits")))
+        said = compute(resource_list_of(resources.get("requests")), resource_list_of(resources.get("limits")))
         for name in _MUST_SAY.intersection(names) - said.keys():
             missing.setdefault(name, set()).add(container["name"])
     return "; ".join(f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))
 
 
-def _service(service: Object) -> Amounts:
+def _service(service: Object) -> ResourceList:
     kind, ports = at(service, "spec", "type"), at(service, "spec", "ports") or ()
     node_ports = len(ports) if kind in ("NodePort", "LoadBalancer") else 0
     if kind == "LoadBalancer" and at(service, "spec", "allocateLoadBalancerNodePorts") is False:
@@ -148,7 +148,7 @@ def _service(service: Object) -> Amounts:
     }
 
 
-def _claim(claim: Object) -> Amounts:
+def _claim(claim: Object) -> ResourceList:
     found = {"persistentvolumeclaims": count(1), count_name(CLAIMS): count(1)}
     chosen: Any = annotations_of(claim).get(_OLD_CLASS) or at(claim, "spec", "storageClassName")
     size = _storage(claim)
@@ -160,8 +160,8 @@ def _claim(claim: Object) -> Amounts:
 
 
 def _storage(claim: Object) -> Quantity | None:
-    requested = amounts_of(at(claim, "spec", "resources", "requests")).get("storage")
-    given = amounts_of(at(claim, "status", "allocatedResources")).get("storage")
+    requested = resource_list_of(at(claim, "spec", "resources", "requests")).get("storage")
+    given = resource_list_of(at(claim, "status", "allocatedResources")).get("storage")
     if requested is None:
         return None
     most = given if given is not None and given.nano > requested.nano else requested

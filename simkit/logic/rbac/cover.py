@@ -28,7 +28,7 @@ def covers(owned: Sequence[Rule], wanted: Iterable[Rule]) -> bool:
     >>> covers([pods], [Rule(("get",), ("",), ("pods/log",))]), covers([pods], [Rule(("*",), ("",), ("pods",))])
     (True, False)
     """
-    return not uncovered(owned, wanted)
+    return all(any(_covers_piece(own, piece) for own in owned) for rule in wanted for piece in breakdown(rule))
 
 
 def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:

@@ -93,7 +93,7 @@ def tolerated(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
     return bool(toleration.get("key")) and (toleration.get("value") or "") == (taint.get("value") or "")
 
 
-def conditional_taints(node: Object) -> set[tuple[str, str]]:
+def condition_taints(node: Object) -> set[tuple[str, str]]:
     """Key and effect of each taint for a node's conditions and for ``unschedulable``."""
     found = {(each.get("type"), each.get("status")) for each in at(node, "status", "conditions") or ()}
     keys = {key for condition, key in _TROUBLES.items() if condition in found}
@@ -115,7 +115,7 @@ def unknown_conditions(conditions: Sequence[Condition], created: str | None, now
     return told
 
 
-def is_conditional(taint: Mapping[str, Any]) -> bool:
+def is_condition_taint(taint: Mapping[str, Any]) -> bool:
     """True if a taint follows a node's conditions, whoever set it."""
     key, effect = taint.get("key"), taint.get("effect")
     if effect == "NoExecute":
@@ -123,7 +123,9 @@ def is_conditional(taint: Mapping[str, Any]) -> bool:
     return effect == "NoSchedule" and (key == UNSCHEDULABLE or key in _TROUBLES.values())
 
 
-def endured(tolerations: Sequence[Mapping[str, Any]], taints: Sequence[Mapping[str, Any]]) -> float | None:
+def minimum_toleration_seconds(
+    tolerations: Sequence[Mapping[str, Any]], taints: Sequence[Mapping[str, Any]]
+) -> float | None:
     """The seconds for which a pod stays on a node with these taints: infinity for ever, None for not at all."""
     seconds = float("inf")
     for taint in taints:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from simkit.notebook.kubectl import describing, explaining, reading, writing
+from simkit.notebook.kubectl import describing, explaining, making, reading, waiting, writing
 from simkit.notebook.kubectl.client import Client, KubectlError
 
 if TYPE_CHECKING:
@@ -26,7 +26,22 @@ READING: Final[dict[str, Callable[[Client, argparse.Namespace], str]]] = {
     "annotate": writing.annotate,
     "scale": writing.scale,
     "rollout": writing.rollout,
+    "wait": waiting.wait,
+    "run": making.run,
+    "expose": making.expose,
+    "cordon": making.cordon,
+    "uncordon": making.uncordon,
 }
+REFUSED: Final = {
+    "edit": "a cell is the editor; next: `get KIND NAME -o yaml`, and the changed text in a cell with %%apply",
+    **dict.fromkeys(
+        ("exec", "attach", "cp", "port-forward", "proxy"),
+        "it needs a connection that outlasts the cell; next: cluster.serve(kubeconfig=...) and a kubectl in a terminal",
+    ),
+    "top": "there is no metrics.k8s.io; next: `describe node NAME` shows requests and limits",
+    "drain": "next: `cordon NODE`, then `delete pod NAME` for the pods that `describe node NODE` lists",
+}
+"""Commands that cannot be done in a cell, with what to do instead."""
 WITH_INPUT: Final[dict[str, Callable[[Client, argparse.Namespace, str], str]]] = {
     "create": writing.create,
     "apply": writing.apply,
@@ -98,7 +113,11 @@ def kubectl(cluster: Cluster, line: str, stdin: str = "", *, namespace: str = "d
 
 
 def _run(cluster: Cluster, words: list[str], stdin: str, namespace: str, warnings: list[str]) -> str:
+    if words and words[0] in REFUSED:
+        raise KubectlError(f"error: {words[0]} does not work in a notebook: {REFUSED[words[0]]}")
+    words, after = (words[: words.index("--")], words[words.index("--") + 1 :]) if "--" in words else (words, [])
     args, rest = parser().parse_known_args(words)
+    args.after = after
     unknown = [each for each in rest if each.startswith("-")]
     if unknown:
         raise KubectlError(f"error: unknown flag: {unknown[0].partition('=')[0]}")
@@ -123,16 +142,20 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("words", nargs="*")
     for short, name in (("-n", "--namespace"), ("-o", "--output"), ("-l", "--selector"), ("-c", "--container")):
         made.add_argument(short, name, default="")
+    for name in ("--sort-by", "--timeout", "--port", "--target-port", "--name", "--protocol", "--labels", "--restart"):
+        made.add_argument(name, default="")
+    made.add_argument("--for", dest="for_", default="")
     for name in ("--field-selector", "--subresource", "--dry-run", "--role", "--clusterrole", "--namespaced"):
         made.add_argument(name, default="")
     made.add_argument("--as", dest="as_", default="")
     made.add_argument("-p", "--patch", default="{}")
-    made.add_argument("--type", default="strategic", choices=("strategic", "merge", "json"))
+    made.add_argument("--type", default="")
     made.add_argument("--replicas", default="")
     made.add_argument("--tail", default="-1")
     made.add_argument("--api-group", default=None)
     for name in (
         "--from-literal",
+        "--env",
         "--image",
         "--verb",
         "--resource",
@@ -144,6 +167,9 @@ def parser() -> argparse.ArgumentParser:
         made.add_argument(name, action="append", default=[])
     made.add_argument("-f", "--filename", action="append", default=[])
     made.add_argument("-A", "--all-namespaces", action="store_true")
+    made.add_argument("-w", "--watch", "--watch-only", action="store_true")
+    for name in ("--list", "--command"):
+        made.add_argument(name, action="store_true")
     for name in ("--show-labels", "--no-headers", "--overwrite", "--all", "--server-side", "--force-conflicts"):
         made.add_argument(name, action="store_true")
     parsed: argparse.ArgumentParser = made

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 from simkit.meta.domain import api_group
 from simkit.notebook.kubectl.client import Client, KubectlError
+from simkit.notebook.kubectl.description.access import RULE_HEADS, rule_rows
+from simkit.notebook.kubectl.json_paths import column_rows, in_order, template_text
 from simkit.notebook.kubectl.printing import (
     columns_text,
     listed,
@@ -19,17 +22,25 @@ from simkit.schema.resources import Resource
 
 _TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 _OUTPUTS: Final = ("", "wide", "yaml", "json", "name")
+_TEMPLATES: Final = ("jsonpath", "custom-columns")
+"""Forms of output with a template after ``=``."""
+_INSTEAD_OF_WATCH: Final = (
+    "`wait --for=condition=Ready pod/NAME`, or `get` in a cell after the one that changes something"
+)
 
 
 def get(client: Client, args: Namespace) -> str:
-    """Tables, names or documents of objects."""
-    if args.output not in _OUTPUTS:
+    """Tables, names, documents or templates of objects."""
+    if args.watch:
+        raise KubectlError("error: a cell ends with its command, so nothing can be watched; next: " + _INSTEAD_OF_WATCH)
+    form = args.output.partition("=")[0]
+    if args.output not in _OUTPUTS and form not in _TEMPLATES:
         raise KubectlError(
             f'error: unable to match a printer suitable for the output format "{args.output}", '
-            f"allowed formats are: json,name,wide,yaml"
+            f"allowed formats are: custom-columns,json,jsonpath,name,wide,yaml"
         )
     chosen = selected(client, args.words)
-    if args.output in ("yaml", "json", "name"):
+    if form in ("yaml", "json", "name", *_TEMPLATES):
         return _documents(client, chosen, args)
     return _tables(client, chosen, args)
 
@@ -53,14 +64,19 @@ def _tables(client: Client, chosen: list[Selected], args: Namespace) -> str:
         namespace = _namespace(client, each.resource, args)
         path = client.path(each.resource, namespace, each.name)
         try:
-            answer = client.ask("GET", path, query=_query(args) if not each.name else None, accept=_TABLE)
+            query = _query(args) if not each.name else {}
+            query |= {"includeObject": "Object"} if args.sort_by else {}
+            answer = client.ask("GET", path, query=query, accept=_TABLE).object
         except KubectlError as error:
             errors.append(error)
             continue
+        if args.sort_by and answer.get("rows"):
+            places = in_order([row["object"] for row in answer["rows"]], args.sort_by)
+            answer["rows"] = [answer["rows"][place] for place in places]
         kind = title(each.resource, "").rstrip("/")
         known = rows.setdefault(kind, [])
         found = table_rows(
-            answer.object,
+            answer,
             wide=args.output == "wide",
             namespaces=args.all_namespaces and each.resource.namespaced,
             labels=args.show_labels,
@@ -87,16 +103,22 @@ def _documents(client: Client, chosen: list[Selected], args: Namespace) -> str:
         answer = client.ask("GET", path, query=_query(args) if not each.name else None).object
         kinds = {"apiVersion": each.resource.api_version, "kind": each.resource.kind}
         found += [answer] if each.name else [{**kinds, **item} for item in answer["items"]]
+    if args.sort_by:
+        found = [found[place] for place in in_order(found, args.sort_by)]
+    form, _, template = args.output.partition("=")
+    if form == "custom-columns":
+        return columns_text(column_rows(template, found, heads=not args.no_headers))
     if args.output == "name":
         named = (client.catalogue.resource_of(obj) for obj in found)
         return "".join(f"{title(each, obj['metadata']['name'])}\n" for each, obj in zip(named, found))
     one = len(found) == 1 and bool(chosen[0].name)
-    return object_text(without_managed_fields(found[0]) if one else listed(found), args.output)
+    shown = without_managed_fields(found[0]) if one else listed(found)
+    return template_text(template, shown) if form == "jsonpath" else object_text(shown, args.output)
 
 
 def api_resources(client: Client, args: Namespace) -> str:
     """The resources that are served, by group and name."""
-    found = [each for each in _preferred(client) if each.verbs]
+    found = sorted((*_preferred(client), *_aggregated(client)), key=lambda each: (each.group, each.resource))
     if args.namespaced:
         found = [each for each in found if each.namespaced is (args.namespaced == "true")]
     if args.api_group is not None:
@@ -114,14 +136,48 @@ def api_resources(client: Client, args: Namespace) -> str:
     return columns_text(([] if args.no_headers else [heads]) + rows)
 
 
-def _preferred(client: Client) -> list[Resource]:
+class _Served(NamedTuple):
+    """A resource in the version that its server prefers."""
+
+    resource: str
+    short_names: Sequence[str]
+    group: str
+    api_version: str
+    namespaced: bool
+    kind: str
+    verbs: Sequence[str]
+    categories: Sequence[str]
+
+
+def _preferred(client: Client) -> Iterator[_Served]:
+    """The resources of this server."""
     catalogue = client.catalogue
-    known = {each.group_resource: catalogue.preferred(each.group_resource) for each in catalogue.resources()}
-    return sorted((each for each in known.values() if each is not None), key=lambda each: (each.group, each.resource))
+    for resource in dict.fromkeys(each.group_resource for each in catalogue.resources()):
+        each = catalogue.preferred(resource)
+        if each is not None and each.verbs:
+            names = each.resource, each.short_names, each.group, each.api_version
+            yield _Served(*names, each.namespaced, each.kind, each.verbs, each.categories)
+
+
+def _aggregated(client: Client) -> Iterator[_Served]:
+    """The resources of other servers behind this one, such as the metrics of simulated nodes."""
+    own = {each.group for each in client.catalogue.resources()}
+    for group in client.ask("GET", "/apis").object["groups"]:
+        if group["name"] in own:
+            continue
+        version = group["preferredVersion"]["groupVersion"]
+        for each in client.ask("GET", f"/apis/{version}").object["resources"]:
+            if "/" not in each["name"]:
+                names = each["name"], each.get("shortNames") or (), group["name"], version
+                yield _Served(*names, each["namespaced"], each["kind"], each["verbs"], each.get("categories") or ())
 
 
 def can_i(client: Client, args: Namespace) -> str:
-    """``yes`` or ``no``. Raises KubectlError with ``no`` and exit code 1, as the command ends."""
+    """``yes`` or ``no``, or a list. Raises KubectlError with ``no`` and exit code 1, as the command ends."""
+    if args.list:
+        return _permissions(client)
+    if not args.words:
+        raise KubectlError("error: you must specify two arguments: verb resource or verb resource/resourceName.")
     verb, word = args.words[0], args.words[1] if len(args.words) > 1 else ""
     attributes: dict[str, Any]
     told = ""
@@ -145,6 +201,19 @@ def can_i(client: Client, args: Namespace) -> str:
     if answer["status"]["allowed"]:
         return f"yes\n{told}"
     raise KubectlError(f"no\n{told}".rstrip("\n") + ("\n" if told else ""))
+
+
+def _permissions(client: Client) -> str:
+    """The table of the user's permissions in the namespace."""
+    group = api_group("authorization")
+    review = {"apiVersion": f"{group}/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": client.namespace}}
+    status = client.ask("POST", f"/apis/{group}/v1/selfsubjectrulesreviews", review).object["status"]
+    rules = [*(status.get("resourceRules") or ()), *(status.get("nonResourceRules") or ())]
+    told = ""
+    if status.get("incomplete"):
+        why = f": {status['evaluationError']}" if status.get("evaluationError") else ""
+        told = f"Warning: the list may be incomplete{why}\n"
+    return told + columns_text([list(RULE_HEADS), *rule_rows(rules)])
 
 
 def whoami(client: Client, args: Namespace) -> str:

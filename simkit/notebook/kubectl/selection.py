@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,6 +64,27 @@ def documents(client: Client, names: Sequence[str], stdin: str) -> list[dict[str
     if not found:
         raise KubectlError("error: no objects passed to apply" if names else "error: must specify one of -f and -k")
     return found
+
+
+def named(client: Client, args: Namespace) -> list[tuple[Resource, str, str]]:
+    """Resource, namespace and name of the objects that words, ``-l`` and ``--all`` mean, of all that the words name.
+
+    Raises KubectlError for a kind alone, without a name, ``-l`` and ``--all``.
+    """
+    chosen: list[tuple[Resource, str, str]] = []
+    for each in selected(client, args.words):
+        namespace = client.namespace if each.resource.namespaced and not args.all_namespaces else ""
+        if each.name:
+            chosen.append((each.resource, namespace, each.name))
+            continue
+        if not (args.all or args.selector or args.field_selector):
+            raise KubectlError("error: resource(s) were provided, but no name was specified")
+        asked = {"labelSelector": args.selector, "fieldSelector": args.field_selector}
+        query = {name: text for name, text in asked.items() if text}
+        items = client.ask("GET", client.path(each.resource, namespace), query=query).object["items"]
+        places = [(item["metadata"].get("namespace", ""), item["metadata"]["name"]) for item in items]
+        chosen += [(each.resource, *place) for place in places]
+    return chosen
 
 
 def place_of(client: Client, obj: dict[str, Any]) -> tuple[Resource, str, str]:

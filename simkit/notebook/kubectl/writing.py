@@ -11,7 +11,7 @@ from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.objects import at
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.printing import listed, object_text, without_managed_fields
-from simkit.notebook.kubectl.selection import documents, place_of, selected, title
+from simkit.notebook.kubectl.selection import documents, named, place_of, selected, title
 
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _MERGE: Final = "application/merge-patch+json"
@@ -20,7 +20,7 @@ _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _APPLY: Final = "application/apply-patch+yaml"
 
 
-def _said(args: Namespace, done: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
+def said(args: Namespace, done: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
     """The result for each object: a line, or the object in the form of ``--output``."""
     if args.output in ("yaml", "json"):
         shown = [each for _, _, each in done]
@@ -31,7 +31,7 @@ def _said(args: Namespace, done: Sequence[tuple[str, str, Mapping[str, Any]]]) -
     return "".join(f"{name} {what}{mode}\n" for name, what, _ in done)
 
 
-def _query(args: Namespace, **more: str) -> dict[str, str]:
+def query_of(args: Namespace, **more: str) -> dict[str, str]:
     return more | ({"dryRun": "All"} if args.dry_run == "server" else {})
 
 
@@ -41,7 +41,7 @@ def create(client: Client, args: Namespace, stdin: str) -> str:
     done = []
     for obj in objects:
         resource, namespace, name = place_of(client, obj)
-        query = _query(args, fieldManager="kubectl-create", fieldValidation="Strict")
+        query = query_of(args, fieldManager="kubectl-create", fieldValidation="Strict")
         try:
             answer = client.ask("POST", client.path(resource, namespace), obj, query=query).object
         except KubectlError as error:
@@ -50,7 +50,7 @@ def create(client: Client, args: Namespace, stdin: str) -> str:
             told = error.text.partition(": ")[2]
             raise KubectlError(f"error: failed to create {resource.kind.lower()}: {told}") from None
         done.append((title(resource, name or answer["metadata"]["name"]), "created", answer))
-    return _said(args, done)
+    return said(args, done)
 
 
 def _described(args: Namespace) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def apply(client: Client, args: Namespace, stdin: str) -> str:
         manager = "kubectl" if args.server_side else "kubectl-client-side-apply"
         force = "true" if args.force_conflicts or not args.server_side else "false"
         wanted = obj if args.server_side else _annotated(obj, namespace)
-        query = _query(args, fieldManager=manager, force=force, fieldValidation="Strict")
+        query = query_of(args, fieldManager=manager, force=force, fieldValidation="Strict")
         answer = client.ask("PATCH", path, wanted, query=query, media=_APPLY).object
         if args.server_side:
             what = "serverside-applied"
@@ -141,7 +141,7 @@ def apply(client: Client, args: Namespace, stdin: str) -> str:
             same = before["metadata"]["resourceVersion"] == answer["metadata"]["resourceVersion"]
             what = "unchanged" if same else "configured"
         done.append((title(resource, name), what, answer))
-    return _said(args, done)
+    return said(args, done)
 
 
 def _live(client: Client, path: str) -> dict[str, Any] | None:
@@ -169,22 +169,12 @@ def delete(client: Client, args: Namespace, stdin: str) -> str:
     if args.filename:
         chosen = [place_of(client, obj) for obj in documents(client, args.filename, stdin)]
     else:
-        chosen = []
-        for each in selected(client, args.words):
-            namespace = client.namespace if each.resource.namespaced else ""
-            if each.name:
-                chosen.append((each.resource, namespace, each.name))
-                continue
-            if not args.all and not args.selector:
-                raise KubectlError("error: resource(s) were provided, but no name was specified")
-            query = {"labelSelector": args.selector} if args.selector else None
-            items = client.ask("GET", client.path(each.resource, namespace), query=query).object["items"]
-            chosen += [(each.resource, namespace, item["metadata"]["name"]) for item in items]
+        chosen = named(client, args)
     lines, errors = "", ""
     mode = " (server dry run)" if args.dry_run == "server" else ""
     for resource, namespace, name in chosen:
         try:
-            client.ask("DELETE", client.path(resource, namespace, name), query=_query(args))
+            client.ask("DELETE", client.path(resource, namespace, name), query=query_of(args))
         except KubectlError as error:
             errors += f"{error.text}\n"
             continue
@@ -205,13 +195,16 @@ def patch(client: Client, args: Namespace) -> str:
 
         body = decode(args.patch)
     path = client.path(one.resource, client.namespace, one.name, args.subresource)
+    form = args.type or "strategic"
+    if form not in _PATCHES:
+        raise KubectlError(f'error: --type must be one of [json merge strategic], not "{form}"')
     before = client.ask("GET", path).object
-    media = _MERGE if one.resource.custom and args.type == "strategic" else _PATCHES[args.type]
-    query = _query(args, fieldManager="kubectl-patch")
+    media = _MERGE if one.resource.custom and form == "strategic" else _PATCHES[form]
+    query = query_of(args, fieldManager="kubectl-patch")
     answer = client.ask("PATCH", path, body, query=query, media=media).object
     same = before["metadata"]["resourceVersion"] == answer["metadata"]["resourceVersion"]
     what = "patched (no change)" if same else "patched"
-    return _said(args, [(title(one.resource, one.name), what, answer)])
+    return said(args, [(title(one.resource, one.name), what, answer)])
 
 
 def label(client: Client, args: Namespace, field: str = "labels", word: str = "labeled") -> str:
@@ -236,13 +229,13 @@ def label(client: Client, args: Namespace, field: str = "labels", word: str = "l
         if not same:
             body = {"metadata": {field: wanted}}
             answer = client.ask(
-                "PATCH", path, body, query=_query(args, fieldManager=f"kubectl-{word[:-2]}"), media=_MERGE
+                "PATCH", path, body, query=query_of(args, fieldManager=f"kubectl-{word[:-2]}"), media=_MERGE
             ).object
         verb = word if word == "annotated" or same or len(gone) < len(wanted) else "unlabeled"
         if same and word == "labeled":
             verb = "not labeled"
         done.append((title(one.resource, one.name), verb, answer))
-    return _said(args, done)
+    return said(args, done)
 
 
 def _check_overwrite(known: Mapping[str, str], wanted: Mapping[str, str | None], args: Namespace, field: str) -> None:
@@ -267,9 +260,9 @@ def scale(client: Client, args: Namespace) -> str:
     for one in selected(client, args.words):
         path = client.path(one.resource, client.namespace, one.name, "scale")
         body = {"spec": {"replicas": int(args.replicas)}}
-        answer = client.ask("PATCH", path, body, query=_query(args, fieldManager="kubectl"), media=_MERGE).object
+        answer = client.ask("PATCH", path, body, query=query_of(args, fieldManager="kubectl"), media=_MERGE).object
         done.append((title(one.resource, one.name), "scaled", answer))
-    return _said(args, done)
+    return said(args, done)
 
 
 def rollout(client: Client, args: Namespace) -> str:

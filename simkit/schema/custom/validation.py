@@ -16,6 +16,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.meta.fielderror import FieldError
+from simkit.meta.go_json import compact
 from simkit.schema.custom import messages
 from simkit.schema.custom.formats import Format, format_named
 
@@ -67,7 +68,7 @@ class Check:
         self._format: str = properties.get("format") or ""
         self._nullable = bool(properties.get("nullable"))
         self._enum: tuple[Any, ...] = tuple(properties.get("enum") or ())
-        self._texts = frozenset(orjson.dumps(each) for each in self._enum)
+        self._texts = frozenset(compact(orjson.dumps(each)) for each in self._enum)
 
     def errors(self, value: Any, old: Any = ABSENT, *, under: str = "") -> Errors:
         """All errors of a value, in order.

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import orjson
 
+from simkit.meta.go_json import compact
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.definitions import Definitions
@@ -129,7 +130,7 @@ def _document(release: str, name: str, parts: Parts) -> bytes:
         "paths": _paths(release, parts, roots, V3),
         "components": {"schemas": _schemas(release, parts, roots, V3), "securitySchemes": _SECURITY},
     }
-    return orjson.dumps(out)
+    return compact(orjson.dumps(out))
 
 
 @lru_cache(maxsize=4)
@@ -145,7 +146,7 @@ def _swagger(release: str, parts: Parts) -> bytes:
         },
         "security": [{"BearerToken": []}],
     }
-    return orjson.dumps(out)
+    return compact(orjson.dumps(out))
 
 
 def _paths(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect) -> dict[str, Shape]:

@@ -192,7 +192,20 @@ def _with_types(texts: descriptions.Texts, row: Row) -> descriptions.Texts:
 def _with_description(made: Shape, text: str, dialect: Dialect) -> Shape:
     """A field's schema with its description, which version 3 does not allow beside a reference."""
     beside_reference = "$ref" in made and dialect is V3
+    text += _possible_values(made.get("enum") or (), text)
     return {"description": text, **({"allOf": [made]} if beside_reference else made)}
+
+
+_VALUES: Final = "Possible enum values:"
+
+
+def _possible_values(values: Iterable[str], text: str) -> str:
+    """The list of values that ends a description, without their meanings; empty if the description has it.
+
+    Follows ``k8s.io/kube-openapi/pkg/generators/enum.go`` (``EnumDescription``).
+    """
+    listed = "\n".join(f' - `"{value}"`' for value in values)
+    return f"\n\n{_VALUES}\n{listed}" if listed and _VALUES not in text else ""
 
 
 def _spread(kind: GroupVersionKind, versions: Iterable[tuple[str, str]]) -> list[GroupVersionKind]:
@@ -229,6 +242,12 @@ def _typed_fields() -> Shape:
     }
 
 
+def _metadata(definition: str, dialect: Dialect) -> Shape:
+    """The metadata of a custom kind, with the description of their type."""
+    text, reference = descriptions.texts(definition).type, dialect.reference(definition)
+    return _with_description(reference, text, dialect) if text else reference
+
+
 def _says_nothing(row: Row, dialect: Dialect) -> bool:
     """True if version 2 has no fields of a custom kind, since kubectl takes the named fields for all fields."""
     return dialect is V2 and bool(row.get("preserveUnknown"))
@@ -236,7 +255,7 @@ def _says_nothing(row: Row, dialect: Dialect) -> bool:
 
 def _described(row: Row, dialect: Dialect) -> Shape:
     out = shape(row, dialect, custom=True)
-    out["properties"] = {**out.get("properties", {}), **_typed_fields(), "metadata": dialect.reference(OBJECT_META)}
+    out["properties"] = {**out.get("properties", {}), **_typed_fields(), "metadata": _metadata(OBJECT_META, dialect)}
     out.setdefault("type", "object")
     return out
 
@@ -251,7 +270,7 @@ def custom_definitions(resource: Resource, schema: Schema, dialect: Dialect) -> 
     listed = {
         "type": "object",
         "required": ["items"],
-        "properties": {**_typed_fields(), "items": items, "metadata": dialect.reference(LIST_META)},
+        "properties": {**_typed_fields(), "items": items, "metadata": _metadata(LIST_META, dialect)},
         KIND_MARKER: [marker(resource.list_gvk)],
     }
     return {custom_name(resource.gvk): out, custom_name(resource.list_gvk): listed}

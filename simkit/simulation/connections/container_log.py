@@ -90,7 +90,7 @@ class LogStream:
         return [*found, *(_shown(line, self._options) for line in lines(fresh))]
 
     def bookmark(self) -> list[bytes]:
-        """Nothing: a log has no bookmarks."""
+        """No bookmark: a log has none."""
         return []
 
     def wait(self, timeout: float | None = None) -> bool:

@@ -1,6 +1,6 @@
 """Processes at the other end of a connection: one that exec starts, and one that attach finds.
 
-Upstream: pkg/kubelet/cri/streaming, release 1.30.
+Upstream: k8s.io/kubelet/pkg/cri/streaming, release 1.30.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ExecProcess:
         return None if due is None or due > _FOREVER else max(0.0, due - self._now())
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """Nobody else drives it."""
+        """Ignore the callback: the one who drives the process polls it."""
 
 
 class AttachedProcess:
@@ -101,10 +101,10 @@ class FailedProcess:
         self.failure = failure
 
     def feed(self, data: bytes) -> None:
-        """Nobody reads it."""
+        """Drop the input: the process has not started."""
 
     def end_input(self) -> None:
-        """Nobody reads it."""
+        """Do nothing: the process has not started."""
 
     def poll(self) -> Sequence[tuple[str, bytes]]:
         return ()
@@ -113,4 +113,4 @@ class FailedProcess:
         return None
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """Nothing changes."""
+        """Ignore the callback: the one who drives the process polls it."""

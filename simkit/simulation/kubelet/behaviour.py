@@ -9,6 +9,8 @@
 | ``simkit/live`` | ``false``: the liveness probe fails |
 | ``simkit/pull-error`` | why the image cannot be pulled |
 | ``simkit/stop-after`` | time that containers take to stop |
+| ``simkit/cpu``, ``simkit/memory`` | the usage that is measured |
+| ``simkit/cpu-load`` | CPU that the ready pods of a controller use together |
 
 An annotation whose name ends with a dot and the name of a container is about that container alone.
 """
@@ -32,6 +34,9 @@ PREFIX: Final = "simkit/"
 Command = Callable[[Container, Sequence[str]], Generator[Step, Any, Any]]
 """A program for a command of exec: from the container and the words of the command to its steps."""
 
+Usage = Callable[[Container, float], Mapping[str, str]]
+"""The amounts of ``cpu`` and ``memory`` that a container uses at a time, in seconds since the epoch."""
+
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
@@ -51,6 +56,8 @@ class Behaviour:
         Files that are there from the start, by absolute path.
     ports
         What listens on ports: functions from what a client sent to what it is answered, in bytes.
+    usage
+        What containers use: a function of a container and the time to amounts such as ``{"cpu": "200m"}``.
     settings
         The same as the annotations say, such as ``{"start-after": "2s"}``.
     """
@@ -62,6 +69,7 @@ class Behaviour:
     commands: Mapping[str, Command] = field(default_factory=dict)
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     ports: Mapping[int, PortHandler] = field(default_factory=dict)
+    usage: Usage | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def concerns(self, pod: Object, image: str) -> bool:
@@ -122,6 +130,10 @@ class Behaviours:
                 if number in each.ports:
                     return each.ports[number]
         return None
+
+    def usage(self, pod: Object, container: Mapping[str, Any]) -> Usage | None:
+        """The function for the usage of a container, if the test sets one."""
+        return next((each.usage for each in self._concerned(pod, container) if each.usage is not None), None)
 
     def program(self, container: Container) -> Program:
         """The program of a container.

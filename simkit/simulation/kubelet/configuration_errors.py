@@ -5,7 +5,7 @@ Upstream: pkg/kubelet/kubelet_pods.go (``makeEnvironmentVariables``) and pkg/vol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from simkit.engine.controllers.lister import Lister
@@ -14,13 +14,20 @@ from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata,
 
 _CONFIG_MAPS: Final = GroupResource("", "configmaps")
 _SECRETS: Final = GroupResource("", "secrets")
+REFERENCES: Final = frozenset((_CONFIG_MAPS, _SECRETS))
+"""The resources that pods refer to."""
 
 
-def missing_volume(pod: Object, lister: Lister) -> str:
-    """The reason why a volume of a pod cannot be mounted; empty if all can."""
+def missing_volume(pod: Object, lister: Lister, unknown: Collection[GroupResource] = ()) -> str:
+    """The reason why a volume of a pod cannot be mounted; empty if all can. Nothing of ``unknown`` resources counts."""
     for volume in at(pod, "spec", "volumes") or ():
         for resource, name, optional in _sources(volume):
-            if not optional and name and lister.get(Key(resource, namespace_of(pod), name)) is None:
+            if (
+                not optional
+                and name
+                and resource not in unknown
+                and lister.get(Key(resource, namespace_of(pod), name)) is None
+            ):
                 kind = resource.resource.removesuffix("s")
                 return f'MountVolume.SetUp failed for volume "{volume.get("name")}" : {kind} "{name}" not found'
     return ""
@@ -38,17 +45,22 @@ def _sources(volume: Mapping[str, Any]) -> Iterator[tuple[GroupResource, str, bo
                 yield resource, source[field].get("name", ""), bool(source[field].get("optional"))
 
 
-def missing_reference(pod: Object, container: Mapping[str, Any], lister: Lister) -> str:
-    """The reason why the environment of a container cannot be made; empty if it can."""
+def missing_reference(
+    pod: Object, container: Mapping[str, Any], lister: Lister, unknown: Collection[GroupResource] = ()
+) -> str:
+    """The reason why the environment of a container cannot be made; empty if it can.
+
+    Nothing of ``unknown`` resources counts.
+    """
     for field, resource in (("configMapRef", _CONFIG_MAPS), ("secretRef", _SECRETS)):
         for source in container.get("envFrom") or ():
-            reference = source.get(field)
+            reference = source.get(field) if resource not in unknown else None
             if reference and not reference.get("optional") and _found(pod, reference, resource, lister) is None:
                 return f'{resource.resource.removesuffix("s")} "{reference.get("name")}" not found'
     for field, resource in (("configMapKeyRef", _CONFIG_MAPS), ("secretKeyRef", _SECRETS)):
         for variable in container.get("env") or ():
             reference = at(variable, "valueFrom", field)
-            if not reference or reference.get("optional"):
+            if not reference or reference.get("optional") or resource in unknown:
                 continue
             kind, found = resource.resource.removesuffix("s"), _found(pod, reference, resource, lister)
             if found is None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 from typing import Any, Final
 
@@ -18,55 +17,42 @@ from simkit.engine.controllers.lister import Lister, uid_of
 from simkit.engine.controllers.resources import NODES, PODS
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
-from simkit.meta.clock import Clock, SimulatedClock
-from simkit.meta.domain import NODE_LEASE_NAMESPACE, api_group
+from simkit.logic.workloads.status_conditions import find
+from simkit.meta.clock import Clock, SimulatedClock, moment
 from simkit.meta.errors import SimkitError
-from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
-from simkit.meta.message import Request, Response
+from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.simulation.kubelet.addresses import PodAddresses
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.configuration_errors import environment, missing_reference, missing_volume
 from simkit.simulation.kubelet.container_status import PodEnvironment, Progress, Told
-from simkit.simulation.kubelet.node_config import NodeConfig, node_conditions, node_object
+from simkit.simulation.kubelet.node_config import (
+    NodeConfig,
+    node_address,
+    node_object,
+    pod_range,
+)
 from simkit.simulation.kubelet.pod_status import PodNetwork, grace_ends, stopped_status, updated_status
 from simkit.simulation.kubelet.processes import Processes
+from simkit.simulation.kubelet.simulated_node import (
+    NodeClient,
+    SimulatedNode,
+    create_lease,
+    renew_lease,
+    report_conditions,
+)
 from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.kubelet")
-LEASES: Final = GroupResource(api_group("coordination"), "leases")
 _RENEW_EVERY: Final = 10.0
 _RENEW_SIMULATED: Final = 300.0
 """On a clock that is turned nodes need not report to be known to live."""
-_LEASE_SECONDS: Final = 40
 _REPORT_EVERY: Final = 300.0
 _RETRY: Final = 1.0
 _MOUNT_RETRY: Final = 2.0
-_MERGE: Final = "application/merge-patch+json"
-
-
-class _Node:
-    """One kubelet."""
-
-    def __init__(self, name: str, address: str, addresses: PodAddresses) -> None:
-        self.name, self.address, self.addresses = name, address, addresses
-        self.identity = Identity(f"system:node:{name}", ("system:nodes", MASTERS, AUTHENTICATED))
-        self.alive = True
-        self.reported = 0.0
-        self.healthy_since = 0.0
-
-
-class _NodeClient:
-    """Requests in the name of one node."""
-
-    def __init__(self, perform: Perform, node: _Node) -> None:
-        self._perform, self._node = perform, node
-
-    def perform(self, request: Request) -> Response:
-        headers = {**request.headers, "user-agent": ("kubelet",)}
-        sent = Request(request.method, request.path, request.query, headers, request.body)
-        return self._perform(sent, self._node.identity)
+_INSTANT: Final = 1e-6
+"""The time by which a last report is later, so that it is news also where the clock stands still."""
 
 
 class Kubelets:
@@ -91,7 +77,9 @@ class Kubelets:
         self._clock, self._perform, self.behaviours, self._release = clock, perform, behaviours, release
         self._records_events = events
         self._recorder = EventRecorder(clock, "kubelet")
-        self.nodes: dict[str, _Node] = {}
+        self._nodes: dict[str, SimulatedNode] = {}
+        self.origin: Callable[[], None] | None = None
+        """Has those of a fork learn what the ones of its origin know, which happens when that is first asked for."""
         self.processes = Processes(behaviours)
         self._due: dict[Key, float] = {}
         self._heap: list[tuple[float, Key]] = []
@@ -101,49 +89,66 @@ class Kubelets:
         """Pods to be looked at without a change or a time that was set."""
         self.woken: Callable[[], None] = lambda: None
         """Called when there is something to do that nobody else knows of."""
+        self.unknown: frozenset[GroupResource] = frozenset()
+        """Resources of which a loaded dump has no objects: that one of them is missing says nothing."""
         self._returned: set[str] = set()
         """Nodes whose pods have to be looked at, since they were away."""
         self._period = _RENEW_SIMULATED if isinstance(clock, SimulatedClock) else _RENEW_EVERY
 
     # Nodes
 
-    def register(self, config: NodeConfig, number: int, ordinal: int) -> Object:
-        """Create a node as its kubelet does. Raises SimkitError where it cannot."""
+    @property
+    def nodes(self) -> dict[str, SimulatedNode]:
+        """The nodes by name."""
+        if self.origin is not None:
+            learn, self.origin = self.origin, None
+            learn()
+        return self._nodes
+
+    def register(
+        self,
+        config: NodeConfig,
+        number: int,
+        ordinal: int,
+        *,
+        pods_in_stages: bool = False,
+        status_in_stages: bool = False,
+    ) -> Object:
+        """Create a node as its kubelet does. Raises SimkitError where it cannot.
+
+        ``pods_in_stages`` and ``status_in_stages`` say that stages drive its pods, or its own status.
+        """
         now = self._clock.now()
         wanted = node_object(config, number, ordinal, self._release, now)
         addresses = PodAddresses(wanted["spec"]["podCIDR"])
-        node = _Node(name_of(wanted), wanted["status"]["addresses"][0]["address"], addresses)
-        client = _NodeClient(self._perform, node)
+        node = SimulatedNode(name_of(wanted), wanted["status"]["addresses"][0]["address"], addresses)
+        node.pods_in_stages, node.status_in_stages = pods_in_stages, status_in_stages
+        if status_in_stages:
+            del wanted["status"]["conditions"]
+        client = NodeClient(self._perform, node)
         response = client.perform(Request.of("POST", path_of(NODES), wanted))
         if not response.succeeded:
             raise SimkitError(f"node {node.name} cannot be registered: {response.object['message']}")
         made: Object = response.object
         self._adopt_node(node, now)
-        lease = {
-            "apiVersion": f"{LEASES.group}/v1",
-            "kind": "Lease",
-            "metadata": {
-                "name": node.name,
-                "namespace": NODE_LEASE_NAMESPACE,
-                "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": node.name, "uid": uid_of(made)}],
-            },
-            "spec": {
-                "holderIdentity": node.name,
-                "leaseDurationSeconds": _LEASE_SECONDS,
-                "renewTime": _micro(now),
-            },
-        }
-        client.perform(Request.of("POST", path_of(LEASES, NODE_LEASE_NAMESPACE), lease))
+        create_lease(client, node, made, now)
         return made
 
-    def adopt(self, node: Object) -> None:
-        """Run a kubelet for a node that is there already, such as one of a dump."""
-        addresses = at(node, "status", "addresses") or ()
-        internal = next((each["address"] for each in addresses if each.get("type") == "InternalIP"), "10.0.0.1")
-        cidr = at(node, "spec", "podCIDR") or "10.244.0.0/24"
-        self._adopt_node(_Node(name_of(node), internal, PodAddresses(cidr)), 0.0)
+    def adopt(self, node: Object, ordinal: int, pods: Sequence[tuple[str, str]] = ()) -> None:
+        """Run a kubelet for a node that is there already, such as one of a dump; ``pods`` are uids and addresses."""
+        told = at(node, "status", "addresses") or ()
+        internal = next((each["address"] for each in told if each.get("type") == "InternalIP"), node_address(ordinal))
+        addresses = PodAddresses(at(node, "spec", "podCIDR") or pod_range(ordinal))
+        for uid, address in pods:
+            addresses.of(uid, address)
+        ready = find(at(node, "status", "conditions"), "Ready") or {}
+        since = ready.get("lastTransitionTime")
+        made, now = SimulatedNode(name_of(node), internal, addresses), self._clock.now()
+        self._adopt_node(made, 0.0)
+        made.healthy_since = moment(since) if since else now
+        create_lease(NodeClient(self._perform, made), made, node, now)
 
-    def _adopt_node(self, node: _Node, now: float) -> None:
+    def _adopt_node(self, node: SimulatedNode, now: float) -> None:
         node.reported = node.healthy_since = now
         self.nodes[node.name] = node
         self._renewed = self._renewed or now
@@ -152,7 +157,7 @@ class Kubelets:
         """Have a kubelet fall silent: no heartbeats, and nothing happens to its pods."""
         node, now = self._known(name), self._clock.now()
         node.alive = False
-        self._renew(node, now)
+        renew_lease(NodeClient(self._perform, node), node, now + _INSTANT)
 
     def start(self, name: str) -> None:
         """Have a silent kubelet come back."""
@@ -162,7 +167,7 @@ class Kubelets:
         self._renewed = 0.0
         self._returned.add(name)
 
-    def _known(self, name: str) -> _Node:
+    def _known(self, name: str) -> SimulatedNode:
         if name not in self.nodes:
             raise SimkitError(f"no simulated node {name!r}; there are {', '.join(sorted(self.nodes)[:10]) or 'none'}")
         return self.nodes[name]
@@ -171,6 +176,16 @@ class Kubelets:
         """True if a node lives: its kubelet reports whenever somebody lets time pass, so silence says nothing."""
         node = self.nodes.get(name)
         return node is not None and node.alive
+
+    def node_address(self, node: str) -> str:
+        """The address of a node; empty for one that is not simulated."""
+        known = self.nodes.get(node)
+        return known.address if known is not None else ""
+
+    def pod_address(self, node: str, uid: str) -> str:
+        """The address of a pod, a free one of its node where it has none; empty where the node is not simulated."""
+        known = self.nodes.get(node)
+        return known.addresses.of(uid) if known is not None else ""
 
     # The controller
 
@@ -192,15 +207,17 @@ class Kubelets:
         )
 
     def reset_backoff(self) -> None:
-        """Nothing waits for less than what is said to take time."""
+        """Do nothing: kubelets have no back-off."""
 
     def resume_from(self, other: Kubelets) -> None:
         """Know the nodes of the kubelets that these are a fork of; their programs are run again when needed."""
+        self.origin = None
         for node in other.nodes.values():
-            copy = _Node(node.name, node.address, node.addresses.fork())
+            copy = SimulatedNode(node.name, node.address, node.addresses.fork())
             copy.alive, copy.reported, copy.healthy_since = node.alive, node.reported, node.healthy_since
+            copy.pods_in_stages, copy.status_in_stages = node.pods_in_stages, node.status_in_stages
             self.nodes[node.name] = copy
-        self._due, self._renewed = dict(other._due), other._renewed
+        self._due, self._renewed, self.unknown = dict(other._due), other._renewed, other.unknown
         self._heap = [(when, key) for key, when in self._due.items()]
         heapify(self._heap)
 
@@ -222,7 +239,8 @@ class Kubelets:
     def _needs_look(self, pod: Object, *, everything: bool) -> bool:
         """True if a pod is looked at though it has not changed. What runs already, as in a dump, is left as it is."""
         node = at(pod, "spec", "nodeName")
-        fresh = not at(pod, "status", "startTime") or bool(metadata(pod).get("deletionTimestamp"))
+        known = at(pod, "status", "startTime") or find(at(pod, "status", "conditions"), "Ready")
+        fresh = not known or bool(metadata(pod).get("deletionTimestamp"))
         return node in self._returned or (everything and fresh and node in self.nodes)
 
     def _take(self, changes: Sequence[Change]) -> list[Key]:
@@ -266,9 +284,9 @@ class Kubelets:
     def _sync_pod(self, lister: Lister, key: Key) -> None:
         pod = lister.get(key)
         node = self.nodes.get(at(pod, "spec", "nodeName") or "")
-        if pod is None or node is None or not node.alive:
+        if pod is None or node is None or not node.alive or node.pods_in_stages:
             return
-        client = _NodeClient(self._perform, node)
+        client = NodeClient(self._perform, node)
         if metadata(pod).get("deletionTimestamp"):
             self._stop_pod(client, pod, key)
             return
@@ -276,7 +294,7 @@ class Kubelets:
             self._end(node, pod)
             return
         progress = Progress(self._clock.now())
-        hindrance = missing_volume(pod, lister) if at(pod, "status", "phase") == "Pending" else ""
+        hindrance = missing_volume(pod, lister, self.unknown) if at(pod, "status", "phase") == "Pending" else ""
         if hindrance:
             self._event(client, pod, ("FailedMount", hindrance, True))
             progress.look_again(progress.now + _MOUNT_RETRY)
@@ -290,10 +308,10 @@ class Kubelets:
         if status != pod.get("status"):
             self._write(client, pod, status, key)
 
-    def _end(self, node: _Node, pod: Object) -> None:
+    def _end(self, node: SimulatedNode, pod: Object) -> None:
         node.addresses.release(uid_of(pod))
 
-    def _pod_network(self, node: _Node, pod: Object) -> PodNetwork:
+    def _pod_network(self, node: SimulatedNode, pod: Object) -> PodNetwork:
         if at(pod, "spec", "hostNetwork"):
             return PodNetwork(node.address, node.address, self._network_condition)
         known = at(pod, "status", "podIP") or ""
@@ -307,7 +325,10 @@ class Kubelets:
             self._event(client, pod, told, container.get("name", ""))
 
         return PodEnvironment(
-            self.behaviours, process, tell, lambda pod, container: missing_reference(pod, container, lister)
+            self.behaviours,
+            process,
+            tell,
+            lambda pod, container: missing_reference(pod, container, lister, self.unknown),
         )
 
     def _event(self, client: Client, pod: Object, told: Told, container: str = "") -> None:
@@ -360,29 +381,7 @@ class Kubelets:
         for node in list(self.nodes.values()):
             if not node.alive:
                 continue
-            self._renew(node, now)
-            if now - node.reported >= _REPORT_EVERY:
+            renew_lease(NodeClient(self._perform, node), node, now)
+            if now - node.reported >= _REPORT_EVERY and not node.status_in_stages:
                 node.reported = now
-                self._report(_NodeClient(self._perform, node), lister, node, now)
-
-    def _renew(self, node: _Node, now: float) -> None:
-        """Renew the lease by which a node says that it lives."""
-        change = {"spec": {"renewTime": _micro(now), "holderIdentity": node.name}}
-        path = path_of(LEASES, NODE_LEASE_NAMESPACE, node.name)
-        _NodeClient(self._perform, node).perform(Request.of("PATCH", path, change, content_type=_MERGE))
-
-    def _report(self, client: Client, lister: Lister, node: _Node, now: float) -> None:
-        """Write the conditions of a node, with those of others kept."""
-        stored = lister.get(Key(NODES, "", node.name))
-        if stored is None:
-            return
-        told = node_conditions(now, node.healthy_since)
-        own = {each["type"] for each in told}
-        others = [each for each in at(stored, "status", "conditions") or () if each.get("type") not in own]
-        path = path_of(NODES, "", node.name, "status")
-        change = {"status": {"conditions": [*told, *others]}}
-        client.perform(Request.of("PATCH", path, change, content_type=_MERGE))
-
-
-def _micro(now: float) -> str:
-    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+                report_conditions(NodeClient(self._perform, node), lister, node, now)

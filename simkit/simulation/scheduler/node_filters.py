@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from simkit.logic.workloads.nodes import UNSCHEDULABLE, fits, term_fits, tolerated
 from simkit.meta.objects import at
-from simkit.simulation.scheduler.amounts import CPU, MEMORY, STORAGE
 from simkit.simulation.scheduler.node_info import HostPort, NodeInfo, PodInfo
 from simkit.simulation.scheduler.rejection import Filter, Rejection, rejected
+from simkit.simulation.scheduler.resource_amounts import CPU, MEMORY, STORAGE
 from simkit.simulation.scheduler.view import View
 
 MOST: Final = 100

@@ -15,7 +15,7 @@ from simkit.meta.domain import label
 from simkit.meta.labels import LabelSelector
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
 from simkit.simulation.scheduler.affinity_term import AffinityTerms, terms_of
-from simkit.simulation.scheduler.amounts import CPU, MEMORY, Amounts, amounts, pod_requests
+from simkit.simulation.scheduler.resource_amounts import CPU, MEMORY, ResourceAmounts, pod_requests, resource_amounts
 
 HostPort = tuple[str, str, int]
 """Address, protocol and number."""
@@ -43,12 +43,12 @@ class PodInfo:
         return self.namespace, self.name
 
     @cached_property
-    def requests(self) -> Amounts:
+    def requests(self) -> ResourceAmounts:
         """The requests of the pod."""
         return pod_requests(self.pod)
 
     @cached_property
-    def scored_requests(self) -> Amounts:
+    def scored_requests(self) -> ResourceAmounts:
         """The requests of the pod for scores, with defaults for missing ones."""
         return pod_requests(self.pod, least=True)
 
@@ -82,14 +82,14 @@ class NodeInfo:
         self.name = name
         self.node: Object | None = None
         self.labels: Mapping[str, str] = {}
-        self.allocatable: Amounts = {}
+        self.allocatable: ResourceAmounts = {}
         self.allowed_pods = 0
         self.taints: tuple[Mapping[str, str], ...] = ()
         self.unschedulable = False
         self.images: dict[str, int] = {}
         self.pods: dict[tuple[str, str], PodInfo] = {}
-        self.requested: Amounts = {}
-        self.scored: Amounts = {CPU: 0, MEMORY: 0}
+        self.requested: ResourceAmounts = {}
+        self.scored: ResourceAmounts = {CPU: 0, MEMORY: 0}
         self.ports: dict[HostPort, int] = {}
 
     def __repr__(self) -> str:
@@ -104,7 +104,7 @@ class NodeInfo:
     def set_node(self, node: Object) -> None:
         """Take in what the node says."""
         self.node, self.labels = node, labels_of(node)
-        self.allocatable = amounts(at(node, "status", "allocatable"))
+        self.allocatable = resource_amounts(at(node, "status", "allocatable"))
         self.allowed_pods = self.allocatable.pop("pods", 0)
         self.taints = tuple(at(node, "spec", "taints") or ())
         self.unschedulable = bool(at(node, "spec", "unschedulable"))

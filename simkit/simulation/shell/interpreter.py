@@ -247,7 +247,7 @@ def _variable(machine: Machine, name: str) -> str:
 
 
 def _simple(machine: Machine, node: Simple) -> Run:
-    from simkit.simulation.shell.commands import COMMANDS
+    from simkit.simulation.shell.commands import COMMANDS  # some of them run others
 
     words: list[str] = []
     for word in node.words:

@@ -40,7 +40,7 @@ def labelled(obj: dict[str, Any], **labels: str) -> dict[str, Any]:
 @settings(max_examples=25, deadline=None)
 @given(clusters())
 def test_each_path_and_each_finding_has_one_cause(snapshot: MemorySnapshot) -> None:
-    """Nothing is lost in the grouping, and nothing counted twice."""
+    """The grouping loses nothing and counts nothing twice."""
     made = causes(snapshot)
     findings = [id(finding.message) or finding for one in made for finding in one.findings]
     assert len(findings) == len(audit(snapshot))
@@ -62,7 +62,7 @@ def test_everybody_with_a_login_is_the_first_cause() -> None:
 
 
 def test_a_role_that_several_bindings_give_is_one_cause() -> None:
-    """What to change is the role, whose binding by binding repair would be forgotten with the next binding."""
+    """The role has to change: a repair binding by binding would be undone by the next binding."""
     made = causes(
         world(
             *(namespace("a"), namespace("b"), role("reader", rule("get,list", "secrets"))),

@@ -16,7 +16,7 @@ AUTHN = "authentication.k8s.io"
 
 @dataclass(frozen=True)
 class Probe:
-    """What is granted to ``sa:lab/probe`` on top of the laboratory.
+    """A grant to ``sa:lab/probe`` on top of the laboratory.
 
     ``primitive`` is what it must be found as (empty for a look-alike), ``verdict`` what executing it says, ``goal``
     what is reached by it, where it is more access.

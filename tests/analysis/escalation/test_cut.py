@@ -102,7 +102,7 @@ def test_aggregated_roles_are_narrowed_where_they_are_written() -> None:
     assert not escalations(made.after(), ["user:u0", "user:u1"], goal="cluster-admin")
 
 
-def test_what_a_log_shows_in_use_stays() -> None:
+def test_permissions_that_a_log_shows_in_use_stay() -> None:
     """The other end of the path is taken, or its holder is left with what it used."""
     objects = scene(TOKENS, place="ops")
     log = [event("dev/attacker", "create", "serviceaccounts/token", "ops", "admin")]
@@ -134,7 +134,7 @@ def test_members_who_use_a_groups_access_keep_it() -> None:
     assert not made.left
 
 
-def test_what_nothing_may_close_is_told() -> None:
+def test_paths_that_no_change_closes_are_reported() -> None:
     """Both ends in use or kept: the path is left open, with its steps."""
     made = of(*scene(TOKENS, place="ops"), keep=[ATTACKER, "sa:ops/admin"])
     assert [path.subject for path in made.left] == [ATTACKER]

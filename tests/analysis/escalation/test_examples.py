@@ -58,7 +58,7 @@ def definition(spec: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_values_fit_their_schema(schema: dict[str, Any], given: Any, made: Any) -> None:
-    """What is given stays; what is required is made; the rest is left out."""
+    """Given values stay, required values are made, and the rest is left out."""
     assert fitting(schema, given) == made
 
 

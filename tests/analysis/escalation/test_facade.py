@@ -51,7 +51,7 @@ def test_its_own_traffic_is_the_log_for_least_privilege() -> None:
     assert "least-privilege:ops:admin" in made.yaml()
 
 
-def test_what_is_not_on_a_cluster_asks_for_one() -> None:
+def test_a_snapshot_says_that_a_proof_needs_a_cluster() -> None:
     """A cut and a proposal of a snapshot alone are verified where one says."""
     cluster = served(*OBJECTS)
     with pytest.raises(SimkitError, match="verified on a cluster"):

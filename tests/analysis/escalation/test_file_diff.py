@@ -71,7 +71,7 @@ def test_a_deleted_object_takes_its_document_with_it(file: Path) -> None:
 
 
 def test_a_file_that_has_changed_since(file: Path) -> None:
-    """Where the object is not in the file any more the diff is that of the object alone."""
+    """If the object is no longer in the file, the diff is that of the object alone."""
     dump = load(file)
     file.write_text("# moved\n")
     found = as_diff([Change(ROLE, None)], dump.snapshot(), dump.origins)

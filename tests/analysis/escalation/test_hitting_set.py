@@ -23,7 +23,7 @@ def naive(sets: list[frozenset[str]], weights: dict[str, int]) -> int:
     st.lists(st.frozensets(st.sampled_from(ELEMENTS), min_size=1, max_size=4), max_size=9),
     st.fixed_dictionaries({one: st.integers(1, 9) for one in ELEMENTS}),
 )
-def test_nothing_cheaper_exists(sets: list[frozenset[str]], weights: dict[str, int]) -> None:
+def test_no_cheaper_set_exists(sets: list[frozenset[str]], weights: dict[str, int]) -> None:
     """The found set meets all, and costs what the best of all subsets costs."""
     found, exact = cheapest_hitting_set(sets, weights)
     assert exact
@@ -31,7 +31,7 @@ def test_nothing_cheaper_exists(sets: list[frozenset[str]], weights: dict[str, i
     assert sum(weights[one] for one in found) == naive(sets, weights)
 
 
-def test_what_cannot_be_taken_is_left() -> None:
+def test_elements_that_cannot_be_taken_are_left() -> None:
     """A set without any element of a weight is not met; the others are."""
     found, exact = cheapest_hitting_set([{"a"}, {"b", "x"}], {"b": 1.0})
     assert (found, exact) == (frozenset({"b"}), True)

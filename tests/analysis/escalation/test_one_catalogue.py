@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import networkx
 import pytest
 
 from simkit.analysis.escalation import EscalationGraph, escalations, primitives, risky_permissions
@@ -43,7 +44,7 @@ def test_other_checks_name_primitives_that_exist() -> None:
 
 @pytest.mark.parametrize("where", ["", "dev"])
 def test_one_grant_has_one_severity(where: str) -> None:
-    """What the audit says of a grant is what the table of risky permissions says of it."""
+    """The audit and the table of risky permissions give a grant the same severity."""
     snapshot = world(*scene(rule("create", "serviceaccounts/token"), place=where))
     [found] = [one for one in audit(snapshot).findings if one.check == "token-create"]
     listed = risky_permissions(snapshot, ATTACKER).set_index("primitive")
@@ -57,6 +58,9 @@ def test_paths_are_a_networkx_graph() -> None:
     whole = EscalationGraph(snapshot).to_networkx()
     assert set(graph.nodes) <= set(whole.nodes)
     assert all(
-        {"label", "kind", "name", "namespace", "impersonated"} == data.keys() for _, data in whole.nodes(data=True)
+        {"state", "kind", "name", "namespace", "impersonated"} == data.keys() for _, data in whole.nodes(data=True)
     )
+    assert all(str(data["state"]) == node for node, data in whole.nodes(data=True))
+    assert len({data["state"] for _, data in whole.nodes(data=True)}) == len(whole)
+    assert networkx.shortest_path(graph, ATTACKER, "sa:ops/admin")[-1] == "sa:ops/admin"
     assert {"C5"} <= {data["primitive"] for *_, data in whole.edges(data=True)}

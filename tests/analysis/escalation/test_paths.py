@@ -109,7 +109,7 @@ def test_grants_that_only_look_like_it(rules: list[dict[str, Any]], place: str) 
 
 
 def test_needs_may_come_from_several_bindings_and_groups() -> None:
-    """What counts is all that a subject holds together."""
+    """All permissions that a subject holds count together."""
     objects = scene(rule("create", "clusterrolebindings", groups=RBAC), place="")
     binder = role("binder", rule("bind", "clusterroles", groups=RBAC))
     group = binding("binders", "binder", "group:system:serviceaccounts:dev")
@@ -154,7 +154,7 @@ def test_pods_without_a_token_give_none() -> None:
 
 
 def test_a_control_plane_node_is_everything() -> None:
-    """Who may create privileged pods gets to any node, since nodeName and tolerations need no permission."""
+    """A creator of privileged pods reaches any node, since nodeName and tolerations need no permission."""
     control = node("cp", **{"node-role.kubernetes.io/control-plane": ""})
     plain = namespace("dev")
     assert ids(found(*scene(rule("create", "pods")), plain, control)) == [("D9", "E7")]
@@ -180,7 +180,7 @@ def test_missing_objects_can_be_made() -> None:
 
 
 def test_impersonation_does_not_nest() -> None:
-    """Who is only impersonated cannot impersonate again, but can use tokens."""
+    """An impersonated subject cannot impersonate again, but can use tokens."""
     middle = role("middle", rule("impersonate", "users"))
     first = scene(rule("impersonate", "users", names="eve"), place="")
     boss = binding("boss", "cluster-admin", "user:boss")
@@ -215,7 +215,7 @@ def test_goals_can_be_any_permission_or_subject() -> None:
         parse_goal("cluster-amdin")
 
 
-def test_who_can_with_max_hops() -> None:
+def test_max_hops_of_who_can() -> None:
     """Those who get there by escalation follow those who are granted it."""
     snapshot = world(EVERYTHING, ADMIN, *scene(TOKENS, place="ops"))
     table = who_can(snapshot, "list", "secrets", max_hops=1)
@@ -248,8 +248,8 @@ def test_new_and_closed_paths() -> None:
     assert compare_paths(before, before).empty
 
 
-def test_expectations_name_who_may() -> None:
-    """Nobody outside of some patterns reaches a goal."""
+def test_expectations_name_the_allowed_subjects() -> None:
+    """No subject outside of some patterns reaches a goal."""
     snapshot = world(EVERYTHING, ADMIN, *scene(TOKENS, place="ops"))
     allowed = ["sa:ops/*", "group:system:masters"]
     assert [path.subject for path in outsiders(snapshot, allowed=allowed, max_hops=3)] == [ATTACKER]
@@ -257,14 +257,14 @@ def test_expectations_name_who_may() -> None:
 
 
 def test_moves_are_single_steps() -> None:
-    """What a subject can do at once, harm included."""
+    """The moves are all single steps of a subject, harmful ones included."""
     snapshot = world(EVERYTHING, ADMIN, *scene(TOKENS, rule("delete", "networkpolicies", groups="networking.k8s.io")))
     steps = {path.primitives: str(path.end) for path in next_steps(snapshot, ATTACKER)}
     assert steps == {("C5",): "sa:dev/other", ("I9",): "impact I9"}
 
 
 def test_risky_permissions_tell_the_harmless_ones_too() -> None:
-    """What only looks like an escalation is listed and not flagged."""
+    """Permissions that only look like an escalation are listed and not flagged."""
     snapshot = world(EVERYTHING, *scene(rule("create,patch", "clusterrolebindings", groups=RBAC), place=""))
     table = risky_permissions(snapshot, ATTACKER)
     assert list(zip(table["primitive"], table["flagged"])) == [("A6", False)]
@@ -280,7 +280,7 @@ def test_members_of_groups_that_the_cluster_does_not_keep() -> None:
     assert ids(found(*objects, subject="alice", members={"devs": ["alice"]})) == [("C5", "A1")]
 
 
-def test_what_was_not_captured_is_told() -> None:
+def test_resources_that_were_not_captured_are_named() -> None:
     """Without pods in the snapshot no path leads through them, and the answer says so."""
     snapshot = MemorySnapshot(
         [EVERYTHING, ADMIN, *scene(rule("create", "pods/exec"), place="ops")],
@@ -349,7 +349,7 @@ def test_a_path_that_is_no_resource_is_a_goal() -> None:
 
 
 def test_impersonation_brings_no_groups_of_others() -> None:
-    """Who acts as a user has the server's own groups besides, not those that an identity provider says."""
+    """An impersonated user has the server's own groups besides, not those of an identity provider."""
     world = [
         *scene(rule("impersonate", "users", names="ann"), place=""),
         binding("admins", "cluster-admin", "group:admins"),

@@ -1,4 +1,4 @@
-"""What other tools look for is found here: their rules as grants, where the API server makes them an escalation."""
+"""The grants that other tools look for are found, if the API server makes them an escalation."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_primitives_are_proven(rules: list[dict[str, Any]], place: str, primitiv
 
 
 def test_running_pods_and_nodes() -> None:
-    """What the kubelet does is done in its name; what needs no request is told."""
+    """Steps of the kubelet are done in its name; steps without a request are reported."""
     host = {"volumes": [{"name": "host", "hostPath": {"path": "/"}}]}
     mounted = {"containers": [{"name": "main", "image": "i", "volumeMounts": [{"name": "host", "mountPath": "/h"}]}]}
     objects = [
@@ -96,7 +96,7 @@ def test_running_pods_and_nodes() -> None:
 
 
 def safe() -> dict[str, Any]:
-    """What a pod needs for the restricted level."""
+    """The fields that a pod needs for the restricted level."""
     context = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
     return {
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
@@ -183,7 +183,7 @@ def test_pod_security_refuses_at_the_right_step() -> None:
     assert 'violates PodSecurity "baseline:latest"' in refused.reason
 
 
-def test_what_cannot_be_executed_is_not_proven() -> None:
+def test_a_step_that_cannot_be_executed_is_not_proven() -> None:
     """No pod to run commands in, no such object: that is no proof of anything."""
     cluster = served(*scene(rule("create", "pods/exec"), rule("delete", "networkpolicies", groups="networking.k8s.io")))
     proofs = next_steps(cluster.snapshot(), ATTACKER, sandbox=cluster).prove()
@@ -202,7 +202,7 @@ def test_impacts_are_proven_by_what_they_write() -> None:
     assert verdicts["E1"] == "possible", "there is no pod, but there may be one"
 
 
-def test_what_others_gain_is_asked_for_them() -> None:
+def test_gains_of_others_are_checked_as_those_others() -> None:
     """A role pushed into an aggregated one: its holders have the rules after the controller ran."""
     reader = role("secret-reader", rule("get,list", "secrets"))
     objects = [

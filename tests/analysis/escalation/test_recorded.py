@@ -96,7 +96,7 @@ def own_moves(cluster: Cluster, user: str, members: dict[str, list[str]]) -> lis
 
 
 @pytest.mark.parametrize("attempt", named("escalated"))
-def test_what_worked_is_found_and_proven(company: Cluster, attempt: Mapping[str, Any]) -> None:
+def test_recorded_escalations_are_found_and_proven(company: Cluster, attempt: Mapping[str, Any]) -> None:
     """As a path of the attacker, executed on a fork."""
     cluster, user, members = scene_of(company, attempt)
     if attempt["name"] == "wildcard-service-account-grants-itself":
@@ -111,7 +111,7 @@ def test_what_worked_is_found_and_proven(company: Cluster, attempt: Mapping[str,
 
 
 @pytest.mark.parametrize("attempt", named("denied"))
-def test_what_only_looks_like_it_is_not_found(company: Cluster, attempt: Mapping[str, Any]) -> None:
+def test_harmless_lookalikes_are_not_found(company: Cluster, attempt: Mapping[str, Any]) -> None:
     """By its own grants the attacker has no such step; and what it tried is refused on a fork too."""
     cluster, user, members = scene_of(company, attempt)
     primitives, end = TRIED[attempt["name"]]

@@ -1,4 +1,4 @@
-"""What grants amount to, also where the cluster has nothing to use them on."""
+"""The effects of grants, also if the cluster has nothing to use them on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVERY = primitives().primitives
 
 
 @pytest.mark.parametrize("primitive", [one for one in EVERY if one.fixtures], ids=lambda one: one.id)
-def test_what_is_lent_is_in_the_table(primitive: Primitive) -> None:
+def test_lent_objects_are_in_the_table(primitive: Primitive) -> None:
     """Each word stands for something that an administrator can put there."""
     assert set(primitive.fixtures) <= primitives().fixtures.keys()
 
@@ -44,7 +44,7 @@ def test_manifests_alone_are_tried_on_something_lent(primitive: str, granted: di
     assert not cluster.list("nodes"), "the cluster itself is not touched"
 
 
-def test_what_nothing_serves_says_so() -> None:
+def test_a_resource_that_is_not_served_is_reported() -> None:
     """Objects of an operator that is not there."""
     cluster = served(*scene(rule("create", "kustomizations", groups="kustomize.toolkit.fluxcd.io"), place=""))
     row = cluster.risky_permissions(ATTACKER).set_index("primitive").loc["J1"]
@@ -52,7 +52,7 @@ def test_what_nothing_serves_says_so() -> None:
     assert row["reason"] == "nothing serves kustomizations.kustomize.toolkit.fluxcd.io in the cluster"
 
 
-def test_what_everybody_has_is_told_apart() -> None:
+def test_permissions_of_everybody_are_marked() -> None:
     """So that what a subject has of its own stands out."""
     objects = [role("all", rule("list", "secrets")), binding("all", "all", "group:system:authenticated")]
     cluster = served(*scene(rule("create", "serviceaccounts/token"), place=""), *objects)

@@ -186,7 +186,7 @@ def test_lists_of_one_name_are_told_by_the_reference() -> None:
 
 
 def test_a_line_that_breaks_off_is_told() -> None:
-    """What it shows is not known, and a role made without it may be too small."""
+    """The content of a broken line is unknown, and a role made without it may be too small."""
     log = f"{TEXT}\n{TEXT[:200]}\nnot JSON at all {{\n"
     with pytest.warns(UserWarning, match="1 line of an audit log breaks off"):
         assert only(log).action == GET

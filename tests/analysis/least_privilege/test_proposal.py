@@ -177,7 +177,7 @@ def test_a_refused_proposal_is_an_error() -> None:
         made.verify(Cluster())
 
 
-def test_what_is_unused() -> None:
+def test_unused_permissions() -> None:
     """A binding, a rule, a part of a rule, and what a wildcard is used for."""
     snapshot = world(
         *SCENE, role("half", rule("get,watch", "pods"), rule("get", "events")), binding("h", "half", "sa:dev/robot")
@@ -211,7 +211,7 @@ def test_access_is_put_down_to_who_is_bound() -> None:
 
 
 def test_writes_of_bindings_need_bind() -> None:
-    """What the server checks besides is found in the body of the request, and granted by name."""
+    """Further checks of the server are found in the body of the request, and granted by name."""
     group = "rbac.authorization.k8s.io"
     binder = role("binder", rule("create", "rolebindings", groups=group), rule("bind", "clusterroles", groups=group))
     body = {"roleRef": {"kind": "ClusterRole", "name": "pods"}}
@@ -249,7 +249,7 @@ def test_a_real_log_is_replayed_without_loss() -> None:
 
 
 def test_traffic_of_a_server_of_ones_own_is_a_log() -> None:
-    """What was asked for on a cluster that records is proposed, and the rest is taken away."""
+    """Requests on a cluster that records are proposed, and other permissions are taken away."""
     cluster = Cluster(options=Options(seed=5, audit_policy="Metadata"))
     for obj in SCENE:
         cluster.apply([obj])
@@ -280,7 +280,7 @@ def test_permissions_are_counted_in_every_namespace() -> None:
 
 
 def test_a_role_that_is_used_in_full_stays() -> None:
-    """What is done besides gets a role of its own; a role that is used in part goes."""
+    """Further actions get a role of their own; a role that is used in part goes."""
     objects = [
         *(namespace("dev"), account("dev", "robot")),
         *(role("pods", rule("get,list", "pods")), role("more", rule("get,delete", "configmaps"))),

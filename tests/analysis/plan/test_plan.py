@@ -11,12 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simkit.analysis import escalations, plan
+from simkit.analysis import audit, escalations, plan
 from simkit.analysis.escalation.find.goal import parse_goal
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.plan.candidates import Candidates
+from simkit.analysis.plan.choice import closing_most
 from simkit.analysis.plan.open_paths import Candidate, OpenPaths
 from simkit.analysis.plan.rounds import Question, Round
+from simkit.analysis.rbac.objects import NAMESPACES, PODS, RBAC, SERVICE_ACCOUNTS
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.protocol import Snapshot
@@ -61,7 +63,7 @@ def made(snapshot: Snapshot, chosen: tuple[Candidate, ...]) -> Snapshot:
 
 
 def exhaustive(snapshot: Snapshot, number: int) -> int:
-    """How many paths are left after the best so many changes, by trying all."""
+    """The number of paths that are left after the best changes of a number, found by trying all."""
     now = Round(snapshot, Question(tuple(map(parse_goal, GOALS)), None, frozenset(), {}, False, {}))
     every = sorted(now.open_paths.stopped_by, key=str)
     best = len(now.paths)
@@ -99,6 +101,31 @@ def test_a_plan_against_exhaustive_search() -> None:
     assert not RATIOS or mean(RATIOS) >= 0.9, f"mean ratio {mean(RATIOS):.3f} of {len(RATIOS)} clusters"
 
 
+def rebuilt(snapshot: Snapshot) -> MemorySnapshot:
+    """The same objects in a snapshot that shares nothing with another one."""
+    resources = (*RBAC, NAMESPACES, PODS, SERVICE_ACCOUNTS)
+    return MemorySnapshot([obj for each in resources for obj in snapshot.scan(each)], captured=["*"])
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(small())
+def test_what_is_kept_from_step_to_step_changes_no_answer(snapshot: MemorySnapshot) -> None:
+    """Each step of a plan of all changes has the counts of a cluster that is looked at anew, and the option that
+    closes most is the one that trying all options finds."""
+    asked = Question(tuple(map(parse_goal, GOALS)), None, frozenset(), {}, False, {})
+    now: Snapshot = snapshot
+    for step in plan(snapshot, goal=GOALS, best=None):
+        alone = Round(rebuilt(now), asked)
+        options = sorted(alone.open_paths.stopped_by, key=str)
+        assert closing_most(alone, options) == max(options, key=lambda one: alone.modelled([one]))
+        assert all(alone.alternatives.closes(one, alone.starts) == alone.modelled([one]) for one in options)
+        now = made(now, (step.change,))
+        paths, found = escalations(rebuilt(now), goal=GOALS), audit(rebuilt(now))
+        assert (len(paths), len({path.subject for path in paths}), len(found)) == (
+            *(step.remaining, step.subjects, step.findings),
+        )
+
+
 def attackers(*names: str) -> list[dict[str, Any]]:
     """Users who may become an administrator's account, each by a binding of its own."""
     objects = [
@@ -125,7 +152,7 @@ def test_the_change_that_closes_most_comes_first() -> None:
 
 
 def test_a_label_is_a_change() -> None:
-    """Where pods are what is dangerous, and none that runs would be refused, the namespace gets a level."""
+    """If pods are the danger, and no running pod would be refused, the namespace gets a level."""
     snapshot = world(
         *(namespace("dev"), account("dev", "app"), pod("dev", "web", "app"), role("runner", rule("create", "pods"))),
         *(binding(f"run-{name}", "runner", f"user:{name}", namespace="dev") for name in ("ann", "bob", "eve")),
@@ -154,7 +181,7 @@ LOG = [
 ]
 
 
-def test_what_is_used_is_not_taken_where_it_shall_cost_nothing() -> None:
+def test_used_permissions_stay_if_the_plan_shall_cost_nothing() -> None:
     """With a log, changes that break nothing come first, and alone where only those are wanted."""
     snapshot = world(*attackers("ann", "bob"))
     free = plan(snapshot, goal="cluster-admin", best=5, free=True, audit_log=LOG)
@@ -201,7 +228,7 @@ def test_a_plan_is_verified_step_by_step() -> None:
 
 
 def test_the_model_never_promises_less_than_comes() -> None:
-    """What the graph counts as open is open in the changed cluster too."""
+    """Paths that the graph counts as open are open in the changed cluster too."""
     snapshot = world(*attackers("ann", "bob"))
     goals = tuple(map(parse_goal, GOALS))
     now = Round(snapshot, Question(goals, None, frozenset(), {}, False, {}))

@@ -48,28 +48,30 @@ def pairs(entry: Entry) -> Iterator[tuple[Any, Any]]:
         yield obj, None
     for obj in case.get("alike", ()):
         yield None, obj
-    for look in entry.look:
-        if look.volume:
-            yield pod_with(look.volume), pod_with("emptyDir")
-        if look.provisioner:
+    for detector in entry.detectors:
+        if detector.volume:
+            yield pod_with(detector.volume), pod_with("emptyDir")
+        if detector.provisioner:
             storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "a"}}
             yield (
-                {**storage, "provisioner": look.provisioner},
+                {**storage, "provisioner": detector.provisioner},
                 {**storage, "provisioner": "kubernetes.io/no-provisioner"},
             )
-        if look.flag and not case.get("found"):
-            component = case.get("component") or (look.component or ("kubelet",))[0]
+        if detector.flag and not case.get("found"):
+            component = case.get("component") or (detector.component or ("kubelet",))[0]
             value = f"={case['value']}" if "value" in case else "=1"
-            other = static_pod(component, f"--{look.flag}={case['other']}" if "other" in case else f"--{look.flag}s=1")
-            yield static_pod(component, f"--{look.flag}{value}"), other
-            yield None, static_pod("some-other-server", f"--{look.flag}{value}")
-        for version in look.versions:
+            other = static_pod(
+                component, f"--{detector.flag}={case['other']}" if "other" in case else f"--{detector.flag}s=1"
+            )
+            yield static_pod(component, f"--{detector.flag}{value}"), other
+            yield None, static_pod("some-other-server", f"--{detector.flag}{value}")
+        for version in detector.versions:
             obj = {"apiVersion": version, "kind": "Policy", "metadata": {"name": "a"}}
             yield obj, {**obj, "apiVersion": f"{version.partition('/')[0]}/v9"}
 
 
 @pytest.mark.parametrize(
-    "entry", [each for each in ENTRIES.values() if each.id not in BY_REQUESTS and each.look[0].skew == ""]
+    "entry", [each for each in ENTRIES.values() if each.id not in BY_REQUESTS and each.detectors[0].skew == ""]
 )
 def test_entry(entry: Entry) -> None:
     """An entry is found in its positive cases and in none of its look-alikes."""
@@ -112,7 +114,7 @@ def test_reddit() -> None:
 
 
 def test_a_text_is_weaker_than_a_selector() -> None:
-    """What a config map spells may be anything: it is told, and breaks nothing by itself."""
+    """A text in a config map may mean anything: it is reported, and breaks nothing by itself."""
     data = {"inventory.ini": "[nodes]\nselector = node-role.kubernetes.io/master"}
     obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
     (row,) = found([obj], ReleaseSpan("1.23", "1.24"))

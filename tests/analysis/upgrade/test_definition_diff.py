@@ -108,3 +108,10 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "the field is gone" in capsys.readouterr().out
     with pytest.raises(SimkitError, match="new side"):
         definition_changes(definition({}), "apiVersion: v1\nkind: Pod\n")
+
+
+def test_a_side_that_cannot_be_read_whole_is_no_answer(tmp_path: Path) -> None:
+    """A definition in a broken document would count as gone: the place is told instead."""
+    (tmp_path / "old.yaml").write_text(yaml.safe_dump(definition({"a": TEXT})) + "---\na: [\n")
+    with pytest.raises(SimkitError, match=r"old side cannot be read whole: .*old\.yaml"):
+        definition_changes(tmp_path / "old.yaml", definition({"a": TEXT}))

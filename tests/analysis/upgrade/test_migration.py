@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_server_of_the_release_takes_it() -> None:
-    """What is rewritten is accepted with strict validation; what is not is left to a person."""
+    """Rewritten objects are accepted with strict validation; all others are left to a person."""
     cluster = simkit.Cluster(seed=1)
     assert migrate(JOB, "1.25", sandbox=cluster)
     found = migrate(BROKEN, "1.25", sandbox=cluster)
@@ -68,6 +68,27 @@ def test_output_folder(folder: Path, tmp_path: Path) -> None:
     assert sorted(each.name for each in (tmp_path / "new").iterdir()) == ["job.yaml", "other.yaml", "policy.yaml"]
 
 
+def test_output_folder_with_a_table(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another form of the answer does not keep the files from being written."""
+    assert main(["migrate", str(folder), "--to", "1.25", "--output-dir", str(tmp_path / "new"), "-o", "json"]) == 0
+    assert "batch/v1beta1" in capsys.readouterr().out
+    assert (tmp_path / "new" / "job.yaml").read_text() == JOB.replace("v1beta1", "v1")
+
+
+def test_a_kind_that_no_release_serves_is_left_to_a_person() -> None:
+    """In the server's own groups; what may be a custom resource passes through."""
+    found = migrate(
+        "apiVersion: admissionregistration.k8s.io/v1alpha1\nkind: InitializerConfiguration\nmetadata: {name: a}\n---\n"
+        "apiVersion: snapshot.storage.k8s.io/v1beta1\nkind: VolumeSnapshot\nmetadata: {name: a}\n",
+        "1.30",
+    )
+    [row] = found.to_frame().itertuples()
+    assert row.kind == "InitializerConfiguration"
+    [note] = found.to_frame()["person"].tolist()[0]
+    assert "no release from 1.16 on serves" in note
+    assert found.files[0].after == found.files[0].before
+
+
 @needs_shared
 def test_old_manifests(tmp_path: Path) -> None:
     """After the migration nothing of the files is in a version that goes, but for what was left to a person."""
@@ -85,7 +106,7 @@ def test_old_manifests(tmp_path: Path) -> None:
 
 
 def test_an_object_without_a_name_is_left_to_a_person() -> None:
-    """What a server refuses is told, also where an object has nothing but its kind."""
+    """Objects that a server refuses are reported, also if they have only a kind."""
     found = migrate("apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n", "1.30", sandbox=simkit.Cluster(seed=1))
     [row] = found.to_frame().itertuples()
     assert row.verdict == "a person has to see to it"

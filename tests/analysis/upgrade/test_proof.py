@@ -29,7 +29,7 @@ def event(verb: str, path: str = "", code: int = 200, **more: Any) -> dict[str, 
 
 
 def test_both_answers() -> None:
-    """What breaks works again after the mending, and the proof shows both answers."""
+    """A broken request works again after the repair, and the proof shows both answers."""
     cluster = simkit.Cluster(release="1.31", seed=1)
     job = {"apiVersion": "batch/v1beta1", "kind": "CronJob", "metadata": {"name": "a"}}
     policy = {"apiVersion": "policy/v1beta1", "kind": "PodSecurityPolicy", "metadata": {"name": "a"}}
@@ -50,7 +50,7 @@ def test_both_answers() -> None:
 
 
 def test_a_report_without_a_cluster() -> None:
-    """Nothing can be executed without a cluster to fork."""
+    """A report without a cluster cannot be executed."""
     with pytest.raises(SimkitError, match="sandbox"):
         upgrade_report(simkit.Cluster(seed=1).snapshot(), "1.32").prove()
 
@@ -68,7 +68,7 @@ def test_recorded_cluster() -> None:
 
 
 def test_tightened_validation() -> None:
-    """What only the later release refuses is found by trying it on forks; what both refuse is told."""
+    """Objects that only the later release refuses are found by trials on forks; those that both refuse are reported."""
     network = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "a"}}
     block = {"ipBlock": {"cidr": "10.0.0.1/8"}}
     network["spec"] = {"podSelector": {}, "ingress": [{"from": [block]}]}

@@ -1,4 +1,4 @@
-"""Who would notice: every sort of sign in objects and configuration, callers, and answers on a fork."""
+"""The removal report: signs in objects and configuration, callers, and answers on a fork."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def found(cluster: Cluster) -> RemovalReport:
 
 
 def test_signs_in_objects(found: RemovalReport) -> None:
-    """Who wrote in the version, who applied it, who spells it."""
+    """Writers in the version, appliers, and objects that name it."""
     signs = {(row.evidence, row.name) for row in found.objects.itertuples()}
     assert ("written", "mine") in signs
     assert ("text", "templates") in signs
@@ -152,7 +152,7 @@ def test_a_kind_that_goes_altogether_leaves_objects_out_of_reach(cluster: Cluste
     assert "objects: unreachable" in set(found.summary()["what"])
 
 
-def test_nobody_notices_what_nobody_uses() -> None:
+def test_the_removal_of_an_unused_version_has_no_signs() -> None:
     """An empty cluster without a log has no complaints beside its own API services."""
     found = removal_report(Cluster(seed=1), "storage.k8s.io/v1/csinodes")
     assert len(found.objects) == len(found.callers) == len(found.replayed) == 0

@@ -43,7 +43,7 @@ def cluster_and_clock() -> tuple[Cluster, SimulatedClock]:
     return Cluster(options=Options(release="1.24", clock=clock, seed=1)), clock
 
 
-def test_what_ends_differently() -> None:
+def test_traces_that_end_differently() -> None:
     """A write in a version that goes fails on the later server, and its object is missing in the end."""
     cluster, clock = cluster_and_clock()
     start = clock.now()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,9 @@ def served(tmp_path: Path) -> Iterator[tuple[Cluster, Path]]:
     server.stop()
 
 
-def recorded(path: Path, act: Callable[[], object], until: Callable[[Any], bool]) -> tuple[TraceEvent, ...]:
+def recorded(
+    path: Path, act: Callable[[], object], until: Callable[[Any], bool], resources: Collection[str] = ()
+) -> tuple[TraceEvent, ...]:
     """The trace of a cluster while something is done to it, until the recorded names meet a condition."""
     ended, problems = threading.Event(), list[str]()
 
@@ -53,7 +55,8 @@ def recorded(path: Path, act: Callable[[], object], until: Callable[[Any], bool]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("simkit.analysis.upgrade.trace_recording.TraceRecorder", Recorder)
-        trace = record_trace(LiveCluster(kubeconfig=path), ended=ended, refused=problems.append, started=started)
+        live = LiveCluster(kubeconfig=path)
+        trace = record_trace(live, resources, ended=ended, refused=problems.append, started=started)
     assert not problems
     return trace
 
@@ -64,7 +67,7 @@ def names(trace: tuple[TraceEvent, ...], *, deleted: bool = False) -> list[str]:
 
 
 def test_writes_and_deletions(served: tuple[Cluster, Path]) -> None:
-    """What is there comes first, then each write and deletion; the values of secrets and repeated writes do not."""
+    """A recording has the first objects and each write and deletion, without values of secrets and repeated writes."""
     cluster, path = served
     cluster.create(config_map("old"))
     cluster.create({**config_map("key", a="b"), "kind": "Secret", "data": {"password": "aHVudGVyMg=="}})
@@ -98,7 +101,8 @@ def test_objects_are_recorded_as_they_were_written(served: tuple[Cluster, Path])
         "metadata": {"name": "mine"},
         "spec": {"priorityLevelConfiguration": {"name": "global-default"}, "matchingPrecedence": 500},
     }
-    trace = recorded(path, lambda: cluster.create(schema), lambda so_far: "FlowSchema mine" in names(so_far))
+    one = ("flowschemas.flowcontrol.apiserver.k8s.io",)
+    trace = recorded(path, lambda: cluster.create(schema), lambda so_far: "FlowSchema mine" in names(so_far), one)
     [found] = [obj for event in trace for obj in event.applied if obj["metadata"]["name"] == "mine"]
     assert found["apiVersion"] == "flowcontrol.apiserver.k8s.io/v1beta3"
 
@@ -124,7 +128,7 @@ def test_command(served: tuple[Cluster, Path], tmp_path: Path, capsys: pytest.Ca
 
 
 def test_pods_keep_their_specification() -> None:
-    """What a scheduler writes into a pod is no change of the trace; what a controller owns is none at all."""
+    """Fields of a scheduler are no change of the trace; objects of a controller are left out."""
     recorder = TraceRecorder(clock=lambda: 1.0)
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "x"}, "spec": {"containers": []}}
     owned = {**pod, "metadata": {"name": "b", "namespace": "x", "ownerReferences": [{"controller": True}]}}

@@ -1,4 +1,4 @@
-"""What must be done before which hop, from when on it can be, and what a way back loses."""
+"""The tasks before each hop, the earliest release for each, and the losses of a way back."""
 
 from __future__ import annotations
 

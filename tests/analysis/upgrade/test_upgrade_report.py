@@ -1,4 +1,4 @@
-"""What an upgrade breaks: versions, callers, rules, configuration, definitions, fields, charts."""
+"""The breakages of an upgrade: versions, callers, rules, configuration, definitions, fields, charts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_manifest_in_a_version_that_goes() -> None:
 
 
 def test_the_successor_is_one_that_the_target_serves() -> None:
-    """What was told to be used instead may be gone as well."""
+    """A recommended replacement may be gone as well."""
     (row,) = rows(named("FlowSchema", "flowcontrol.apiserver.k8s.io/v1beta2"), "1.33")
     assert row.remedy.startswith("Use flowcontrol.apiserver.k8s.io/v1 FlowSchema.")
 
@@ -92,7 +92,7 @@ def test_stored_objects_count_by_their_managers() -> None:
 
 
 def test_an_annotation_may_be_stale() -> None:
-    """What was applied last counts where nothing better is known, and not against field managers."""
+    """The annotation of the last apply counts only if no field manager says more."""
     applied = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(named("Ingress", "extensions/v1beta1"))}
     ingress = stored(named("Ingress", "networking.k8s.io/v1", spec={}), annotations=applied)
     (row,) = rows(ingress, "1.22", "1.21")
@@ -307,3 +307,25 @@ def test_callers_of_a_recorded_cluster() -> None:
         "sa:platform-tools/apf-tuner",
         "user:auditor-1",
     ]
+
+
+def test_values_of_wrong_types_are_told_and_left_out() -> None:
+    """No server takes them; what stands beside them is looked at all the same."""
+    hooks = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "h"},
+    }
+    old = {
+        "apiVersion": "policy/v1beta1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b", "annotations": ["a"]},
+    }
+    found = report([{**hooks, "webhooks": {"a": "b"}}, {**hooks, "webhooks": [5, {"rules": 7}]}, old], "1.25").rows
+    assert sorted(row.what for row in found if row.check == "not-read") == [
+        "It could not be read: metadata.annotations is a list, not an object",
+        "It could not be read: webhooks is an object, not a list",
+        "It could not be read: webhooks[0] is a number, not an object",
+        "It could not be read: webhooks[0].rules is a number, not a list",
+    ]
+    assert [row.kind for row in found if row.breaks] == ["PodDisruptionBudget"]

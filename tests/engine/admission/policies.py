@@ -51,7 +51,7 @@ def with_policy(*objects: Any) -> Cluster:
 
 
 def refusal(cluster: Cluster, obj: Any, **more: Any) -> StatusError:
-    """Why the cluster does not take an object."""
+    """The reason why the cluster refuses an object."""
     with pytest.raises(StatusError) as caught:
         cluster.create(obj, **more)
     return caught.value

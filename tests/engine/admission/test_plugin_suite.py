@@ -22,8 +22,13 @@ from tests.engine.admission.objects import obj, pod
 OPERATIONS: Final[tuple[Operation, ...]] = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _ELSEWHERE: Final = {"ImagePolicyWebhook", "EventRateLimit"}
 """Plugins that cannot be on without a configuration file; their own tests have one."""
-_ADDITIONS: Final = {"SecurityContextDeny": "1.29"}
-"""Plugins that a release before 1.30 was the last to have."""
+_ADDITIONS: Final = {
+    "SecurityContextDeny": "1.29",
+    "MutatingAdmissionPolicy": "1.36",
+    "PodTopologyLabels": "1.36",
+    "PodResizeValidator": "1.36",
+}
+"""Plugins that 1.30 does not have, with a release that does."""
 
 
 WRITTEN: Final[tuple[tuple[str, dict[str, Any]], ...]] = (

@@ -29,7 +29,7 @@ def warnings(response: Response) -> list[str]:
 
 
 def test_a_refused_pod_is_not_warned_of(cluster: simkit.Cluster) -> None:
-    """Who is told no need not be told maybe."""
+    """A refusal carries no warnings."""
     labelled(cluster, "x", enforce="baseline", warn="restricted")
     body = inside("x", pod(hostNetwork=True))
     response = cluster.perform(Request.of("POST", "/api/v1/namespaces/x/pods", body))

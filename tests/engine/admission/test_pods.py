@@ -1,4 +1,4 @@
-"""What the default plugins make of pods."""
+"""The effects of the default plugins on pods."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_ingresses_get_the_default_class(cluster: simkit.Cluster) -> None:
 
 
 def test_a_missing_namespace_is_told_first(cluster: simkit.Cluster) -> None:
-    """Nothing else is looked for where there is no namespace; removals are allowed everywhere."""
+    """A missing namespace is reported before all else; deletions are allowed everywhere."""
     lost = {**pod(), "metadata": {"name": "p", "namespace": "nowhere"}}
     assert refusal(cluster, lost).message == 'namespaces "nowhere" not found'
     assert cluster.perform(Request.of("DELETE", "/api/v1/namespaces/kube-system")).status == 403

@@ -270,7 +270,7 @@ def test_the_authorizer_answers_for_the_requester() -> None:
 
 
 def test_a_fork_has_the_policies_and_goes_its_own_way() -> None:
-    """What a fork does to policies is not seen by its origin."""
+    """Changes of policies on a fork are not seen by its origin."""
     cluster = with_policy(policy("false"), binding())
     fork = cluster.fork()
     fork.delete("validatingadmissionpolicybinding", "b")

@@ -30,7 +30,7 @@ def used(cluster: simkit.Cluster, name: str = "q") -> dict[str, str]:
     return found
 
 
-def test_what_is_created_is_charged(limited: simkit.Cluster) -> None:
+def test_created_objects_are_charged(limited: simkit.Cluster) -> None:
     """The status grows at once, and shrinks when the controller has seen a removal."""
     quota(limited, {"pods": "2", "requests.cpu": "1"})
     limited.create(pod(containers=[container(resources={"requests": {"cpu": "600m"}})]))
@@ -55,7 +55,7 @@ def test_a_dry_run_costs_nothing(limited: simkit.Cluster) -> None:
     assert used(limited) == {"count/configmaps": "0"}
 
 
-def test_what_is_there_already_costs_nothing(limited: simkit.Cluster) -> None:
+def test_existing_objects_are_not_charged_again(limited: simkit.Cluster) -> None:
     """A creation that is about to fail is not charged."""
     quota(limited, {"configmaps": "5"})
     config = obj("v1", "ConfigMap", "a")
@@ -64,8 +64,8 @@ def test_what_is_there_already_costs_nothing(limited: simkit.Cluster) -> None:
     assert used(limited) == {"configmaps": "1"}
 
 
-def test_limited_resources_must_be_asked_for(limited: simkit.Cluster) -> None:
-    """Where processors are limited, every container says how many it needs."""
+def test_limited_resources_must_be_requested(limited: simkit.Cluster) -> None:
+    """If processors are limited, every container must request some."""
     quota(limited, {"limits.cpu": "1"})
     assert refusal(limited, pod()).message == ('pods "p" is forbidden: failed quota: q: must specify limits.cpu for: c')
 
@@ -129,7 +129,7 @@ plugins:
 
 
 def test_some_things_need_a_quota(making: Any, tmp_path: Path) -> None:
-    """What the settings limit may only be used where a quota covers it."""
+    """Resources that the settings limit may be used only if a quota covers them."""
     path = tmp_path / "admission.yaml"
     path.write_text(SETTINGS)
     cluster = making(settings=path)

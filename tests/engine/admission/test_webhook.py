@@ -93,7 +93,7 @@ def test_refusals_never_look_like_success(tmp_path: Path, status: Any, code: int
 
 
 def test_warnings_and_annotations_are_passed_on(tmp_path: Path) -> None:
-    """What a webhook warns of reaches the client."""
+    """Warnings of a webhook reach the client."""
     with serving(tmp_path, lambda _, body: (200, review(body, warnings=["careful"]))) as service:
         cluster = made(configuration(hook(service)))
         response = sent(cluster, "POST", "/api/v1/namespaces/default/configmaps", config_map())
@@ -157,14 +157,14 @@ def test_other_statuses_fail_the_write(tmp_path: Path, status: int, text: str) -
     ],
 )
 def test_fields_of_wrong_types_fail_the_write(tmp_path: Path, fields: dict[str, Any], text: str) -> None:
-    """What kube-apiserver's decoder refuses is refused in its words."""
+    """Answers that kube-apiserver's decoder refuses are refused in its words."""
     with serving(tmp_path, lambda _, body: (200, review(body, **fields))) as service:
         error = refusal(made(configuration(hook(service), mutating=True)), config_map())
     assert error.message.endswith(f"failed to call webhook: json: cannot unmarshal {text}")
 
 
-def test_failure_policy_ignore_passes_by_what_cannot_be_called() -> None:
-    """Nothing listens: under Fail a 500 names the connection, under Ignore the write passes."""
+def test_failure_policies_of_an_unreachable_webhook() -> None:
+    """Under Fail, a 500 names the connection; under Ignore, the write passes."""
     error = refusal(made(configuration(hook())), config_map())
     assert error.message.endswith(
         'Post "https://127.0.0.1:1/x?timeout=2s": dial tcp 127.0.0.1:1: connect: connection refused'
@@ -252,7 +252,7 @@ def test_a_function_stands_in_for_a_webhook(said: Any, text: str) -> None:
 
 
 def test_a_function_gets_copies_and_may_give_back_the_object() -> None:
-    """What a function does to its request is its own affair; a returned object is stored."""
+    """A function may change its copy of the request; a returned object is stored."""
     cluster = made(configuration(hook(name="c.example.com")), configuration(hook(), mutating=True))
 
     def add(request: dict[str, Any]) -> dict[str, Any]:
@@ -314,7 +314,7 @@ def test_match_conditions_and_selectors_of_webhooks() -> None:
 
 
 def test_configurations_are_not_seen_by_webhooks() -> None:
-    """Nobody is locked out by a webhook that refuses everything."""
+    """A webhook that refuses everything cannot lock anybody out."""
     everything = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*/*"]}
     cluster = made(configuration(hook(rules=[everything])))
     cluster.webhook("w.example.com", lambda request: False)
@@ -330,6 +330,6 @@ def test_writes_that_may_call_out_leave_the_event_loop() -> None:
     from simkit.meta.message import Request
 
     handler = APIServerHandler(made(configuration(hook())).engine)
-    assert handler.lane(Request.of("POST", "/api/v1/namespaces/default/configmaps", {})).waits
-    assert not handler.lane(Request.of("POST", "/api/v1/namespaces/default/secrets", {})).waits
-    assert not handler.lane(Request.of("GET", "/api/v1/namespaces/default/configmaps")).waits
+    assert handler.execution_mode(Request.of("POST", "/api/v1/namespaces/default/configmaps", {})).waits
+    assert not handler.execution_mode(Request.of("POST", "/api/v1/namespaces/default/secrets", {})).waits
+    assert not handler.execution_mode(Request.of("GET", "/api/v1/namespaces/default/configmaps")).waits

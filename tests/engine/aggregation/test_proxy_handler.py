@@ -152,7 +152,7 @@ def test_discovery_and_descriptions_are_merged(pair: Pair) -> None:
     assert "/api/v1/namespaces/{namespace}/pods" in swagger
 
 
-def test_what_cannot_be_verified_is_not_available(pair: Pair) -> None:
+def test_a_server_that_cannot_be_verified_is_not_available(pair: Pair) -> None:
     """Without the bundle the certificate is not trusted; with insecureSkipTLSVerify nobody looks."""
     pair.register(caBundle=None)
     status, reason, message = pair.condition()
@@ -197,10 +197,10 @@ def test_a_fork_opens_no_connection(pair: Pair) -> None:
 def test_requests_for_others_leave_the_event_loop(pair: Pair) -> None:
     """The HTTP floor is told which requests may wait for another server."""
     handler = APIServerHandler(pair.front.engine)
-    assert not handler.lane(Request.of("GET", THINGS)).waits
+    assert not handler.execution_mode(Request.of("GET", THINGS)).waits
     pair.register()
-    assert handler.lane(Request.of("GET", THINGS)).waits
-    assert not handler.lane(Request.of("GET", "/api/v1/pods")).waits
+    assert handler.execution_mode(Request.of("GET", THINGS)).waits
+    assert not handler.execution_mode(Request.of("GET", "/api/v1/pods")).waits
 
 
 def test_a_served_front_streams_too(pair: Pair, tmp_path: Path) -> None:

@@ -240,7 +240,7 @@ def test_a_token_webhook_that_fails(tmp_path: Path) -> None:
     ],
 )
 def test_a_token_webhook_that_answers_another_shape(tmp_path: Path, status: dict[str, Any]) -> None:
-    """What is no text where one belongs makes nobody: it is not guessed what was meant."""
+    """An answer with a wrong type in place of a text gives no identity."""
     answer = {"status": {"authenticated": True, **status}}
     with serving(tmp_path, lambda path, body: (200, answer)) as service:
         caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config")))

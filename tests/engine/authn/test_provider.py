@@ -36,7 +36,7 @@ class Provider:
     authority: Path
 
     def tokens(self, user: str, client: str = "simkit") -> dict[str, str]:
-        """What a login gives: the whole way that a browser and a client go."""
+        """The tokens of a login, by the whole way that a browser and a client go."""
         asked = {"client_id": client, "redirect_uri": BACK, "response_type": "code", "scope": "openid email"}
         with requests.Session() as session:
             session.verify, session.trust_env = str(self.authority), False
@@ -76,7 +76,7 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provider]:
 
 
 def user(settings: AuthenticationOptions, token: str) -> str | int:
-    """Whom a server with these settings sees, or the status of its refusal."""
+    """The identity that a server with these settings finds, or the status of its refusal."""
     authenticator = build(settings, lambda *_: None, SystemClock(), Metrics()).authenticator
     try:
         return authenticator.authenticate(Credentials(token)).user
@@ -121,7 +121,7 @@ jwt:
     assert user(settings, provider.tokens("eve")["id_token"]) == 401
 
 
-def test_what_else_a_login_gives(provider: Provider) -> None:
+def test_further_tokens_of_a_login(provider: Provider) -> None:
     """The access token is no credential here, nor is an identity token for another client, or a changed one."""
     given = provider.tokens("ann")
     assert user(flags(provider), given["access_token"]) == 401

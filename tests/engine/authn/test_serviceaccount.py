@@ -72,8 +72,8 @@ class World:
     def who(self, token: str) -> Identity | None:
         return self.verifier.authenticate(Credentials(token))
 
-    def why(self, token: str) -> str:
-        """Why a token is refused; it is also a 401."""
+    def refusal_reason(self, token: str) -> str:
+        """The reason for which a token is refused, with a 401."""
         with pytest.raises(StatusError):
             self.who(token)
         with pytest.raises(InvalidToken) as caught:
@@ -178,11 +178,11 @@ def test_times(world: World) -> None:
     world.clock.advance(seconds=660)
     assert world.who(token)
     world.clock.advance(seconds=1)
-    assert world.why(token) == "service account token has expired"
+    assert world.refusal_reason(token) == "service account token has expired"
     early = world.issuer.issue({**_claims(world), "nbf": world.clock.now() + 120})
-    assert world.why(early) == "service account token is not valid yet"
+    assert world.refusal_reason(early) == "service account token is not valid yet"
     endless = {key: value for key, value in _claims(world).items() if key != "exp"}
-    assert world.why(world.issuer.issue(endless)) == "service account token claims could not be validated"
+    assert world.refusal_reason(world.issuer.issue(endless)) == "service account token claims could not be validated"
 
 
 def _claims(world: World) -> dict[str, Any]:
@@ -193,14 +193,14 @@ def test_signature_and_claims(world: World) -> None:
     """A touched token, and one whose claims contradict each other, are refused."""
     head, body, signature = world.token().split(".")
     touched = "A" if signature[10] != "A" else "B"
-    assert "signature" in world.why(f"{head}.{body}.{signature[:10]}{touched}{signature[11:]}")
+    assert "signature" in world.refusal_reason(f"{head}.{body}.{signature[:10]}{touched}{signature[11:]}")
     changes: list[dict[str, Any]] = [
         {"sub": "system:serviceaccount:ns:other"},
         {"kubernetes.io": {}},
         {"kubernetes.io": None},
     ]
     for change in changes:
-        assert "claims" in world.why(world.issuer.issue({**_claims(world), **change}))
+        assert "claims" in world.refusal_reason(world.issuer.issue({**_claims(world), **change}))
 
 
 def test_revoked_with_the_account(world: World) -> None:
@@ -210,11 +210,11 @@ def test_revoked_with_the_account(world: World) -> None:
     world.objects["serviceaccounts", "ns", "robot"] = deleting
     assert world.who(token)
     world.clock.advance(seconds=61)
-    assert "being deleted" in world.why(token)
+    assert "being deleted" in world.refusal_reason(token)
     world.objects["serviceaccounts", "ns", "robot"] = {"metadata": {**ACCOUNT["metadata"], "uid": "u9"}}
-    assert "service account is gone" in world.why(token)
+    assert "service account is gone" in world.refusal_reason(token)
     del world.objects["serviceaccounts", "ns", "robot"]
-    assert "service account is gone" in world.why(token)
+    assert "service account is gone" in world.refusal_reason(token)
     assert ServiceAccountTokens([world.issuer.public], None, world.clock).verify(token)
 
 
@@ -222,7 +222,7 @@ def test_revoked_with_the_account(world: World) -> None:
 def test_revoked_with_what_it_is_bound_to(world: World, kind: str, resource: str) -> None:
     """A token bound to a pod or secret is good as long as that very object is there."""
     token = world.token(bound=[BoundObject(kind, "x", "u5"), BoundObject("node", "n", "u6")])
-    assert f"{kind} is gone" in world.why(token)
+    assert f"{kind} is gone" in world.refusal_reason(token)
     world.objects[resource, "ns", "x"] = {"metadata": {"uid": "u5"}}
     identity = world.who(token)
     assert identity is not None
@@ -234,7 +234,7 @@ def test_revoked_with_what_it_is_bound_to(world: World, kind: str, resource: str
 def test_legacy_tokens(world: World) -> None:
     """A token from a secret has no end and needs no audience; it is good while its secret holds it."""
     token = world.issuer.issue(legacy_claims(ACCOUNT, "s"))
-    assert "invalidated" in world.why(token)
+    assert "invalidated" in world.refusal_reason(token)
     world.objects["secrets", "ns", "s"] = {"data": {"token": base64.b64encode(token.encode()).decode()}}
     world.clock.advance(days=4000)
     identity = world.who(token)
@@ -245,7 +245,9 @@ def test_legacy_tokens(world: World) -> None:
 def test_audiences(world: World) -> None:
     """A token for others is no credential here, but can be reviewed for them."""
     token = world.token("vault")
-    assert world.why(token) == f'token audiences ["vault"] is invalid for the target audiences ["{AUDIENCE}"]'
+    assert (
+        world.refusal_reason(token) == f'token audiences ["vault"] is invalid for the target audiences ["{AUDIENCE}"]'
+    )
     verified = world.verifier.verify(token, ["vault", "x"])
     assert verified is not None
     assert verified.audiences == ("vault",)

@@ -142,7 +142,7 @@ class TestWebhookTokens(AuthenticatorSuite):
 
 
 def test_a_union_leaves_the_process_where_a_member_does() -> None:
-    """What a union declares follows from its members."""
+    """The declaration of a union follows from its members."""
     inside, outside = StaticTokens({}), WebhookTokens(_Knows(), SimulatedClock())
     assert not Union([inside]).leaves_process
     assert Union([inside, outside]).leaves_process

@@ -40,7 +40,7 @@ def test_a_file(tmp_path: Path) -> None:
     ('a,ann,1\n"b"x,bob,2\n', "line 2: "),
 ])  # fmt: skip
 def test_broken_lines_are_named(tmp_path: Path, text: str, where: str) -> None:
-    """What is wrong is said with file and line."""
+    """An error names the file and the line."""
     path = tmp_path / "tokens.csv"
     path.write_text(text)
     with pytest.raises(SimkitError, match=f"tokens.csv, {where}"):

@@ -1,4 +1,4 @@
-"""Which identity comes of which credentials, with all kinds of authenticators together."""
+"""Identities by credentials, with all kinds of authenticators together."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ GOOD = f"{PREFIX}Z29vZA"
 
 
 def upgrade(*protocols: str, **more: str) -> Credentials:
-    """What a WebSocket client offers with these protocols."""
+    """The request of a WebSocket client with these protocols."""
     headers = {"upgrade": "WebSocket", "connection": "keep-alive, Upgrade", **more}
     sent = {name: (value,) for name, value in headers.items()}
     return credentials_of(Request("GET", "/", headers={**sent, "sec-websocket-protocol": protocols}))
@@ -117,7 +117,7 @@ def test_a_known_token() -> None:
     assert identity == Identity("ann", ("devs", "system:authenticated"), "7")
 
 
-def test_nothing_offered() -> None:
+def test_requests_without_credentials() -> None:
     """Without credentials a request is anonymous, or refused where that is off."""
     assert Union([TOKENS]).authenticate(Credentials()) == Identity("system:anonymous", ("system:unauthenticated",))
     with pytest.raises(StatusError, match="Unauthorized"):

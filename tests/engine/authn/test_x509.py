@@ -96,7 +96,7 @@ def test_rsa_keys() -> None:
 
 
 def refused(credentials: Credentials, trusted: bytes, because: str, clock: SimulatedClock | None = None) -> bool:
-    """Whether it is a 401, for this reason."""
+    """True if it is a 401 for this reason."""
     with pytest.raises(StatusError) as caught:
         judged(credentials, trusted, clock)
     assert caught.value.code == 401
@@ -149,7 +149,7 @@ def test_intermediates() -> None:
     assert refused(chain(leaf, lower), pem(CA), "unknown authority")
 
 
-def test_who_may_sign() -> None:
+def test_certificates_that_may_sign() -> None:
     """A leaf, an authority below its depth, and a key not meant for signing sign nothing."""
     leaf = make("mallory", CA)
     assert refused(chain(make("ann", leaf), leaf), pem(CA), "not a certificate authority")
@@ -225,7 +225,7 @@ def test_uses() -> None:
     assert refused(chain(make("ann", servers), servers), pem(CA), "incompatible key usage")
 
 
-def test_what_is_not_understood() -> None:
+def test_certificates_that_are_not_understood() -> None:
     """Unknown critical extensions are refused, others ignored; constrained names are refused where there are names."""
     strange = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4"), b"\x05\x00")
     assert judged(chain(make("ann", CA, extensions=[(strange, False)])), pem(CA)) == Identity("ann")
@@ -270,7 +270,7 @@ def test_a_proxy_states_an_identity() -> None:
     assert identity.extra == {"acme.com/team": ("x", "y")}
 
 
-def test_which_proxies_are_believed() -> None:
+def test_names_of_trusted_proxies() -> None:
     """Without a user header there is nothing to say; another name, or another authority, is refused."""
     assert proxied() is None
     assert proxied(["proxy"], x_remote_user=("ann",)) == Identity("ann")
@@ -292,7 +292,7 @@ def test_a_chain_of_equal_names_and_keys_is_given_up() -> None:
     assert refused(offered, pem(root), "signature check attempts limit reached")
 
 
-def test_what_was_found_of_a_chain_holds_until_a_certificate_begins_or_ends() -> None:
+def test_a_verified_chain_is_kept_until_a_certificate_begins_or_ends() -> None:
     """A refusal is remembered, and forgotten at the moment at which the answer changes."""
     clock, root = SimulatedClock(START), make("root", days=(-30, 30), extensions=[constraints()])
     authenticator, offered = ClientCertificates(pem(root), clock), chain(make("ann", root, days=(1, 2)))

@@ -31,7 +31,7 @@ class TestAlwaysAllow(AuthorizerSuite):
 
 
 class TestAlwaysDeny(AuthorizerSuite):
-    """Nothing is allowed."""
+    """The authorizer that allows no request."""
 
     def make(self) -> Authorizer:
         return AlwaysDeny()

@@ -176,7 +176,7 @@ def test_files_that_are_wrong(authorizers: list[dict[str, Any]], why: str) -> No
     assert why in wrong(*authorizers)
 
 
-def test_what_is_no_configuration(tmp_path: Path) -> None:
+def test_texts_that_are_no_configuration(tmp_path: Path) -> None:
     """A file of another kind, or none, or no YAML, is refused with its name."""
     for content, why in (
         (b"{", "is no YAML"),

@@ -1,4 +1,4 @@
-"""Nobody grants more than she has, and the refusal reads as kube-apiserver's."""
+"""The escalation check: a writer grants no more than it holds, with the wording of kube-apiserver."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from simkit.cluster.cluster import Cluster
-from simkit.engine.authz.escalation_check import RoleGuard
+from simkit.engine.authz.escalation_check import RBACEscalationGuard
 from simkit.engine.authz.privileged import PrivilegedGroups
 from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.authz.union import UnionAuthorizer
@@ -25,13 +25,13 @@ ANN = Identity("ann", ("system:authenticated",))
 SECRETS = rule("get", "-", "secrets")
 
 
-def guard(*objects: Object) -> RoleGuard:
+def guard(*objects: Object) -> RBACEscalationGuard:
     """A guard over some roles and bindings."""
     index = AccessIndex.of(World(objects))
-    return RoleGuard(index, UnionAuthorizer([PrivilegedGroups(), RBACAuthorizer(index)]))
+    return RBACEscalationGuard(index, UnionAuthorizer([PrivilegedGroups(), RBACAuthorizer(index)]))
 
 
-def holding(*rules: Object, namespace: str = "x") -> RoleGuard:
+def holding(*rules: Object, namespace: str = "x") -> RBACEscalationGuard:
     """A guard where ann has these rules, and some roles exist."""
     of = "role own" if namespace else "clusterrole own"
     return guard(
@@ -98,7 +98,7 @@ def test_s12_bind_is_asked_of_roles() -> None:
 
 
 def test_s14_bindings_need_their_permissions() -> None:
-    """Who may write bindings may bind only what she holds herself, where she holds it."""
+    """A writer of bindings may bind only the permissions that it holds in their scope."""
     wanted = binding("b", "role secrets", "user ann", namespace="x")
     assert refusal(holding(rule("*", GROUP, "rolebindings")).check_binding, ANN, wanted, None).code == 403
     some = holding(rule("get list", "-", "secrets"))

@@ -1,4 +1,4 @@
-"""What kubelets may do: what their own pods need, and what all nodes need alike."""
+"""The permissions of kubelets: objects of their own pods, and those that all nodes need."""
 
 from __future__ import annotations
 

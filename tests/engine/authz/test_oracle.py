@@ -34,7 +34,7 @@ def asked(spec: dict[str, Any]) -> Attributes:
 
 
 def disagreement(decision: Decision, question: dict[str, Any], world: World) -> str:
-    """What is wrong with a decision, empty if nothing is.
+    """The fault of a decision; empty if there is none.
 
     Where several bindings grant, kube-apiserver names any of them: then both reasons must be possible ones.
     """
@@ -53,7 +53,7 @@ def disagreement(decision: Decision, question: dict[str, Any], world: World) -> 
 
 
 def same_rules(answer: RuleList, status: dict[str, Any]) -> bool:
-    """Whether two rules reviews say the same; kube-apiserver lists bindings in no order."""
+    """True if two rules reviews are equal; kube-apiserver lists bindings in no order."""
 
     def unordered(rules: Any) -> list[str]:
         return sorted(map(repr, rules))

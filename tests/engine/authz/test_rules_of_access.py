@@ -137,7 +137,7 @@ def put(cluster: Cluster, kind: str, name: str, namespace: str, body: Mapping[st
 
 
 def spec_of(ask: Attributes) -> dict[str, Any]:
-    """What a review asks, without saying who."""
+    """The attributes in a review, without its subject."""
     if not ask.is_resource:
         return {"nonResourceAttributes": {"path": ask.path, "verb": ask.verb}}
     names = ("verb", "group", "version", "resource", "subresource", "namespace", "name")

@@ -140,7 +140,7 @@ def test_passing_trouble_is_waited_out() -> None:
     "answer", [b"nonsense", b"[]", b'{"kind": "Pod"}', b'{"status": {"allowed": "yes"}}', b'{"status": null}']
 )
 def test_malformed_answers_are_failures(answer: bytes) -> None:
-    """What is no answered review allows nothing."""
+    """An answer that is no review allows nothing."""
 
     class Garbling(Said):
         def post(self, body: bytes) -> bytes:
@@ -173,7 +173,7 @@ def test_conditions_decide_whether_to_ask() -> None:
 
 
 def test_conditions_that_fail() -> None:
-    """Where none is false, one that cannot be evaluated is a failure, and the service is not asked."""
+    """If no condition is false, one that cannot be evaluated is a failure, and the service is not called."""
     broken = conditions("request.user == 'ann'", "request.nonResourceAttributes.path == '/x'")
     with pytest.raises(ConditionsError, match="no such key: nonResourceAttributes"):
         broken.hold(spec_of(ASK))

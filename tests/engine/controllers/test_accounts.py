@@ -7,7 +7,7 @@ from simkit.cluster.options import Options
 
 
 def actors(own: bool) -> set[str]:
-    """Who asked for anything while a namespace was made and went, except the administrator and the server."""
+    """The users who sent requests while a namespace was made and removed, without the administrator and the server."""
     cluster = Cluster(options=Options(seed=1, audit_policy="Metadata", use_service_account_credentials=own))
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
     cluster.settle()

@@ -31,7 +31,7 @@ def controller() -> ReconcilingController:
 
 
 def sent(*objects: Object) -> list[tuple[str, str, Object]]:
-    """What the controller sends for a cluster of some roles."""
+    """The requests of the controller for a cluster of some roles."""
     client = Recording()
     controller().sync(client, World(objects))
     return [(one.method, one.path, orjson.loads(one.body)) for one in client.sent]
@@ -61,6 +61,6 @@ def test_leaves_what_is_right() -> None:
 
 
 def test_applies_no_rules_where_none_are_found() -> None:
-    """Where selectors find nothing the intent has no rules: what others wrote stays, what it wrote itself goes."""
+    """If the selectors find nothing, the applied intent has no rules: those of others stay, its own go."""
     [(_, _, body)] = sent(role("whole", PODS, aggregationRule=SELECTED))
     assert "rules" not in body

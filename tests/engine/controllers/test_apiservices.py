@@ -52,7 +52,7 @@ def test_custom_resources_bring_their_registrations() -> None:
     assert cluster.perform(Request.of("GET", "/apis/apiregistration.k8s.io/v1/apiservices/v2.x.example")).status == 404
 
 
-def test_why_a_service_cannot_be_used() -> None:
+def test_reasons_for_an_unavailable_service() -> None:
     """The service, its port, its endpoints and the answer of its server are looked at in this order."""
     cluster = Cluster(seed=1)
     registered(cluster, service=SERVICE, insecureSkipTLSVerify=True)

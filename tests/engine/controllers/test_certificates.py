@@ -165,7 +165,7 @@ def test_files_may_hold_the_authority(making: Any, tmp_path: Any) -> None:
     [("Approved", "False", '"True"'), ("Late", "Maybe", '"False", "True", "Unknown"'), ("Late", "False", None)],
 )
 def test_statuses_of_conditions(cluster: simkit.Cluster, kind: str, status: str, listed: str | None) -> None:
-    """What is decided is true; any other condition may be false or unknown as well."""
+    """A decision is true; any other condition may be false or unknown as well."""
     ask(cluster, CLIENT, request("ann"), "client auth")
     condition = {"type": kind, "status": status}
     body = {"status": {"conditions": [condition]}}

@@ -80,7 +80,7 @@ HARD = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def test_a_daemons_pod_is_meant_for_one_node(cluster: simkit.Cluster) -> None:
-    """What its template asks of nodes gives way to that; what it tolerates for a time it tolerates for ever."""
+    """The node of the pod replaces the template's node affinity; tolerations for a time become unlimited."""
     node(cluster, "a", disk="fast")
     term = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["fast"]}]}
     unready = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}

@@ -1,4 +1,4 @@
-"""What controllers tell users, as Events of the objects concerned."""
+"""The Events that controllers write about objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.engine.controllers.worlds import POD_SPEC, TEMPLATE, all_ready, job, 
 
 
 def test_a_deployment_and_its_replica_set(cluster: simkit.Cluster) -> None:
-    """Who scaled what, and which pods came and went."""
+    """Events name the scaled object, and the pods that came and went."""
     cluster.create(workload("Deployment", "d", replicas=1))
     cluster.settle()
     [owned] = names(cluster, "replicasets")

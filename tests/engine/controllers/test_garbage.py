@@ -121,7 +121,7 @@ def test_owners_that_a_dump_does_not_hold_are_taken_to_exist() -> None:
 
 @settings(max_examples=20)
 @given(st.data())
-def test_what_is_left_is_what_can_be_reached(data: st.DataObject) -> None:
+def test_the_objects_left_are_those_that_can_be_reached(data: st.DataObject) -> None:
     """After any deletions just those objects are left that have no owner, or an owner that is left."""
     cluster = simkit.Cluster(options=Options(seed=1, clock=simkit.SimulatedClock()))
     count = data.draw(st.integers(2, 7))

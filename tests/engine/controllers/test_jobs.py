@@ -68,7 +68,7 @@ def test_too_many_failures_end_a_job(cluster: simkit.Cluster) -> None:
 
 
 def test_restarts_end_a_job_too(cluster: simkit.Cluster) -> None:
-    """Where containers are started again in their pods, that uses up the tries as well."""
+    """Restarts of containers in their pods use up the tries as well."""
     template = {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "c", "image": "i"}]}}
     cluster.create(job("j", backoffLimit=2, template=template))
     cluster.settle()

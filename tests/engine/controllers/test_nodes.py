@@ -10,7 +10,7 @@ from tests.engine.controllers.worlds import names, obj, patch, told
 
 
 def ready(cluster: simkit.Cluster, status: str, **more: str) -> None:
-    """What a kubelet, or nobody, says of the node."""
+    """The Ready condition of the node; empty if no kubelet reports."""
     conditions = [{"type": kind, "status": value} for kind, value in {"Ready": status, **more}.items()]
     patch(cluster, "/api/v1/nodes/n/status", {"status": {"conditions": conditions}})
     cluster.settle()
@@ -164,7 +164,7 @@ def test_a_node_that_never_reports_becomes_unknown(cluster: simkit.Cluster, cloc
 
 
 def heartbeat(cluster: simkit.Cluster, time: str) -> None:
-    """What a kubelet says of its node, with the time of it."""
+    """The conditions that a kubelet reports of its node, with their time."""
     told = [{"type": "Ready", "status": "True", "lastHeartbeatTime": time}, {"type": "DiskPressure", "status": "False"}]
     patch(cluster, "/api/v1/nodes/n/status", {"status": {"conditions": told}})
     cluster.settle()

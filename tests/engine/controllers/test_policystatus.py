@@ -38,7 +38,7 @@ def test_a_misspelt_field_is_told_with_its_kind_and_place() -> None:
         ("object.anything == 1", {**DEPLOYMENTS, "resources": ["unheardof"]}),
     ],
 )
-def test_nothing_to_doubt(expression: str, rule: Any) -> None:
+def test_a_policy_without_warnings(expression: str, rule: Any) -> None:
     """Well-typed expressions, and rules that name no kind, have an empty list of warnings."""
     assert checked(policy(expression, rule=rule))["typeChecking"] == {}
 

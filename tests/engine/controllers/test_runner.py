@@ -1,4 +1,4 @@
-"""Which controllers run, when, and as whom."""
+"""The running controllers, their times and their users."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_settling_again_does_nothing(cluster: simkit.Cluster) -> None:
 
 
 def test_a_loaded_cluster_is_taken_to_be_at_rest() -> None:
-    """Nothing is made for what a dump holds; what changes later is looked after."""
+    """No object is made for the content of a dump; later changes are reconciled."""
     namespace = obj("v1", "Namespace", "old", spec={"finalizers": ["kubernetes"]}, meta={"uid": "1"})
     role = obj("rbac.authorization.k8s.io/v1", "ClusterRole", "system:controller:service-account-controller", rules=ALL)
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role["metadata"]["name"]}
@@ -131,10 +131,10 @@ class Failing:
         return change.entry.key.resource.resource == "configmaps"
 
     def reset_backoff(self) -> None:
-        """Nothing is remembered."""
+        """Nothing to reset."""
 
     def resume_from(self, other: Any) -> None:
-        """Nothing is remembered that a fork would have to know."""
+        """Nothing to resume."""
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         self.given.append(changes)
@@ -148,7 +148,7 @@ def test_one_that_fails_keeps_no_other_from_its_work_and_starts_over(cluster: si
     own = made.runner._controllers
     runner = ControllerManager(
         made.store,
-        [failing, *own],
+        lambda: [failing, *own],
         lambda request, who: cluster.perform(request, identity=who),
         made.snapshot,
         clock=made.clock,

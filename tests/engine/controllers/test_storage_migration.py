@@ -90,7 +90,7 @@ def test_a_resource_that_is_not_there_fails() -> None:
 
 
 def test_a_migration_names_a_resource_and_keeps_it() -> None:
-    """What is missing is told, and what was asked for stays."""
+    """A missing resource is reported, and a given one cannot change."""
     cluster = server()
     empty = {
         "apiVersion": VERSION,

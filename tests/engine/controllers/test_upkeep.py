@@ -1,4 +1,4 @@
-"""What every namespace has, how it goes, who stands behind services, what budgets and quotas count."""
+"""Objects of every namespace, its deletion, backends of services, and counts of budgets and quotas."""
 
 from __future__ import annotations
 

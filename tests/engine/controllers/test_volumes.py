@@ -42,7 +42,7 @@ def test_a_claim_gets_the_smallest_volume_that_will_do(cluster: simkit.Cluster) 
 
 
 def test_a_volume_is_released_and_a_claim_lost(cluster: simkit.Cluster) -> None:
-    """What is left says that the other one is gone."""
+    """The remaining object reports that the other one is gone."""
     for name in ("a", "b"):
         cluster.create(volume(name))
         cluster.create(wish(name, volumeName=name))
@@ -58,7 +58,7 @@ def test_a_volume_is_released_and_a_claim_lost(cluster: simkit.Cluster) -> None:
 
 
 def test_a_volume_kept_for_a_claim(cluster: simkit.Cluster) -> None:
-    """Nobody else gets it, and it waits for its claim."""
+    """A reserved volume waits for its claim, and no other claim gets it."""
     cluster.create(volume("kept", "1Gi", claimRef={"namespace": "default", "name": "mine"}))
     cluster.create(wish("other"))
     cluster.settle()
@@ -87,7 +87,9 @@ def test_a_volume_kept_for_a_claim(cluster: simkit.Cluster) -> None:
         ),
     ],
 )
-def test_why_a_claim_waits(cluster: simkit.Cluster, storage: dict[str, str] | None, reason: str, message: str) -> None:
+def test_reasons_for_a_pending_claim(
+    cluster: simkit.Cluster, storage: dict[str, str] | None, reason: str, message: str
+) -> None:
     """The class says who is to make a volume, and when."""
     if storage is not None:
         cluster.create(obj("storage.k8s.io/v1", "StorageClass", "fast", **storage))
@@ -174,7 +176,7 @@ def test_a_volume_of_somebody_else(cluster: simkit.Cluster) -> None:
 def test_volumes_that_go_with_their_claim(
     cluster: simkit.Cluster, source: dict[str, Any], meta: dict[str, Any], message: str | None
 ) -> None:
-    """Who can delete them does; drivers outside do it by themselves; of the rest it is told that nobody can."""
+    """In-tree deleters delete; external drivers do it themselves; for other volumes it is reported that nobody can."""
     made = volume("v", persistentVolumeReclaimPolicy="Delete", **source)
     made["metadata"] |= meta
     made["spec"] = {name: value for name, value in made["spec"].items() if value is not None}

@@ -12,7 +12,7 @@ DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/d"
 
 
 def sizes(cluster: simkit.Cluster) -> dict[str, int]:
-    """How many replicas each replica set is to have, by image."""
+    """The wanted replicas of each replica set, by image."""
     sets = cluster.list("replicasets", "default")
     return {each["spec"]["template"]["spec"]["containers"][0]["image"]: each["spec"]["replicas"] for each in sets}
 
@@ -207,7 +207,7 @@ def test_a_replica_set_that_may_not_be_made_is_told(cluster: simkit.Cluster) -> 
 
 
 def test_pausing_and_resuming_are_told(cluster: simkit.Cluster) -> None:
-    """How far the rollout is is not known meanwhile; a finished one is finished again afterwards."""
+    """Meanwhile the progress of the rollout is unknown; a complete one is complete again afterwards."""
     cluster.create(workload("Deployment", "d", replicas=1))
     cluster.settle()
     all_ready(cluster)
@@ -252,7 +252,7 @@ def test_a_paused_deployment_without_pods_grows_its_last_set(cluster: simkit.Clu
     assert len(sizes(cluster)) == 1
 
 
-def test_what_a_set_is_told_of_its_deployment(cluster: simkit.Cluster) -> None:
+def test_annotations_that_a_set_gets_from_its_deployment(cluster: simkit.Cluster) -> None:
     """Annotations follow even where it stands still; the sizes by which it got its own do when it gets another."""
     cluster.create(workload("Deployment", "d", replicas=1))
     cluster.settle()
@@ -268,7 +268,7 @@ def test_what_a_set_is_told_of_its_deployment(cluster: simkit.Cluster) -> None:
 
 
 def test_crowded_nodes_lose_pods_first(cluster: simkit.Cluster) -> None:
-    """Where pods are else alike."""
+    """Among equal pods, one on a node with more of them goes first."""
     cluster.create(workload("Deployment", "d", replicas=3))
     cluster.settle()
     for name, where in zip(names(cluster, "pods"), ("a", "b", "b"), strict=True):

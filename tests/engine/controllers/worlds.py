@@ -42,7 +42,7 @@ def patch(cluster: simkit.Cluster, path: str, body: Any) -> Response:
 
 
 def say(cluster: simkit.Cluster, name: str, phase: str = "Running", *, ready: bool = True, **status: Any) -> None:
-    """What a kubelet would say of a pod."""
+    """Write the status that a kubelet would report of a pod."""
     conditions = [{"type": "Ready", "status": str(ready)}]
     body = {"status": {"phase": phase, "conditions": conditions, **status}}
     patch(cluster, f"/api/v1/namespaces/default/pods/{name}/status", body)

@@ -33,7 +33,7 @@ def test_an_answer_is_read_to_its_end(tmp_path: Path) -> None:
 
 
 def test_an_insecure_peer_is_not_verified(tmp_path: Path) -> None:
-    """Nobody looks at the certificate where the object says so."""
+    """The certificate is not verified if the object says so."""
     with serving(tmp_path, lambda *_: (200, {})) as service:
         with pytest.raises(Unreachable, match="x509: certificate signed by unknown authority"):
             fetch(peer_of(service.url), "GET", "/", {}, timeout=5)
@@ -49,7 +49,7 @@ def test_trusted_authorities_need_no_more_than_to_be_in_the_bundle() -> None:
 
 
 def test_answers_have_a_greatest_size(tmp_path: Path) -> None:
-    """What is larger is not read to its end."""
+    """A larger answer is not read to its end."""
     with serving(tmp_path, lambda *_: (200, b"x" * 5000)) as service:
         peer = peer_of(service.url, service.authority.certificate_pem())
         with pytest.raises(Unreachable, match="larger than 1000 bytes"):

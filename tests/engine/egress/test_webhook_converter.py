@@ -62,7 +62,7 @@ def convert(obj: Body, api_version: str) -> Body:
 
 
 def converted(_: str, sent: Body) -> tuple[int, Any]:
-    """What a webhook answers that does its work."""
+    """The answer of a working webhook."""
     request = sent["request"]
     objects = [convert(obj, request["desiredAPIVersion"]) for obj in request["objects"]]
     return 200, answer(sent, objects)
@@ -111,7 +111,7 @@ def test_objects_are_converted_both_ways(tmp_path: Path, review: str) -> None:
 
 
 def test_a_dry_run_is_converted_and_not_stored(tmp_path: Path) -> None:
-    """What a dry run answers has been through the storage version too."""
+    """The answer of a dry run has been through the storage version too."""
     with serving(tmp_path, converted) as service:
         cluster = Cluster(seed=1)
         cluster.create(definition(client(service)))

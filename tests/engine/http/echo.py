@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from simkit.engine.http.handler import Lane, QueuedRequest
+from simkit.engine.http.handler import ExecutionMode, QueuedRequest
 from simkit.engine.http.message import error_response
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
@@ -73,11 +73,11 @@ class EchoHandler:
     threads: set[str] = field(default_factory=set)
 
     def at_once(self, request: Request) -> Response | None:
-        """Nothing is known beforehand."""
+        """No answer is known beforehand."""
         return None
 
-    def lane(self, request: Request) -> Lane:
-        return Lane.of(computes=request.path.startswith("/computing"), waits=request.path == "/blocking")
+    def execution_mode(self, request: Request) -> ExecutionMode:
+        return ExecutionMode.of(computes=request.path.startswith("/computing"), waits=request.path == "/blocking")
 
     def enter(self, request: Request) -> AuthorizeAll:
         return AuthorizeAll(self.answer, request)
@@ -103,7 +103,7 @@ class EchoHandler:
         return Response(200, orjson.dumps(echoed))
 
     def write(self, frame: bytes) -> None:
-        """What a writer does: the frame can be read, then each callback is called once."""
+        """Write as a writer does: the frame can be read, then each callback is called once."""
         self.frames.append(frame)
         for callback in {callback for tap in self.taps if not tap.closed for callback in tap.callbacks}:
             callback()
@@ -111,7 +111,7 @@ class EchoHandler:
 
 @dataclass
 class Answer:
-    """What a client got."""
+    """The answer that a client got."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -151,7 +151,7 @@ def trusting(authority: Path) -> ssl.SSLContext:
 
 
 def eventually(condition: Callable[[], bool], seconds: float = 5) -> bool:
-    """Whether a condition comes true within some seconds."""
+    """True if a condition comes true within some seconds."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

@@ -12,7 +12,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.engine.http.apiserver import APIServerHandler
-from simkit.engine.http.handler import Lane
+from simkit.engine.http.handler import ExecutionMode
 from simkit.meta.message import Request
 from tests.engine.http.echo import Client
 
@@ -41,7 +41,7 @@ def test_a_served_cluster_knows_its_administrator(monkeypatch: pytest.MonkeyPatc
 
 
 def test_controllers_work_as_long_as_a_cluster_is_served(tmp_path: Path) -> None:
-    """What changes is looked after, also after the server was stopped and started again; not in between."""
+    """Controllers run while the server runs, also after a restart, and not in between."""
     cluster = Cluster(seed=1)
 
     def looked_after(name: str) -> bool:
@@ -65,15 +65,17 @@ def test_controllers_work_as_long_as_a_cluster_is_served(tmp_path: Path) -> None
         server.stop()
 
 
-def test_which_requests_may_block() -> None:
+def test_requests_that_may_block() -> None:
     """Only a read of a revision that has not come yet waits."""
     cluster = Cluster(seed=1)
     handler = APIServerHandler(cluster.engine)
     cluster.list("pods")  # the first request of a kind and verb may take long
     now = int(cluster.engine.store.revision)
     asked = {
-        version: handler.lane(Request.of("GET", f"/api/v1/pods?resourceVersion={version}"))
+        version: handler.execution_mode(Request.of("GET", f"/api/v1/pods?resourceVersion={version}"))
         for version in ("", "0", str(now), str(now + 1), "nonsense", "²")
     }
-    assert [version for version, lane in asked.items() if lane is Lane.WAITING] == [str(now + 1)]
-    assert handler.lane(Request.of("GET", "/api/v1/pods")) is Lane.INLINE
+    assert [version for version, execution_mode in asked.items() if execution_mode is ExecutionMode.WAITING] == [
+        str(now + 1)
+    ]
+    assert handler.execution_mode(Request.of("GET", "/api/v1/pods")) is ExecutionMode.INLINE

@@ -32,7 +32,7 @@ def der(path: Path) -> bytes:
 
 
 def test_made_once(tmp_path: Path) -> None:
-    """What was made is used again; another bind address renews the serving certificate alone."""
+    """Certificates are used again; another bind address renews the serving certificate alone."""
     folder = tmp_path / "a" / "b"
     ensure_certificates(folder)
     before = contents(folder)
@@ -104,7 +104,7 @@ def _authority(made: CertificateFiles) -> KeyPair:
     return KeyPair.load(made.authority.read_bytes(), made.authority.with_name("ca.key").read_bytes())
 
 
-def test_what_ends_soon_is_renewed(tmp_path: Path) -> None:
+def test_certificates_that_expire_soon_are_renewed(tmp_path: Path) -> None:
     """A certificate with less than a month left is made anew."""
     made = ensure_certificates(tmp_path)
     now = datetime.now(UTC)

@@ -8,7 +8,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.cors import CORSHandler, compile_origins
-from simkit.engine.http.handler import Lane
+from simkit.engine.http.handler import ExecutionMode
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.errors import SimkitError
@@ -22,7 +22,7 @@ ORIGIN = "Access-Control-Allow-Origin"
 def asked(origin: str, method: str = "GET", cluster: Cluster | None = None) -> Response:
     engine = CORSHandler(APIServerHandler((cluster or Cluster(seed=1)).engine), ALLOWED)
     request = Request.of(method, "/version", headers={"origin": origin} if origin else {})
-    assert engine.lane(request) is Lane.INLINE
+    assert engine.execution_mode(request) is ExecutionMode.INLINE
     answer = engine.answer(request)
     assert isinstance(answer, Response)
     return answer

@@ -121,7 +121,7 @@ def test_refused_before_the_body_is_there(server: Server, token: bytes, status: 
 
 
 def test_dropped_bodies_end_in_the_next_request(server: Server) -> None:
-    """What a refused request still sends is neither read as a request nor in the way of the next one."""
+    """The rest of a refused request is neither read as a request nor in the way of the next one."""
     sock = connect(server)
     sock.sendall(HEAD + b"\r\n")
     assert b"HTTP/1.1 403 " in sock.recv(65536)
@@ -152,8 +152,8 @@ def test_bodies_hold_no_room(tmp_path: Path) -> None:
         slow.close()
 
 
-def test_size_is_looked_at_after_rights(server: Server) -> None:
-    """Who may not write does not learn that what was sent is too large."""
+def test_size_is_checked_after_authorization(server: Server) -> None:
+    """A client that may not write does not learn that its body is too large."""
     assert server.insecure_url
     client = Client(server.insecure_url)
     large = b" " * (BODY_LIMIT + 1)
@@ -246,7 +246,7 @@ TRAILERS = b"Authorization: Bearer root\r\nImpersonate-User: root\r\nX-Remote-Us
 
 @pytest.mark.parametrize("ahead", [b"", b"expect: 100-continue\r\n"])
 def test_trailers_are_no_headers(server: Server, ahead: bytes) -> None:
-    """What is sent behind a body says nothing about who asks, even where no header did."""
+    """Trailers do not change the identity of a request, even if no header gave one."""
     sock = connect(server)
     head = b"POST /api/v1/secrets HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n"
     sock.sendall(head + ahead + b"trailer: authorization\r\n\r\n2\r\n{}\r\n0\r\n" + TRAILERS + b"\r\n")
@@ -302,7 +302,7 @@ def test_large_heads(server: Server, target: bytes, headers: bytes) -> None:
     ],
 )
 def test_strange_request_lines(server: Server, line: bytes, status: bytes) -> None:
-    """What is no request, or one for another server, is refused like any other that its sender may not make."""
+    """Malformed requests, and those for another server, are refused like any other that its sender may not make."""
     sock = connect(server)
     sock.sendall(line + b"\r\nhost: x\r\nauthorization: Bearer ann\r\nconnection: close\r\n\r\n")
     assert re.findall(rb"HTTP/1.1 (\d+)", all_of(sock)) == [status]

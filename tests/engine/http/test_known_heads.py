@@ -13,7 +13,7 @@ RAW = [(b"host", b"a"), (b"authorization", b"Bearer t")]
 
 
 def learned(data: bytes, raw: list[tuple[bytes, bytes]]) -> KnownHeads:
-    """What is known after a first request."""
+    """The heads that are known after a first request."""
     known = KnownHeads()
     known.learn(data, Request("GET", "/", headers=parse_headers(raw), sender=Sender()), raw)
     return known

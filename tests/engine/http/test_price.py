@@ -50,7 +50,7 @@ class Wire:
         return 0
 
     def resume_reading(self) -> None:
-        """Nothing is ever paused."""
+        """Reading is never paused."""
 
     def close(self) -> None:
         raise AssertionError("the connection was closed")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from simkit.engine.http.handler import AuthorizedRequest, Lane, QueuedRequest
+from simkit.engine.http.handler import AuthorizedRequest, ExecutionMode, QueuedRequest
 from simkit.engine.http.message import error_response
 from simkit.engine.http.request_state import READ_ON, RequestState, Work, release
 from simkit.meta.deadline import check_deadline, checked, within
@@ -39,16 +39,16 @@ class Waiting:
 class Scripted:
     """A handler that notes what it is asked, and takes its part as an authorized request too."""
 
-    where: Lane = Lane.INLINE
+    where: ExecutionMode = ExecutionMode.INLINE
     queues: bool = False
     refuses: bool = False
     said: list[str] = field(default_factory=list)
 
     def at_once(self, request: Request) -> Response | None:
-        """Nothing is known beforehand."""
+        """No answer is known beforehand."""
         return None
 
-    def lane(self, request: Request) -> Lane:
+    def execution_mode(self, request: Request) -> ExecutionMode:
         return self.where
 
     def enter(self, request: Request) -> Response | AuthorizedRequest:
@@ -81,7 +81,7 @@ def test_a_request_that_came_whole() -> None:
 
 
 def test_a_body_that_is_still_to_come() -> None:
-    """Whether the request may be made is asked first; the body is taken only then."""
+    """A request is authorized first; its body is read only then."""
     handler = Scripted()
     state = RequestState(handler)
     assert state.begin(POST) is None
@@ -95,15 +95,17 @@ def test_a_body_that_is_still_to_come() -> None:
     assert refused.status == 403
 
 
-@pytest.mark.parametrize("lane", [Lane.COMPUTING, Lane.WAITING, Lane.WAITING_AND_COMPUTING])
+@pytest.mark.parametrize(
+    "execution_mode", [ExecutionMode.COMPUTING, ExecutionMode.WAITING, ExecutionMode.WAITING_AND_COMPUTING]
+)
 @pytest.mark.parametrize("queues", [False, True])
-def test_work_for_other_threads(lane: Lane, queues: bool) -> None:
-    """Nothing is run here: each step is handed out as work, whose outcome leads to the next one."""
-    handler = Scripted(lane, queues)
+def test_work_for_other_threads(execution_mode: ExecutionMode, queues: bool) -> None:
+    """Each step is handed out as work, whose outcome leads to the next one."""
+    handler = Scripted(execution_mode, queues)
     state = RequestState(handler)
     work = state.begin(POST)
     assert isinstance(work, Work)
-    assert (work.lane, handler.said) == (lane, [])
+    assert (work.execution_mode, handler.said) == (execution_mode, [])
     assert state.done(work.step()) is None
     work = state.end(POST)
     assert isinstance(work, Work)
@@ -122,7 +124,7 @@ def test_work_for_other_threads(lane: Lane, queues: bool) -> None:
 )
 def test_patience(asked: str, seconds: float) -> None:
     """A request gets the time that it asks for, up to what is usual."""
-    work = RequestState(Scripted(Lane.COMPUTING)).end(Request.of("GET", f"/a{asked}"))
+    work = RequestState(Scripted(ExecutionMode.COMPUTING)).end(Request.of("GET", f"/a{asked}"))
     assert isinstance(work, Work)
     assert work.seconds == seconds
 
@@ -157,7 +159,7 @@ def test_long_bodies_are_not_kept() -> None:
     assert int(handler.said[0].split()[1]) <= BODY_LIMIT + len(part)
 
 
-def test_what_comes_too_late_is_let_go() -> None:
+def test_answers_that_come_too_late_are_dropped() -> None:
     """A wait is given up, an answer is dropped."""
     waiting = Waiting([])
     release(waiting)
@@ -167,7 +169,7 @@ def test_what_comes_too_late_is_let_go() -> None:
 
 def test_work_ends_with_its_deadline() -> None:
     """Long work looks at the deadline of its request, in whatever thread; work without one goes on."""
-    work = RequestState(Scripted(Lane.COMPUTING)).end(POST)
+    work = RequestState(Scripted(ExecutionMode.COMPUTING)).end(POST)
     assert isinstance(work, Work)
     assert within(work.deadline, lambda: len(list(checked(range(1000))))) == 1000
 

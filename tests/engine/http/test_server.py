@@ -148,7 +148,7 @@ def test_blocking_requests_leave_the_loop_alone(
 
 
 def raw(server: Server, data: bytes) -> bytes:
-    """What the plain port says to these bytes until it closes."""
+    """The answer of the plain port to these bytes until it closes."""
     with socket.create_connection(("127.0.0.1", int(str(server.insecure_url).rpartition(":")[2])), timeout=10) as sock:
         sock.sendall(data)
         said = b""
@@ -161,7 +161,7 @@ def raw(server: Server, data: bytes) -> bytes:
     "data", [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\nbad header\r\n\r\n", b"GET /\xff HTTP/1.1\r\n\r\n"]
 )
 def test_bad_messages(server: Server, shelf: EchoHandler, data: bytes) -> None:
-    """What is no HTTP is answered 400 and ends the connection."""
+    """A message that is no HTTP is answered 400 and ends the connection."""
     assert raw(server, data).startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert shelf.requests == []
 
@@ -264,10 +264,10 @@ def test_unknown_authorities_reach_the_engine(
     assert ssl.DER_cert_to_PEM_cert(seen).encode() == other.certificate_pem()
 
 
-def test_where_openssl_cannot_be_reached(
+def test_certificates_without_access_to_openssl(
     monkeypatch: pytest.MonkeyPatch, shelf: EchoHandler, folder: Path, identities: CertificateFiles, tmp_path: Path
 ) -> None:
-    """Where its switch cannot be had, OpenSSL itself ends the handshake with such a certificate, and no other."""
+    """If its switch cannot be set, OpenSSL itself ends the handshake with such a certificate, and no other."""
     monkeypatch.setattr(openssl_context, "_OLDEST_UNTRIED", (3, 0))
     authority = KeyPair.load(identities.authority.read_bytes(), identities.authority.with_name("ca.key").read_bytes())
     with Server(shelf, ServingOptions(certificate_folder=folder)) as server:

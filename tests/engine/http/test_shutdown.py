@@ -1,4 +1,4 @@
-"""How a server ends: told by its health checks, then gently, and at once when told twice."""
+"""The end of a server: health checks report it, then it stops gently, and at once on the second signal."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_frames_arrive_as_they_are_written(secure: Client, shelf: EchoHandler) -
         assert response.readline() == frame
 
 
-def test_nothing_is_polled_without_news(plain: Client, shelf: EchoHandler) -> None:
+def test_an_unchanged_stream_is_not_polled(plain: Client, shelf: EchoHandler) -> None:
     """A quiet stream costs nothing: it is looked at when there is news and not before."""
     opened(plain)
     assert eventually(lambda: bool(shelf.taps and shelf.taps[0].polls))
@@ -76,7 +76,7 @@ def test_a_timeout_ends_the_stream_cleanly(secure: Client, shelf: EchoHandler) -
 
 
 def test_a_closed_stream_ends(plain: Client, shelf: EchoHandler) -> None:
-    """What is ready before the engine closes a stream is still sent, then the answer ends."""
+    """Frames that are ready before the engine closes a stream are still sent, then the answer ends."""
     response = opened(plain)
     tap = shelf.taps[0]
     shelf.frames.append(b"last\n")
@@ -87,7 +87,7 @@ def test_a_closed_stream_ends(plain: Client, shelf: EchoHandler) -> None:
 
 
 def test_a_slow_reader_is_not_read_ahead(server: Server, shelf: EchoHandler) -> None:
-    """Where the client does not read, polling stops, the writer goes on, and everything arrives in the end."""
+    """If the client does not read, polling stops, the writer goes on, and everything arrives in the end."""
     port = int(str(server.insecure_url).rpartition(":")[2])
     frame = b"x" * 4095 + b"\n"
     total = 20_000

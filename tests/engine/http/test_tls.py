@@ -1,4 +1,4 @@
-"""How TLS is spoken: versions, cipher suites, certificates by name, and the header that asks browsers to insist on it."""
+"""TLS: versions, cipher suites, certificates by name, and the header that asks browsers to insist on it."""
 
 from __future__ import annotations
 

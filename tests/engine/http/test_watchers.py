@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import simkit
-from simkit.engine.http.handler import Lane
+from simkit.engine.http.handler import ExecutionMode
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.engine.pipeline.verbs.watch import WatchStream
 from simkit.meta.message import Request, Response
@@ -59,11 +59,11 @@ class Administered:
         return response
 
     def at_once(self, request: Request) -> Response | None:
-        """Nothing is known beforehand."""
+        """No answer is known beforehand."""
         return None
 
-    def lane(self, request: Request) -> Lane:
-        return Lane.INLINE
+    def execution_mode(self, request: Request) -> ExecutionMode:
+        return ExecutionMode.INLINE
 
 
 def watching(port: int) -> socket.socket:
@@ -75,7 +75,7 @@ def watching(port: int) -> socket.socket:
 
 
 def until(connection: socket.socket, mark: bytes) -> bytes:
-    """What arrives up to a mark, and perhaps a little more."""
+    """The bytes up to a mark, and perhaps a little more."""
     seen = b""
     while mark not in seen:
         part = connection.recv(65536)
@@ -122,7 +122,7 @@ def test_a_watch_ends_with_a_bookmark(cluster: simkit.Cluster, port: int) -> Non
 
 
 @pytest.mark.parametrize("query", ["resourceVersion=0", ""])
-def test_who_does_not_read_is_cut_off(
+def test_a_client_that_does_not_read_is_cut_off(
     cluster: simkit.Cluster, port: int, streams: list[WatchStream], query: str
 ) -> None:
     """A watch whose client stops reading does not outlive its time, and the server lets go of it."""

@@ -48,7 +48,7 @@ def apply(cluster: simkit.Cluster, body: bytes) -> Response:
     ],
 )
 def test_bodies_of_odd_shapes(cluster: simkit.Cluster, body: dict[str, Any], status: int, message: str) -> None:
-    """What an intent says of itself may be of any type: it is refused, whatever it is."""
+    """Metadata of wrong types in an intent is refused, whatever it is."""
     answer = apply(cluster, orjson.dumps(body))
     assert (answer.status, answer.object["message"]) == (status, message)
 
@@ -71,7 +71,7 @@ def test_bodies_that_are_no_yaml(cluster: simkit.Cluster, body: bytes, why: str)
 
 
 def test_intents_are_compared_with_owners_in_other_versions(cluster: simkit.Cluster) -> None:
-    """What an intent holds is converted before it is read as the kind: nulls in lists, and values of wrong types."""
+    """An intent is converted before it is read as the kind: nulls in lists, and values"""
     where = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
     target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
     spec = {"scaleTargetRef": target, "maxReplicas": 3}

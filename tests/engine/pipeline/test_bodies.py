@@ -36,7 +36,7 @@ def cluster() -> simkit.Cluster:
     ],
 )
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
-def test_what_is_no_json(cluster: simkit.Cluster, method: str, body: bytes, why: str) -> None:
+def test_bodies_that_are_no_json(cluster: simkit.Cluster, method: str, body: bytes, why: str) -> None:
     """A bad request that tells where the text stops making sense, byte by byte."""
     path, media = (MAPS, "application/json") if method == "POST" else (f"{MAPS}/kube-root-ca.crt", MERGE)
     before = cluster.engine.store.revision
@@ -103,8 +103,8 @@ def test_numbers_without_end(cluster: simkit.Cluster) -> None:
     assert "json: cannot unmarshal number 999" in answer.object["message"]
 
 
-def test_what_an_apply_is_told_first(cluster: simkit.Cluster) -> None:
-    """Nothing at all is an object without a type; conflicts come before repeated keys, and both before the name."""
+def test_order_of_errors_of_an_apply(cluster: simkit.Cluster) -> None:
+    """An empty object has no type; conflicts come before repeated keys, and both before the name."""
     media = "application/apply-patch+yaml"
 
     def applied(name: str, text: str, query: str = "fieldManager=one") -> tuple[int, str]:

@@ -56,7 +56,7 @@ def test_fields_stand_as_declared_and_keys_sorted(cluster: Cluster) -> None:
 
 
 def test_patches_and_controllers_keep_the_order(cluster: Cluster) -> None:
-    """What is added later stands where its type declares it."""
+    """Fields that are added later stand where their type declares them."""
     ask(cluster, "POST", MAPS, {"metadata": {"name": "m"}, "data": {"b": "1"}})
     patch = {"metadata": {"labels": {"b": "1", "a": "1"}}, "data": {"a": "1"}, "immutable": True}
     found = ask(cluster, "PATCH", f"{MAPS}/m", patch, content_type="application/merge-patch+json").body

@@ -40,7 +40,7 @@ def ask(made: simkit.Cluster, path: str, headers: Mapping[str, str]) -> Response
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 
-def test_what_is_lent_may_be_done() -> None:
+def test_permissions_of_the_impersonated_user_count() -> None:
     """Listing as Joe, and nothing else."""
     made = cluster()
     assert ask(made, CONFIG_MAPS, {"Impersonate-User": "joe"}).status == 200

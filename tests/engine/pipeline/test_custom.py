@@ -228,7 +228,7 @@ def test_scale(cluster: simkit.Cluster) -> None:
 
 
 def test_defaults_that_came_later_are_read(cluster: simkit.Cluster) -> None:
-    """What is stored does not change, what is read follows the schema; reading it raises no generation."""
+    """Stored objects do not change, read ones follow the schema; reading raises no generation."""
     cluster.create(_definition(_version(spec={"a": {"type": "string"}, "b": {"type": "string"}})))
     cluster.create(_widget(a="1"))
     before = cluster.get("widgets", "w")

@@ -1,4 +1,4 @@
-"""Which paths mind the method of a request."""
+"""Paths that depend on the method of a request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def cluster() -> simkit.Cluster:
     "path", ["/", "/index.html", "/apis", "/apis/apps", "/healthz", "/readyz/ping", "/openapi/v2", "/openapi/v3"]
 )
 def test_paths_that_answer_to_every_method(cluster: simkit.Cluster, path: str, method: str) -> None:
-    """What kube-apiserver serves beside its router is answered alike, whatever is asked."""
+    """Handlers beside kube-apiserver's router answer every method alike."""
     assert cluster.perform(Request.of(method, path)).status == 200
 
 
@@ -38,7 +38,7 @@ def test_paths_that_are_read(cluster: simkit.Cluster, path: str) -> None:
         "/apis/apps/v1/namespaces/default/deployments/a/status/x",
     ],
 )
-def test_nothing_follows_a_subresource(cluster: simkit.Cluster, path: str) -> None:
+def test_paths_below_a_subresource_are_not_found(cluster: simkit.Cluster, path: str) -> None:
     """Only what is proxied has a path behind it."""
     answer = cluster.perform(Request.of("GET", path))
     assert answer.status == 404

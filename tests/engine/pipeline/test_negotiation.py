@@ -1,14 +1,15 @@
-"""Which representation an Accept header asks for."""
+"""Representations by Accept header."""
 
 from __future__ import annotations
 
+import orjson
 import pytest
 
 import simkit
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, MediaTypeOptions, negotiate
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError
-from simkit.meta.message import Request
+from simkit.meta.message import Request, Response
 
 TABLE = f"{JSON};as=Table;v=v1;g={META_GROUP}"
 
@@ -30,6 +31,8 @@ TABLE = f"{JSON};as=Table;v=v1;g={META_GROUP}"
         (f"{JSON};sv=v2, {YAML}", MediaTypeOptions(YAML)),
         (f"{JSON};sv=v1", MediaTypeOptions(JSON)),
         (f"{JSON};pretty=1", MediaTypeOptions(JSON, pretty=True)),
+        (f"{JSON};as=;g=;v=", MediaTypeOptions(JSON)),
+        (f"{JSON};q= 1, {YAML};q=0.5", MediaTypeOptions(YAML)),
     ],
 )
 def test_first_acceptable_wins(accept: str, expected: MediaTypeOptions) -> None:
@@ -38,7 +41,7 @@ def test_first_acceptable_wins(accept: str, expected: MediaTypeOptions) -> None:
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/*", "nonsense", "*", JSON.upper()])
-def test_nothing_acceptable(accept: str) -> None:
+def test_accept_headers_without_an_acceptable_type(accept: str) -> None:
     """A header without any known media type is 406, with the list of what there is."""
     with pytest.raises(StatusError) as caught:
         negotiate(accept)
@@ -97,3 +100,86 @@ def test_custom_objects_have_no_binary_form() -> None:
         assert asked(f"{gadgets}{query}", PROTOBUF) == (406, PROTOBUF)
     assert asked(f"{gadgets}/a", metadata) == (200, PROTOBUF)
     assert asked(f"{gadgets}?watch=1", metadata) == (200, f"{PROTOBUF};stream=watch")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> simkit.Cluster:
+    return simkit.Cluster()
+
+
+def asked(cluster: simkit.Cluster, method: str, path: str, accept: str, body: object = None) -> Response:
+    content = orjson.dumps(body) if body is not None else b""
+    return cluster.perform(Request.of(method, path, content, headers={"accept": accept}))
+
+
+def test_an_error_that_cannot_be_shown_is_indented(cluster: simkit.Cluster) -> None:
+    """No Table of a Status, and no form without media type: the JSON of both has line breaks and no last one."""
+    for accept in (TABLE, "text/html"):
+        answer = asked(cluster, "GET", "/api/v1/namespaces/nope", accept)
+        assert answer.body.startswith(b'{\n  "kind": "Status"')
+        assert answer.body.endswith(b"}")
+    plain = asked(cluster, "GET", "/api/v1/namespaces/nope", f"{TABLE}, {JSON}")
+    assert (plain.status, plain.body[:16], plain.body[-1:]) == (404, b'{"kind":"Status"', b"\n")
+    assert b'"status": "Failure"' in asked(cluster, "GET", "/api/v1/namespaces/nope", f"{JSON};pretty=1").body
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "accept", "status"),
+    [
+        ("GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", TABLE, 405),
+        ("PATCH", "/api/v1/namespaces/default/pods/a/log", JSON, 405),
+        ("GET", "/api/v1/namespaces/default/pods/a/log", TABLE, 406),
+        ("GET", "/api/v1/namespaces/default/pods/a/log", f"{TABLE}, {JSON}", 404),
+        ("GET", "/apis/apps/v1/namespaces/default/deployments/a/scale", TABLE, 404),
+        ("GET", "/version", YAML, 406),
+        ("GET", "/logs/", JSON, 406),
+        ("GET", "/.well-known/openid-configuration", "application/*", 406),
+        ("GET", "/apis", "application/*", 200),
+    ],
+)
+def test_methods_come_before_media_types(
+    cluster: simkit.Cluster, method: str, path: str, accept: str, status: int
+) -> None:
+    """A method that a path does not have is 405 whatever is accepted; then each path has media types of its own."""
+    assert asked(cluster, method, path, accept).status == status
+
+
+def test_the_log_takes_plain_text_and_has_none(cluster: simkit.Cluster) -> None:
+    """The path lists plain text among its media types; its answers are written in the others."""
+    path = "/api/v1/namespaces/default/pods/a/log"
+    assert "Available representations: text/plain, application/json" in str(asked(cluster, "GET", path, "x/y").body)
+    assert "only the following media types are accepted" in str(asked(cluster, "GET", path, "text/plain").body)
+
+
+def test_reviews_can_be_reduced_to_their_metadata(cluster: simkit.Cluster) -> None:
+    """As all objects; there is no list of them."""
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    body = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
+    partial = f"{JSON};as=PartialObjectMetadata;g={META_GROUP};v=v1"
+    assert orjson.loads(asked(cluster, "POST", path, partial, body).body)["kind"] == "PartialObjectMetadata"
+    refused = asked(cluster, "POST", path, partial.replace("Metadata;", "MetadataList;"), body)
+    assert (refused.status, b"*authorization.SelfSubjectAccessReview" in refused.body) == (406, True)
+
+
+def test_an_empty_list_of_metadata_has_no_items(cluster: simkit.Cluster) -> None:
+    """It is the empty slice of Go, which JSON shows as null."""
+    accept = f"{JSON};as=PartialObjectMetadataList;g={META_GROUP};v=v1"
+    assert orjson.loads(asked(cluster, "GET", "/api/v1/pods", accept).body)["items"] is None
+
+
+def test_a_watch_for_lists_of_metadata_ends_at_its_first_event(cluster: simkit.Cluster) -> None:
+    """An event holds one object, which is no list: the stream ends without a word."""
+    accept = f"{JSON};as=PartialObjectMetadataList;g={META_GROUP};v=v1"
+    stream = asked(cluster, "GET", "/api/v1/namespaces?watch=1", accept).stream
+    assert stream is not None
+    assert stream.poll() == []
+    assert stream.closed
+
+
+def test_long_texts_in_yaml_are_folded(cluster: simkit.Cluster) -> None:
+    """At about 80 letters, as yaml.v2 folds them."""
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical"
+    lines = asked(cluster, "GET", path, YAML).body.decode().splitlines()
+    place = next(index for index, line in enumerate(lines) if line.startswith("description:"))
+    assert lines[place].endswith("from their current")
+    assert lines[place + 1] == "  node."

@@ -45,7 +45,7 @@ def get(cluster: simkit.Cluster, query: str, **headers: str) -> Response:
         ),
     ],
 )
-def test_what_is_no_value_is_a_bad_request(cluster: simkit.Cluster, query: str, message: str) -> None:
+def test_malformed_values_are_bad_requests(cluster: simkit.Cluster, query: str, message: str) -> None:
     """Numbers, lengths of time and tokens are read as strictly as there."""
     answer = get(cluster, query)
     assert (answer.status, answer.object["reason"], answer.object["message"]) == (400, "BadRequest", message)
@@ -61,7 +61,7 @@ def test_odd_values_that_are_taken(cluster: simkit.Cluster, query: str) -> None:
     ("version", "why"),
     [("-1", "invalid syntax"), ("1.5", "invalid syntax"), ("18446744073709551616", "value out of range")],
 )
-def test_what_is_no_version(cluster: simkit.Cluster, version: str, why: str) -> None:
+def test_malformed_versions(cluster: simkit.Cluster, version: str, why: str) -> None:
     """A resourceVersion that is no number is a 500 without reason."""
     answer = get(cluster, f"resourceVersion={version}")
     assert (answer.status, "reason" in answer.object) == (500, False)
@@ -87,7 +87,7 @@ def test_indented_answers(cluster: simkit.Cluster, query: str, agent: str, accep
 
 
 def test_a_collection_is_deleted_in_chunks() -> None:
-    """What goes is one chunk of a list, and the answer says where the next one starts."""
+    """A delete removes one chunk of a list, and its answer has the token of the next one."""
     cluster = simkit.Cluster(seed=1)
     for name in "abc":
         cluster.perform(Request.of("POST", MAPS, {"metadata": {"name": name}}))
@@ -130,7 +130,7 @@ def test_delete_options_in_binary_form() -> None:
     ],
 )
 def test_broken_tokens_tell_where_they_break(cluster: simkit.Cluster, token: str, why: str) -> None:
-    """What is no base64, no JSON, or JSON of another shape is told in the parser's words."""
+    """Tokens with bad base64, bad JSON, or JSON of another shape are refused in the parser's words."""
     answer = get(cluster, f"continue={token}")
     assert answer.object["message"] == f"invalid continue token: continue key is not valid: {why}"
 
@@ -143,7 +143,7 @@ def test_the_token_is_read_before_the_version(cluster: simkit.Cluster) -> None:
 
 @pytest.mark.parametrize("query", ["limit=1&resourceVersion=x", "resourceVersion=x&resourceVersionMatch=Exact"])
 def test_versions_of_stored_reads(cluster: simkit.Cluster, query: str) -> None:
-    """Where kube-apiserver reads its store and not its cache, what is no version is a 400."""
+    """If kube-apiserver reads its store and not its cache, a malformed version is a 400."""
     answer = get(cluster, query)
     shown = 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'
     assert (answer.status, answer.object["message"]) == (400, f"invalid resource version: {shown}")

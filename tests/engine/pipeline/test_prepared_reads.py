@@ -128,7 +128,7 @@ def test_an_identity_is_known_for_the_rest_of_a_second(scene: Scene) -> None:
 
 
 def test_the_token_of_a_removed_account_is_refused(scene: Scene) -> None:
-    """What authentication rests on ends all that is known of callers."""
+    """A change of an object that authentication rests on ends all knowledge of callers."""
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "default"}}
     scene.cluster.create(account)
     scene.cluster.create(_binding("ServiceAccount", "robot", "", namespace="default"))
@@ -161,7 +161,7 @@ def test_other_requests_are_not_prepared(scene: Scene, path: str, more: dict[str
 
 @pytest.mark.parametrize("header", ["impersonate-user", "accept"])
 def test_requests_that_ask_for_more_are_not_prepared(scene: Scene, header: str) -> None:
-    """Somebody else's identity and other representations are not."""
+    """Impersonated requests and other representations are not prepared."""
     value = {"impersonate-user": "ann", "accept": "application/yaml"}[header]
     headers = {"authorization": ("Bearer root",), header: (value,)}
     request = Request("GET", PATH, headers=headers, sender=Sender())

@@ -80,7 +80,7 @@ def _message(answer: Response) -> tuple[int, str]:
     ],
 )
 def test_a_strategic_merge_is_converted_not_decoded(cluster: simkit.Cluster, body: Any, why: str) -> None:
-    """What is of a wrong type after the merge is refused in the words of the converter."""
+    """A wrong type after the merge is refused in the words of the converter."""
     status, message = _message(_patch(cluster, MAP, body, STRATEGIC))
     assert (status, message.endswith(f": {why}")) == (422, True), message
 
@@ -146,7 +146,7 @@ def test_a_built_in_object_without_version_has_no_name(cluster: simkit.Cluster) 
         ("application/merge-patch+json ; charset=utf-8", "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"),
     ],
 )  # fmt: skip
-def test_what_is_no_patch(cluster: simkit.Cluster, media: str, built_in: str) -> None:
+def test_bodies_that_are_no_patch(cluster: simkit.Cluster, media: str, built_in: str) -> None:
     """The routes of built-in kinds refuse it first; custom objects list what they take."""
     accepted = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
     listed = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
@@ -195,7 +195,7 @@ def test_custom_objects_are_negotiated_without_routes(cluster: simkit.Cluster, p
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])
-def test_what_is_only_created_in_namespaces_has_no_path_without(cluster: simkit.Cluster, method: str) -> None:
+def test_namespaced_reviews_have_no_cluster_wide_path(cluster: simkit.Cluster, method: str) -> None:
     """There is nothing to list across namespaces, so nobody routes it."""
     assert cluster.perform(Request.of(method, "/api/v1/bindings", {})).status == 404
     assert cluster.perform(Request.of(method, "/api/v1/pods", {})).status == (200 if method == "GET" else 405)

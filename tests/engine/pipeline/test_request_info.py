@@ -1,4 +1,4 @@
-"""What a path means."""
+"""Paths as request attributes."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_a_range_ends_and_what_is_deleted_is_free_again() -> None:
     assert address(cluster.create(service("more"))) == address(made[3])
 
 
-def test_what_is_asked_for() -> None:
+def test_requested_addresses() -> None:
     """An address that is free is given; one that is taken or elsewhere is refused in kube-apiserver's words."""
     cluster = Cluster(seed=1)
     assert address(cluster.create(service("a", clusterIP="10.96.0.77"))) == "10.96.0.77"
@@ -62,7 +62,7 @@ def test_what_is_asked_for() -> None:
 
 
 def test_a_refused_write_takes_nothing() -> None:
-    """What a write had reserved before it was refused is free afterwards."""
+    """Numbers that a refused write had reserved are free afterwards."""
     cluster = small()
     for _ in range(20):
         with pytest.raises(StatusError, match="Unsupported value"):

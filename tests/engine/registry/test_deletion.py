@@ -71,7 +71,7 @@ def test_a_negative_period_is_one_second(cluster: simkit.Cluster) -> None:
     ],
 )
 def test_options_that_are_refused(cluster: simkit.Cluster, options: dict[str, Any], status: int, message: str) -> None:
-    """What is given counts, also when it is empty; nothing happens to the pod."""
+    """Given options are checked, also empty ones; the pod stays."""
     before = cluster.engine.store.revision
     answer = cluster.perform(Request.of("DELETE", f"{PODS}/p", options))
     assert answer.status == status

@@ -109,7 +109,7 @@ def test_events_have_no_dependents() -> None:
 
 
 def test_a_status_without_a_time_keeps_the_time_of_a_phase() -> None:
-    """If the phase of a volume is the same."""
+    """The time stays if the phase of a volume is the same."""
     cluster = simkit.Cluster(seed=1)
     spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/a"}}
     volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "t"}, "spec": spec}

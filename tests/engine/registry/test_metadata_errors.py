@@ -1,4 +1,4 @@
-"""What is wrong with the metadata that all kinds have."""
+"""Errors in the metadata that all kinds have."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ NAMES = st.from_regex(r"[a-z][a-z0-9.-]{0,20}", fullmatch=True)
 
 @given(st.integers(1, 2**53), NAMES, NAMES, st.booleans())
 def test_a_token_says_where_to_go_on(revision: int, namespace: str, name: str, everywhere: bool) -> None:
-    """What was encoded is decoded, in lists of one namespace and of all."""
+    """A decoded token equals the encoded one, in lists of one namespace and of all."""
     key = Key(PODS, namespace, name)
     scope = None if everywhere else namespace
     token = paging.decode(paging.encode(Revision(revision), key, scope))

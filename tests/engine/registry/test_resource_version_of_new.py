@@ -33,7 +33,7 @@ def told(answer: Response) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("version", ["0", "00", "v1", "-1", "1.5", "+1", "٣", BEYOND])
-def test_what_is_no_positive_number_is_accepted(cluster: simkit.Cluster, version: str) -> None:
+def test_versions_that_are_no_positive_number_are_accepted(cluster: simkit.Cluster, version: str) -> None:
     """A create takes it, and stores the object under a version of its own."""
     answer = post(cluster, config_map(version))
     assert answer.status == 201
@@ -74,7 +74,7 @@ def test_a_dry_run_echoes_the_version(cluster: simkit.Cluster, version: str) -> 
 def test_a_put_or_apply_that_creates_reads_the_version(
     cluster: simkit.Cluster, verb: str, version: str, why: str
 ) -> None:
-    """What is no number is a 500 before the object is looked at; a number means nothing."""
+    """A version that is no number is a 500 before the object is checked; a number means nothing"""
     answer = _made_by(cluster, verb, version)
     assert told(answer) == (500, f'strconv.ParseUint: parsing "{version}": {why}')
     assert _made_by(cluster, verb, "5").status == 201

@@ -20,7 +20,7 @@ MISSING = "etcd is not installed (Debian's etcd-server)"
 
 
 def installed() -> bool:
-    """Whether an etcd can be started."""
+    """True if an etcd can be started."""
     return shutil.which("etcd") is not None
 
 

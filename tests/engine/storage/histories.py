@@ -18,7 +18,7 @@ KEY: Final = key("a")
 
 @dataclass(frozen=True)
 class Operation:
-    """What one client did: a read or write with its answer, or a write of which nobody knows whether it was made.
+    """An operation of one client: a read or write with its answer, or a write whose outcome is unknown.
 
     ``number`` was written or read; ``expected`` is the revision that a write replaced; ``before`` and ``after`` are
     the revisions that the client's server had seen when it began and when it ended.
@@ -35,7 +35,7 @@ class Operation:
 def record(
     stores: Sequence[Store], *, steps: int = 60, clients: int = 4, faults: Callable[[], None] | None = None
 ) -> list[Operation]:
-    """What clients did at once over servers of one state, while faults happened; the key exists afterwards."""
+    """The operations of concurrent clients of servers with one state, during faults; the key exists afterwards."""
     stores[0].put(KEY, value("a", n="0"), expect=ABSENT)
     for store in stores:
         store.refresh()

@@ -132,7 +132,7 @@ class TestShared:
         assert len(first) == 11
 
 
-def test_nothing_acknowledged_is_lost_when_etcd_is_killed(tmp_path: Path) -> None:
+def test_acknowledged_writes_survive_a_killed_etcd(tmp_path: Path) -> None:
     """A server goes on after etcd was killed and started again; requests meanwhile fail, and nothing is lost."""
     etcd = EtcdServer(tmp_path / "data")
     etcd.start()

@@ -38,7 +38,7 @@ def one(name: str, secret: str = KEY, key: str = "k1") -> str:
 @pytest.mark.parametrize("name", ["aescbc", "aesgcm", "secretbox"])
 @settings(max_examples=25)
 @given(plain=st.binary(max_size=300))
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, name: str, plain: bytes) -> None:
+def test_written_objects_are_read_back(tmp_path_factory: pytest.TempPathFactory, name: str, plain: bytes) -> None:
     """Every provider reads what it wrote, and says in the value who wrote it."""
     encryption = configured(tmp_path_factory.mktemp("e"), one(name))
     sealed = encryption.encrypt(SECRETS, b"/registry/secrets/a/b", plain)

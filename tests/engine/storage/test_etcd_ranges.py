@@ -51,7 +51,7 @@ def service(name: str, **spec: object) -> dict[str, object]:
 
 
 def ranges(cluster: simkit.Cluster) -> RangeAllocations:
-    """What a server shares with others."""
+    """The ranges that a server shares with others."""
     store = cluster._control_plane.store
     assert isinstance(store, EtcdStore)
     return store.number_ranges
@@ -125,7 +125,7 @@ def test_an_address_that_another_server_holds_is_refused(etcd: EtcdServer) -> No
         cluster.close()
 
 
-def test_what_an_update_drops_is_free(etcd: EtcdServer) -> None:
+def test_addresses_that_an_update_drops_are_free(etcd: EtcdServer) -> None:
     """A Service that becomes an ExternalName has no address any more, for no server."""
     one, other = served(etcd, "/dropped"), served(etcd, "/dropped")
     one.create(service("a", clusterIP="10.0.0.9"))
@@ -141,7 +141,7 @@ def test_what_an_update_drops_is_free(etcd: EtcdServer) -> None:
 
 
 def test_a_refused_service_holds_nothing(etcd: EtcdServer) -> None:
-    """What was taken for a write that validation refused is given back."""
+    """Numbers taken for a write that validation refused are given back."""
     one = served(etcd, "/refused")
     before = bits(etcd, "/refused", "serviceips")
     with pytest.raises(StatusError, match="Unsupported value"):
@@ -167,7 +167,7 @@ def test_repair_frees_what_no_service_has_at_the_third_look(etcd: EtcdServer) ->
 
 
 def test_a_fork_gives_out_addresses_of_its_own(etcd: EtcdServer) -> None:
-    """What a fork allocates is unknown to etcd."""
+    """Addresses that a fork allocates are unknown to etcd."""
     one = served(etcd, "/forked")
     before = bits(etcd, "/forked", "serviceips")
     fork = one.fork()

@@ -62,7 +62,7 @@ def served(etcd: EtcdServer, prefix: str, **more: Any) -> simkit.Cluster:
 
 
 def test_two_servers_are_one_cluster(etcd: EtcdServer) -> None:
-    """What is made on one server is there on the other at once: objects, permissions, definitions, addresses."""
+    """Objects, permissions, definitions and addresses of one server are on the other at once."""
     one, other = served(etcd, "/cluster"), served(etcd, "/cluster")
     one.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: '1'}")
     assert other.get("configmap", "a")["data"] == {"x": "1"}

@@ -54,7 +54,7 @@ class TestSQLite(StoreSuite):
         return self._open[-1]
 
 
-def test_what_was_stored_is_there_again(tmp_path: Path) -> None:
+def test_stored_objects_survive_reopening(tmp_path: Path) -> None:
     """Objects, their revisions and the store's revision outlast the process's own memory of them."""
     first = open_store(tmp_path / "a.db", SimulatedClock())
     kept = first.put(key("a"), value("a", x="1"), expect=ABSENT)
@@ -112,7 +112,7 @@ def test_a_killed_writer_loses_nothing_acknowledged(tmp_path: Path) -> None:
 
 
 def test_history_outlasts_the_process(tmp_path: Path) -> None:
-    """What changed in the last five minutes can be watched, and read as it was, after the file was opened again."""
+    """Changes of the last five minutes can be watched, and states read, after the file was opened again."""
     clock = SimulatedClock()
     first = open_store(tmp_path / "a.db", clock)
     for number in range(700):
@@ -155,7 +155,7 @@ def test_history_ends_where_it_is_unknown(tmp_path: Path) -> None:
 
 
 def test_a_seed_has_no_history(tmp_path: Path) -> None:
-    """What was loaded from elsewhere keeps its revisions, which say nothing about this file."""
+    """Loaded objects keep their revisions, which say nothing about this file."""
     clock = SimulatedClock()
     store = open_store(tmp_path / "a.db", clock)
     seeded = {"metadata": {"name": "a", "resourceVersion": "900"}}

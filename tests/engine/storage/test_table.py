@@ -61,7 +61,7 @@ def test_blocks_stay_of_middling_size() -> None:
     assert [name for name, _ in table.rows("")] == [f"{number:05}" for number in range(0, 20_000, 50)]
 
 
-def test_removing_what_is_not_there_gives_the_same_table() -> None:
-    """Nothing is copied for a removal of nothing."""
+def test_removing_a_missing_key_gives_the_same_table() -> None:
+    """The removal of a missing key copies nothing."""
     table = Table.of([("b", 1)])
     assert table.without("a") is table.without("c") is table

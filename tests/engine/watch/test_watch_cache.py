@@ -103,7 +103,7 @@ def test_cursors_are_limited(store: MemoryStore, hub: WatchCache) -> None:
 
 
 def test_the_revision_is_a_bookmark(store: MemoryStore, hub: WatchCache) -> None:
-    """Where nothing is left to read the cursor is at the store's revision; within a limit at the last change read."""
+    """With no change left to read, the cursor is at the store's revision; within a limit, at the last change read."""
     cursor = hub.watch(MAPS, "a", after=store.revision)
     first = put(store, "x", "a")
     second = put(store, "y", "a")
@@ -148,7 +148,7 @@ def test_a_watch_cannot_begin_before_history(store: MemoryStore, hub: WatchCache
 
 
 def test_turning_the_clock_does_not_overtake(store: MemoryStore, hub: WatchCache, clock: SimulatedClock) -> None:
-    """What happened during a watch is delivered even when an hour was skipped before reading."""
+    """Changes during a watch are delivered even if an hour was skipped before reading."""
     cursor = hub.watch(MAPS, after=store.revision)
     put(store, "a")
     clock.advance(hours=1)

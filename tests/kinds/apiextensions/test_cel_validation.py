@@ -69,14 +69,14 @@ def test_reasons_and_paths() -> None:
 
 
 def test_errors_of_evaluation() -> None:
-    """What goes wrong while a rule is asked is told with the rule."""
+    """An evaluation error is reported with its rule."""
     assert _told(_rules({"rule": "self.m['none'] == ''"}, **FIELDS), {"m": {}})[0] == [
         "spec: Invalid value: \"object\": no such key: none evaluating rule: self.m['none'] == ''"
     ]
 
 
 def test_one_budget_for_all_rules() -> None:
-    """When the budget is gone no further rule is asked, and the object is refused."""
+    """When the budget is spent, no further rule is evaluated, and the object is refused."""
     rules = _rules({"rule": "true || self.a > 1"}, {"rule": "self.a > 1 && self.a < 9"}, {"rule": "false"}, **FIELDS)
     texts, _ = _told(rules, {"a": 2}, budget=3)
     assert texts == [
@@ -149,6 +149,6 @@ def test_field_paths(path: str, found: str) -> None:
 
 @pytest.mark.parametrize("path", ["a", ".b", ".a.b", ".m[k]", ".m['k'", ".", ".m['\\q']", "..a"])
 def test_paths_to_nowhere(path: str) -> None:
-    """What leads to no field is no path."""
+    """A path must lead to a field."""
     with pytest.raises(BadPath):
         normalized(path, Schema(row_of({"type": "object", **FIELDS}), RESOLVE))

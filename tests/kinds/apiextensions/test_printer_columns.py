@@ -41,7 +41,7 @@ def test_paths(path: str, found: list[Any]) -> None:
 
 @pytest.mark.parametrize("path", [".spec.l[?(x)]", ".spec.l[a]", "spec n]", ".a[", ".spec.l[?(@.a=~/x/)]"])
 def test_broken_paths(path: str) -> None:
-    """What cannot be read is no path, and gives an empty cell."""
+    """A malformed path gives an empty cell."""
     with pytest.raises(BadPath):
         parse_json_path(path)
     assert cell(OBJ, {"jsonPath": path, "type": "string"}, 0) is None

@@ -113,7 +113,7 @@ def autoscalers(draw: st.DrawFn) -> Draft:
 @settings(max_examples=150)
 @given(autoscalers())
 def test_the_first_version_keeps_everything(obj: Draft) -> None:
-    """What is read in the first version and written back is the same object."""
+    """An object read in the first version and written back is unchanged."""
     strategy_of(GroupKind("autoscaling", obj["kind"])).default(obj)
     stored = normalise(obj, CATALOGUE.schema(GroupVersionKind(*GroupVersion.parse(SECOND), obj["kind"])))
     shown = shown_in(FIRST, stored)

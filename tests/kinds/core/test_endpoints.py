@@ -18,7 +18,7 @@ SUBSETS = st.lists(
 
 
 def reachable(subsets: list[Any]) -> dict[tuple[str, int], bool]:
-    """Which address has which port, and whether it is ready anywhere."""
+    """The addresses with their ports, and whether each is ready anywhere."""
     found: dict[tuple[str, int], bool] = {}
     for subset in subsets:
         for port in subset.get("ports") or [{"port": -1}]:
@@ -30,7 +30,7 @@ def reachable(subsets: list[Any]) -> dict[tuple[str, int], bool]:
 
 
 @given(SUBSETS)
-def test_nothing_is_lost(subsets: list[Any]) -> None:
+def test_repacking_loses_no_address(subsets: list[Any]) -> None:
     """Packing keeps what is reachable, and packing again changes nothing."""
     packed = repacked(subsets)
     assert reachable(packed) == reachable(subsets)

@@ -27,13 +27,13 @@ def pod(**spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("story", ERRORS, ids=about)
-def test_what_is_wrong(story: Object) -> None:
+def test_validation_errors(story: Object) -> None:
     """Every error is told at once, in kube-apiserver's order and words."""
     assert errors(made(written("v1/Pod", story["change"]))) == story["errors"]
 
 
 @pytest.mark.parametrize("story", CHANGES, ids=about)
-def test_what_may_change(story: Object) -> None:
+def test_mutable_fields(story: Object) -> None:
     """Little may change in a pod that exists."""
     live = made(written("v1/Pod", story.get("make")))
     found = errors(changed(live, story["change"]), live)
@@ -41,7 +41,7 @@ def test_what_may_change(story: Object) -> None:
 
 
 def test_the_refusal_shows_the_difference() -> None:
-    """What changed stands in the refusal, between what is next to it."""
+    """The refusal shows the changed fields with their neighbours."""
     live = pod()
     (text,) = errors(changed(live, {"spec": {"hostname": "other"}}), live)
     assert text.endswith(

@@ -79,7 +79,7 @@ C = "spec.containers[0]"
     ],
 )  # fmt: skip
 def test_refusals(clusters: dict[str, simkit.Cluster], spec: dict[str, Any], refused: dict[str, list[str]]) -> None:
-    """What one release refuses another takes."""
+    """Pods that one release refuses and another accepts."""
     found = {release: texts(create(clusters[release], pod(**spec))) for release in refused}
     expected = {**refused}
     if "dnsConfig" in spec:

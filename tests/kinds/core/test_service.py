@@ -55,7 +55,7 @@ def test_one_address_and_several(old: Any, new: Any, expected: Any) -> None:
     assert (draft["spec"].get("clusterIP", ""), draft["spec"].get("clusterIPs", [])) == expected
 
 
-def test_what_the_client_touched_is_not_dropped() -> None:
+def test_fields_that_the_client_sets_are_not_dropped() -> None:
     """Fields of the old type go only where the client left them as they were."""
     live = service(type="LoadBalancer", loadBalancerClass="example.com/a", externalTrafficPolicy="Local")
     draft = service(type="ClusterIP", loadBalancerClass="example.com/b")

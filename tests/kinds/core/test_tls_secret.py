@@ -78,7 +78,7 @@ BROKEN = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
         ),
     ],
 )
-def test_what_is_no_pair(certificates: bytes, key: bytes, why: str) -> None:
+def test_texts_that_are_no_key_pair(certificates: bytes, key: bytes, why: str) -> None:
     """The first error is told."""
     assert key_pair_error(certificates, key) == why
 

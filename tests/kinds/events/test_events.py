@@ -32,7 +32,7 @@ def older(event: Object) -> Draft:
 @settings(max_examples=100)
 @given(objects(SCHEMAS[CORE], "v1", "Event"))
 def test_there_and_back_from_the_core_group(event: Draft) -> None:
-    """What the newer group shows, written back, is the stored event; and it is what that group itself would write."""
+    """The form of the newer group, written back, is the stored event, and the one that this group would write."""
     stored = normalise(event, SCHEMAS[CORE])
     shown = newer(stored)
     assert older(shown) == stored
@@ -42,13 +42,13 @@ def test_there_and_back_from_the_core_group(event: Draft) -> None:
 @settings(max_examples=100)
 @given(objects(SCHEMAS[NEWER], "events.k8s.io/v1", "Event"))
 def test_there_and_back_from_the_newer_group(event: Draft) -> None:
-    """What was written in the newer group is shown there as it was."""
+    """An event of the newer group is shown there as it was written."""
     sent = normalise(event, SCHEMAS[NEWER])
     assert newer(older(sent)) == sent
     assert normalise(older(sent), SCHEMAS[CORE]) == older(sent)
 
 
-def test_what_the_newer_group_demands() -> None:
+def test_required_fields_of_the_newer_group() -> None:
     """A new event says when, who and what; the fields of old ones are left alone."""
     event = older({"metadata": {"name": "e", "namespace": "n"}, "deprecatedCount": 2, "type": "Odd"})
     found = [str(error) for error in strategy_of(GroupKind("events.k8s.io", "Event")).validate(event, None)]
@@ -76,7 +76,7 @@ def test_an_event_changes_its_series_only() -> None:
 
 
 def test_cells() -> None:
-    """When it was seen, about whom, and from where."""
+    """The cells of time, object and source."""
     event = older(
         {
             "metadata": {"name": "e"},

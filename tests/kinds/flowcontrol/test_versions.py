@@ -27,7 +27,7 @@ def level(shares: int | None, notes: dict[str, str] | None = None) -> Draft:
 @settings(max_examples=50)
 @given(st.integers(0, 50), st.dictionaries(st.sampled_from(["a", KEY]), st.just(""), max_size=2))
 def test_there_and_back(shares: int, notes: dict[str, str]) -> None:
-    """What is read in the older version and written back is the same object, but for the annotation itself."""
+    """An object read in the older version and written back is the same, but for the annotation itself."""
     stored = level(shares, notes)
     RULES.default(stored)
     shown = convert(stored, OLDER)

@@ -132,7 +132,7 @@ COUNTED: list[tuple[str, dict[str, Type], dict[str, Any], int]] = [
 
 @pytest.mark.parametrize(("source", "types", "bindings", "cost"), COUNTED)
 def test_counted(source: str, types: dict[str, Type], bindings: dict[str, Any], cost: int) -> None:
-    """What is spent is what kube-apiserver's interpreter spends."""
+    """The spent cost is that of kube-apiserver's interpreter."""
     assert Environment(types).compile(source).evaluate(bindings, budget=10**6).cost == cost
 
 
@@ -155,7 +155,7 @@ def test_library_calls_are_charged_where_asked() -> None:
 
 
 def test_budget() -> None:
-    """What exceeds its budget is cancelled, also inside of what would absorb an error."""
+    """An evaluation beyond its budget is cancelled, also inside of operators that absorb errors."""
     program = Environment({"l": list_of(INT)}).compile("l.all(x, l.all(y, x >= y || x < y)) || true")
     assert program.evaluate({"l": list(range(10))}, budget=10_000).cost < 1_000
     with pytest.raises(BudgetExceeded, match="operation cancelled: actual cost limit exceeded"):

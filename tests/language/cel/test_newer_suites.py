@@ -1,4 +1,4 @@
-"""What later editions of the language's conformance suite are about, as far as release 1.30 has it."""
+"""Later editions of the language's conformance suite, as far as release 1.30 has their features."""
 
 from __future__ import annotations
 
@@ -186,20 +186,20 @@ def test_values(environment: Environment, source: str, wanted: Any, budget: int 
 
 @pytest.mark.parametrize("source", FAILING)
 def test_failures(environment: Environment, source: str) -> None:
-    """What has no value is refused when it is compiled or when it is evaluated."""
+    """Expressions without a value are refused at compilation or at evaluation."""
     with pytest.raises((CompileError, EvaluationError)):
         environment.compile(source).evaluate({})
 
 
 @pytest.mark.parametrize("source", [*ABSENT, *LATER])
-def test_what_came_later_is_refused(source: str) -> None:
+def test_later_features_are_refused(source: str) -> None:
     """No expression of a later library compiles, so that nothing passes here which the release would refuse."""
     with pytest.raises(CompileError):
         Environment(version=OWN_EXPRESSIONS, homogeneous=False).compile(source)
 
 
 @pytest.mark.parametrize("source", ABSENT)
-def test_what_no_release_has(environment: Environment, source: str) -> None:
+def test_features_that_no_release_has(environment: Environment, source: str) -> None:
     """Libraries of the language that kube-apiserver has in no release are refused among stored expressions too."""
     with pytest.raises(CompileError):
         environment.compile(source)
@@ -207,8 +207,8 @@ def test_what_no_release_has(environment: Environment, source: str) -> None:
 
 @pytest.mark.parametrize("budget", [None, 10**6])
 @pytest.mark.parametrize(("source", "since", "wanted"), [(source, *found) for source, found in LATER.items()])
-def test_what_later_releases_brought(source: str, since: str, wanted: Any, budget: int | None) -> None:
-    """What a newer server stored still evaluates: from the release on that brought it."""
+def test_stored_expressions_of_later_releases(source: str, since: str, wanted: Any, budget: int | None) -> None:
+    """Expressions stored by a newer server evaluate, from the release on that introduced them."""
     major, _, minor = since.partition(".")
     with pytest.raises(CompileError):
         Environment(version=f"{major}.{int(minor) - 1}", homogeneous=False).compile(source)
@@ -219,7 +219,7 @@ def test_what_later_releases_brought(source: str, since: str, wanted: Any, budge
 
 
 @pytest.mark.parametrize(("source", "told"), WRONG_LATER.items())
-def test_what_is_wrong_with_later_expressions(environment: Environment, source: str, told: str) -> None:
+def test_errors_of_later_expressions(environment: Environment, source: str, told: str) -> None:
     """Macros and functions of later releases fail in kube-apiserver's words."""
     with pytest.raises((CompileError, EvaluationError)) as failure:
         environment.compile(source).evaluate({})

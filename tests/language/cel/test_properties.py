@@ -200,7 +200,7 @@ def test_against_a_naive_interpreter(tree: Tree, bindings: dict[str, Any]) -> No
 @settings(max_examples=60)
 @given(_truths(3, inside=False), BINDINGS)
 def test_costs_of_both_ways_agree(tree: Tree, bindings: dict[str, Any]) -> None:
-    """Where nothing fails, the careful way spends what the fast one does, within what was estimated."""
+    """Without failures, both ways spend the same cost, within the estimate."""
     program = ENVIRONMENT.compile(text(tree))
     if _outcome(lambda: naive(tree, bindings)) == "failed":
         return
@@ -211,7 +211,7 @@ def test_costs_of_both_ways_agree(tree: Tree, bindings: dict[str, Any]) -> None:
     assert spent <= program.estimate()[1] or "d." in text(tree)  # Dynamic fields are not estimated.
 
 
-def test_nothing_heavy_is_imported_before_the_first_expression() -> None:
+def test_heavy_libraries_are_imported_with_the_first_expression() -> None:
     """Importing the environment loads neither lark nor re2 nor celpy; the first expression loads what it needs."""
     script = (
         "import sys; from simkit.language.cel.environment import Environment\n"

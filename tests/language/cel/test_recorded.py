@@ -1,4 +1,4 @@
-"""What kube-apiserver answered about rules of custom resources."""
+"""Recorded answers of kube-apiserver about rules of custom resources."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _environment(node: Mapping[str, Any], rule: Mapping[str, Any], declared: Cal
 
 
 def _compile_text(environment: Environment, source: str, field: str) -> str | None:
-    """What the server says of an expression; None where it compiles."""
+    """The server's compile error of an expression; None if it compiles."""
     try:
         environment.compile(source, expected=BOOL if field == "rule" else STRING)
     except CompileError as error:
@@ -145,7 +145,7 @@ def _rules(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[tuple[s
 def _verdict(
     rule: Mapping[str, Any], node: Mapping[str, Any], value: Any, declared: Callable[..., DeclType]
 ) -> str | None:
-    """Why the rule refuses a new value, in the server's words."""
+    """The reason for which the rule refuses a new value, in the server's words."""
     environment = _environment(node, rule, declared)
     bindings = {"self": value, "oldSelf": NONE}
     try:
@@ -236,7 +236,7 @@ _FACTOR = re.compile(
 
 
 def _cardinality(schema: Mapping[str, Any], path: str, declared: Callable[..., DeclType]) -> int:
-    """How many values the node at a path can have."""
+    """The number of values that the node at a path can have."""
     node, count = schema, 1
     for step in re.findall(r"properties\[([^\]]+)\]|\.(items)|\.(additionalProperties)", path):
         if step[0]:

@@ -48,14 +48,14 @@ DIFFERENT = {
 
 @pytest.mark.parametrize("source", ALIKE)
 def test_both_come_to_the_same(source: str) -> None:
-    """What the specification defines is the same in both, errors included."""
+    """Everything that the specification defines is the same in both, errors included."""
     found = cel(source, compare_with="celpy", **BINDINGS)
     assert found.agrees, found
 
 
 @pytest.mark.parametrize("source", DIFFERENT)
 def test_known_differences(source: str) -> None:
-    """Where celpy differs, the comparison says so; cel-go decides."""
+    """The comparison names the expressions in which celpy differs; cel-go decides."""
     found = cel(source, compare_with="celpy", **BINDINGS)
     assert not found.agrees
     assert "celpy differs: " in repr(found)

@@ -143,6 +143,6 @@ def test_the_parser_gives_up_after_thirty_errors() -> None:
 
 
 @pytest.mark.parametrize("source", ["f(1,)", "{'a': 1}.in", "{'a': 1}.true", "{'a': 1}.null", "1. + 2"])
-def test_what_looks_like_an_expression(source: str) -> None:
+def test_texts_that_look_like_expressions(source: str) -> None:
     """Arguments end in no comma, words of the language are no fields, and no number ends in a dot."""
     assert any(text.startswith("Syntax error: ") for _, text in _told(source))

@@ -14,7 +14,7 @@ from simkit.language.merge.fieldset import EMPTY, difference, paths
 from simkit.language.merge.lastapplied import ANNOTATION
 from simkit.language.merge.managedfields import Owner, read
 from simkit.language.merge.refusal import PatchError
-from simkit.language.merge.shape import shape_of
+from simkit.language.merge.type_def import type_def_of
 from simkit.language.merge.typed import field_set
 from simkit.schema.structural import Schema
 from tests.language.merge.values import WIDGET, WIDGETS, unresolved
@@ -207,8 +207,8 @@ def test_the_message_of_several_conflicts() -> None:
     )
 
 
-def test_what_an_applier_owns_is_what_it_applied() -> None:
+def test_an_applier_owns_the_applied_fields() -> None:
     """The entry of an applier is the field set of its intent without what nobody owns."""
     value = {"s": "x", "map": [{"name": "a"}], "inner": {}}
     (record,) = _apply(None, value, "ann")["metadata"]["managedFields"]
-    assert record["fieldsV1"] == field_set(value, shape_of(SCHEMA))
+    assert record["fieldsV1"] == field_set(value, type_def_of(SCHEMA))

@@ -116,7 +116,7 @@ def test_characters_that_html_knows_are_escaped_in_keys() -> None:
 
 
 @pytest.mark.parametrize("value", [{"bad": {}}, {"f:a": []}, {"k:{": {}}, {"k:[1]": {}}, {"i:x": {}}, [], {"f:a": "x"}])
-def test_what_is_no_field_set_is_refused(value: Any) -> None:
+def test_malformed_field_sets_are_refused(value: Any) -> None:
     """Unknown or malformed elements and values that are no objects raise BadFields."""
     with pytest.raises(BadFields):
         fieldset.decoded(value)

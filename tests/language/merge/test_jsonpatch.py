@@ -76,9 +76,9 @@ def test_departures_from_the_rfc(operation: Mapping[str, Any], result: Any) -> N
 @pytest.mark.parametrize(
     ("operation", "detail"),
     [
-        ({"op": "move", "from": "/none", "path": "/b"}, "Unable to remove nonexistent key: none: missing value"),
-        ({"op": "remove", "path": "/a/2"}, "Unable to access invalid index: 2: invalid index referenced"),
-        ({"op": "add", "path": "/a/-4", "value": 1}, "Unable to access invalid index: -4: invalid index referenced"),
+        ({"op": "move", "from": "/none", "path": "/b"}, "error in move for path: 'none': Unable to remove nonexistent key: none: missing value"),
+        ({"op": "remove", "path": "/a/2"}, "error in remove for path: '/a/2': Unable to access invalid index: 2: invalid index referenced"),
+        ({"op": "add", "path": "/a/-4", "value": 1}, "error in add for path: '/a/-4': Unable to access invalid index: -4: invalid index referenced"),
         ({"op": "add", "path": "/b/c", "value": 1}, 'add operation does not apply: doc is missing path: "/b/c": missing value'),
         ({"op": "test", "path": "/a/0", "value": 1.0}, "testing value /a/0 failed: test failed"),
         ({"op": "shout", "path": "/a"}, "Unexpected kind: shout"),
@@ -87,7 +87,7 @@ def test_departures_from_the_rfc(operation: Mapping[str, Any], result: Any) -> N
         ({"op": "copy", "path": "/b"}, "copy operation failed to decode from: missing value"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit(operation: Mapping[str, Any], detail: str) -> None:
+def test_patches_that_do_not_fit(operation: Mapping[str, Any], detail: str) -> None:
     """An operation that does not fit is 422 without a reason that clients see; the detail is kept beside it."""
     with pytest.raises(PatchError) as refused:
         json_patch({"a": [1, 2]}, checked_json_patch([operation]))
@@ -104,7 +104,7 @@ def test_what_does_not_fit(operation: Mapping[str, Any], detail: str) -> None:
         ([{}] * (MAX_OPERATIONS + 1), 413, "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"),
     ],
 )  # fmt: skip
-def test_what_is_no_patch(body: Any, code: int, message: str) -> None:
+def test_malformed_patches(body: Any, code: int, message: str) -> None:
     """A body that is no list of operations is 400, one that is too long 413."""
     with pytest.raises(PatchError) as refused:
         checked_json_patch(body)
@@ -143,7 +143,7 @@ def test_copies_do_not_grow_without_bounds() -> None:
         ([5], "json: cannot unmarshal number into Go value of type jsonpatch.Operation"),
     ],
 )
-def test_what_is_no_patch_when_nobody_minds_its_fields(body: Any, message: str) -> None:
+def test_malformed_patches_with_unknown_fields(body: Any, message: str) -> None:
     """Without field validation the words are others, and an operation that is no text is an unknown one."""
     with pytest.raises(PatchError) as refused:
         loosely_checked(body)

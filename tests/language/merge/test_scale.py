@@ -37,7 +37,7 @@ def test_a_scale_written_without_change(parent: list[dict[str, Any]]) -> None:
 
 
 def test_replicas_taken_through_the_scale() -> None:
-    """Who takes the replicas of the Scale owns them in the object, without a time; the others lose them alone."""
+    """The manager of the Scale owns the replicas in the object, without a time; the others lose them alone."""
     taken = [_record("eve", "Update", SCALE, "autoscaling/v1", subresource="scale")]
     records = parent_records([ANN, CAT], taken, PATHS, api_version="apps/v1")
     eve = {**_record("eve", "Update", SCALE, "apps/v1"), "subresource": "scale"}

@@ -153,7 +153,7 @@ def test_keyed_lists_against_a_naive_model(live: list[dict[str, Any]], patch: li
 @settings(max_examples=100)
 @given(st.lists(WORDS, unique=True), st.lists(WORDS, unique=True))
 def test_arranging_keeps_both_orders(wanted: list[str], live: list[str]) -> None:
-    """What the patch names comes in its order; what only the server has comes in the server's."""
+    """Elements of the patch come in its order; elements of the server alone come in the server's."""
     out = arranged([*live, *(word for word in wanted if word not in live)], wanted, live, "")
     assert [word for word in out if word in wanted] == wanted
     assert [word for word in out if word not in wanted] == [word for word in live if word not in wanted]

@@ -49,6 +49,6 @@ def _altered(obj: dict[str, Any], data: st.DataObject) -> dict[str, Any]:
 
 
 def test_large_objects_have_no_structure() -> None:
-    """What is kept has a bound."""
+    """The kept structures have a bound."""
     assert structure({"data": {f"k{number}": "" for number in range(300)}}) is None
     assert structure({"a": {}, "b": 1}) != structure({"a": {"b": 1}})

@@ -1,4 +1,4 @@
-"""What differs between values, what they have, and what merging makes of them."""
+"""Differences between values, their fields, and merged values."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from hypothesis import given, settings
 from simkit.language.merge.fieldset import difference, intersection, of_paths, union
 from simkit.language.merge.merged import merged
 from simkit.language.merge.remove import ensure_named_fields_are_members, extract_items, remove_items
-from simkit.language.merge.shape import DEDUCED, Shape, shape_of
+from simkit.language.merge.type_def import DEDUCED, TypeDef, type_def_of
 from simkit.language.merge.typed import NO_DIFFERENCE, compare, field_set, same
 from simkit.language.merge.validate import validation_errors
 from simkit.schema.structural import Schema
 from tests.language.merge.values import WIDGET, WIDGETS, unresolved
 
-SHAPE = shape_of(Schema(WIDGET, unresolved))
+SHAPE = type_def_of(Schema(WIDGET, unresolved))
 Value = dict[str, Any]
 
 
 @settings(max_examples=150)
 @given(WIDGETS, WIDGETS)
 def test_comparing_both_ways(one: Value, other: Value) -> None:
-    """What is added one way is removed the other way; nothing differs exactly between equal values."""
+    """Fields added one way are removed the other way; only equal values have no difference."""
     there, back = compare(one, other, SHAPE), compare(other, one, SHAPE)
     assert (there.added, there.modified, there.removed) == (back.removed, back.modified, back.added)
     assert not intersection(there.added, there.removed)
@@ -32,7 +32,7 @@ def test_comparing_both_ways(one: Value, other: Value) -> None:
 
 
 def _same_but_for_order(one: Value, other: Value) -> bool:
-    """Whether two widgets differ in the order of their set and keyed list alone."""
+    """True if two widgets differ in the order of their set and keyed list alone."""
 
     def ordered(value: Value) -> Value:
         sets = {"set": sorted(value["set"])} if "set" in value else {}
@@ -120,7 +120,7 @@ def test_doubled_elements_are_one_leaf_of_a_comparison() -> None:
 
 
 def test_true_is_not_one() -> None:
-    """Where the schema allows both, a boolean and a number differ; a number and its fraction do not."""
+    """If the schema allows both, a boolean and a number differ; a number and its fraction do not."""
     assert compare({"any": {"a": True}}, {"any": {"a": 1}}, SHAPE).modified == of_paths(("f:any", "f:a"))
     assert compare({"any": {"a": 1}}, {"any": {"a": 1.0}}, SHAPE) == NO_DIFFERENCE
     assert same([1], [1.0])
@@ -128,7 +128,7 @@ def test_true_is_not_one() -> None:
 
 
 def test_a_map_that_becomes_a_scalar() -> None:
-    """Where the schema allows both, the entries go and the path is modified."""
+    """If the schema allows both, the entries are removed and the path is modified."""
     changed = compare({"any": {"a": {"b": "c"}}}, {"any": {"a": "x"}}, SHAPE)
     assert changed.modified == of_paths(("f:any", "f:a"))
     assert changed.removed == of_paths(("f:any", "f:a", "f:b"))
@@ -141,9 +141,9 @@ def test_without_a_schema_maps_are_granular_and_lists_atomic() -> None:
 
 def test_empty_parts_of_built_in_objects_are_there_before(schema: Callable[[str], Schema]) -> None:
     """The structures that every object of a built-in kind has are not added by its creation; lists of its own are."""
-    shape = shape_of(schema("apps/v1/Deployment"))
+    type_def = type_def_of(schema("apps/v1/Deployment"))
     new = {"spec": {"replicas": 1, "strategy": {}, "template": {"metadata": {"creationTimestamp": None}}}}
-    assert compare(None, new, shape).changed == of_paths(("f:spec", "f:replicas"))
+    assert compare(None, new, type_def).changed == of_paths(("f:spec", "f:replicas"))
 
 
 @pytest.mark.parametrize(
@@ -174,13 +174,13 @@ def test_complaints_about_an_intent(value: Value, text: str) -> None:
 @settings(max_examples=100)
 @given(WIDGETS)
 def test_valid_widgets_raise_no_complaint(value: Value) -> None:
-    """What has no doubles and the right types is accepted."""
+    """Widgets without duplicates and with the right types are accepted."""
     assert validation_errors(value, SHAPE) == ""
 
 
 def test_shapes_are_compiled_once(widget: Schema) -> None:
     """Asking twice for the shape of a schema gives the same object."""
-    assert shape_of(widget) is shape_of(widget)
-    assert shape_of(None) is DEDUCED
-    assert isinstance(SHAPE.child("any"), Shape)
+    assert type_def_of(widget) is type_def_of(widget)
+    assert type_def_of(None) is DEDUCED
+    assert isinstance(SHAPE.child("any"), TypeDef)
     assert union({}, {}) == {}

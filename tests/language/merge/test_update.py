@@ -1,4 +1,4 @@
-"""Who owns what after creates, replaces and patches."""
+"""The owners of fields after creates, replaces and patches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 
 from simkit.language.merge.fieldset import intersection, of_paths, union
 from simkit.language.merge.managedfields import ANCIENT, MAX_UPDATERS, BadManagedFields, read, written
-from simkit.language.merge.shape import shape_of
+from simkit.language.merge.type_def import type_def_of
 from simkit.language.merge.typed import compare, field_set
 from simkit.language.merge.update import (
     is_reset,
@@ -51,12 +51,12 @@ def test_a_field_has_one_updater(first: Draft, second: Draft) -> None:
         read(_track(live, {**second, "metadata": {"uid": "u"}}, "bob", 1)) if live["metadata"]["managedFields"] else {}
     )
     owned = [claim.fields for claim in claims.values()]
-    shape = shape_of(SCHEMA)
-    changed = compare(first, second, shape)
+    type_def = type_def_of(SCHEMA)
+    changed = compare(first, second, type_def)
     if len(owned) == 2:
         assert not intersection(*owned)
-    written_first = union(field_set(first, shape), compare({}, first, shape).added)
-    everything = union(field_set(second, shape), compare({}, second, shape).added)
+    written_first = union(field_set(first, type_def), compare({}, first, type_def).added)
+    everything = union(field_set(second, type_def), compare({}, second, type_def).added)
     for fields in owned:
         assert not intersection(fields, changed.removed)
         assert not changed.removed or fields != written_first or fields == everything
@@ -146,7 +146,7 @@ def test_unreadable_records(record: Draft, message: str) -> None:
     assert [owner.manager for owner in managed_fields_before(live, brought, "")] == ["ann"]
 
 
-def test_what_asks_for_a_reset() -> None:
+def test_requests_for_a_reset() -> None:
     """No entry, or one that is empty, takes all owners away."""
     assert is_reset([])
     assert is_reset([{}])
@@ -182,7 +182,7 @@ def test_names_from_agents(agent: str, name: str) -> None:
 
 
 def test_owners_in_other_versions() -> None:
-    """What changed is compared in the version of each owner; owners of versions that are gone are dropped."""
+    """Changes are compared in the version of each owner; owners of versions that are gone are dropped."""
     old_names = Schema({"type": "object", "fields": {"metadata": META, "old": {"type": "string"}}}, unresolved)
 
     def convert(obj: Mapping[str, Any], version: str) -> tuple[Draft, Schema] | None:

@@ -44,7 +44,7 @@ values = st.recursive(
 
 @settings(max_examples=200)
 @given(values)
-def test_what_is_written_is_read_as_the_same(value: Any) -> None:
+def test_written_values_are_read_back(value: Any) -> None:
     """Whatever JSON can say survives, here and in a reader that follows YAML 1.1 to the letter."""
     text = encode(value)
     assert decode(text) == value
@@ -145,6 +145,6 @@ def test_bodies_of_aliases() -> None:
     assert caught.value.told == "document contains excessive aliasing"
 
 
-def test_nothing_is_none() -> None:
+def test_an_empty_text_is_none() -> None:
     """Comments and markers alone are an empty document."""
     assert decode("") is decode("# words\n") is decode("---\n") is None

@@ -50,7 +50,7 @@ def hurried(history: History, version: str, days: Mapping[str, str]) -> History:
     start=st.sampled_from(["r2", "r3", ""]),
     months=st.integers(1, 7),
 )
-def test_nothing_in_a_plan_could_be_earlier(names: tuple[str, ...], start: str, months: int) -> None:
+def test_no_step_of_a_plan_could_be_earlier(names: tuple[str, ...], start: str, months: int) -> None:
     """At any pace of releases, a beta that goes, or a move to the target, one release earlier breaks rule 4."""
     first = history(*names)
     paced = tuple(DatedRelease(name=f"r{n}", date=add_months(date(2024, 1, 15), months * n)) for n in range(4))
@@ -85,7 +85,7 @@ def test_a_less_stable_target_is_refused() -> None:
 
 
 def test_a_target_that_is_behind_is_refused() -> None:
-    """Nothing goes back from a stable version to one of its betas."""
+    """A stable version cannot become one of its betas."""
     with pytest.raises(SimkitError, match="v1beta1 is older than v1"):
         plan(history("v1"), "g", "v1beta1", start="r1")
 

@@ -1,4 +1,4 @@
-"""What is said of a history that is not as it must be: where, what, and what to try."""
+"""Errors in a history: the place, the fault, and a suggestion."""
 
 from __future__ import annotations
 
@@ -74,3 +74,18 @@ def test_numbers_that_are_plain_are_taken() -> None:
     """1.28 can only be 1.28; a release that is still to come has its name too."""
     found = read_history(f'{HEAD}  - {{name: v1beta1, introduced: 1.28, deprecated: "1.38"}}\n')
     assert (found.groups[0].versions[0].introduced, found.groups[0].versions[0].deprecated) == ("1.28", "1.38")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("releases: {a: b}\nname: x", "line 1: releases: it must be a list"),
+        ("groups:\n- 5", "line 2: groups.0: it must be an object"),
+        ("name: [x]\ngroups: []", "line 1: name: it must be text"),
+    ],
+)
+def test_values_of_wrong_types(text: str, words: str) -> None:
+    """The message says what YAML must hold there, not which Python type."""
+    with pytest.raises(SimkitError) as told:
+        read_history(text)
+    assert words in str(told.value)

@@ -37,7 +37,7 @@ def element(sort: str, name: str, more: str = "", version: str = "v1") -> str:
     ],
 )
 def test_rule_1_for_every_sort_of_element(sort: str, name: str) -> None:
-    """What stays is fine, and what only gets wider; what goes or gets narrower while its version stays is not."""
+    """Unchanged and wider elements are allowed; removed and narrower ones are not while their version stays."""
     assert found(element(sort, name)) == []
     assert found(element(sort, name, ", changes: [{release: r1, what: also takes 0, narrows: false}]")) == []
     assert found(element(sort, name, ", removed: r3")) == [("1", "breach")]
@@ -179,7 +179,7 @@ def test_replacements_were_free_in_the_first_editions(edition: str) -> None:
     assert found(document) == [("5c", "breach"), ("8", "breach")]
 
 
-def test_what_was_stored_stays_readable() -> None:
+def test_stored_versions_stay_readable() -> None:
     """The note to rule 4a: serving may end, reading may not."""
     versions = "{name: v1beta1, introduced: r0, deprecated: r1, removed: r4%s}, {name: v1, introduced: r1}"
     group = "groups: [{name: g, versions: [%s], storage: {r0: v1beta1, r2: v1}}]"
@@ -216,7 +216,7 @@ def test_rule_4b(what: str, moved: str, breaks: bool) -> None:
     ],
 )
 def test_rules_5_and_6(flag: str, expected: list[str]) -> None:
-    """How long flags of users and administrators work, what they give way to, whether they warn."""
+    """The life of flags of users and administrators, their replacements and their warnings."""
     assert [rule for rule, _ in found(f"flags: [{flag}]")] == expected
 
 
@@ -263,7 +263,7 @@ END = "{release: r2, stage: deprecated, default: false}"
     ],
 )
 def test_rules_9_and_10(gate: str, expected: list[str]) -> None:
-    """How long gates are taken, in which states they are, and what is told of deprecated ones."""
+    """The life of gates, their states, and the notes on deprecated ones."""
     assert [rule for rule, _ in found(f"gates: [{gate}]")] == expected
 
 
@@ -287,5 +287,5 @@ def test_rules_9_and_10(gate: str, expected: list[str]) -> None:
     ],
 )
 def test_rule_11(metric: str, expected: list[str]) -> None:
-    """How long metrics live and stay after their deprecation, hidden for a release, told of by help and log."""
+    """The life of metrics, the release in which deprecated ones are hidden, and their help and log."""
     assert [rule for rule, _ in found(f"metrics: [{metric}]")] == expected

@@ -26,7 +26,7 @@ def test_old_defaults_are_written_down() -> None:
     assert found["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 1}
 
 
-def test_nothing_is_added_that_no_manifest_has() -> None:
+def test_no_field_is_added_that_no_manifest_has() -> None:
     """Annotations and status that only servers write stay out."""
     template = {"metadata": {"labels": {"app": "a"}}, "spec": {}}
     found = mend(obj("DaemonSet", "extensions/v1beta1", spec={"template": template}), "1.16").object
@@ -34,7 +34,7 @@ def test_nothing_is_added_that_no_manifest_has() -> None:
     assert "status" not in mend(obj("CustomResourceDefinition", CRD, spec={"version": "v1"}), "1.22").object
 
 
-def test_what_a_person_decides() -> None:
+def test_decisions_for_a_person() -> None:
     """Kinds without a successor, side effects and signers are left to somebody."""
     assert "no successor" in mend(obj("PodSecurityPolicy", "policy/v1beta1"), "1.25").person[0]
     hook = obj("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1beta1", webhooks=[{"name": "h"}])
@@ -142,3 +142,11 @@ def test_a_rewritten_text_says_what_is_wanted(old: dict[str, Any], new: dict[str
 
     text = yaml.safe_dump(old, sort_keys=False, allow_unicode=True)
     assert decode(rewritten(text, new)) == new
+
+
+@pytest.mark.parametrize("metadata", [[1], "a", {"name": "a", "annotations": ["x"]}])
+def test_metadata_of_a_wrong_type_is_left_to_a_person(metadata: Any) -> None:
+    """An object that no server takes is told, and not rewritten."""
+    found = mend({"apiVersion": "extensions/v1beta1", "kind": "Ingress", "metadata": metadata}, "1.33")
+    assert not found.changed
+    assert "is not an object" in found.person[0]

@@ -1,4 +1,4 @@
-"""What each check says of pods that it forbids, and at which releases."""
+"""The messages of each check about pods that it forbids, by release."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_restricted_replaces_the_checks_that_it_makes_stricter() -> None:
 
 
 def test_the_pod_speaks_for_silent_containers() -> None:
-    """What the pod says counts for containers that say nothing, not for those that say otherwise."""
+    """The pod's field counts for containers without the field, not for those that set it."""
     context = {"runAsNonRoot": True, "seccompProfile": {"type": "Localhost"}}
     quiet = container(allowPrivilegeEscalation=False, capabilities={"drop": ["ALL"]})
     assert violations(STRICT, {}, spec(quiet, securityContext=context)) == []

@@ -1,4 +1,4 @@
-"""What the labels of a namespace demand."""
+"""Pod security levels from the labels of a namespace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_labels_set_a_level_and_a_version_for_each_mode() -> None:
     ("mode", "level"), [("enforce", "restricted"), ("audit", "privileged"), ("warn", "privileged")]
 )
 def test_a_wrong_level_fails_closed_where_it_is_enforced(mode: str, level: str) -> None:
-    """Nobody gets round a level by writing it wrongly; a wrong warning warns of nothing."""
+    """A misspelled enforced level counts as restricted; a misspelled warning level warns of nothing."""
     policy, [error] = policy_of({PREFIX + mode: "loose"})
     assert getattr(policy, mode).level == level
     assert str(error) == (

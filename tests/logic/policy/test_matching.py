@@ -1,4 +1,4 @@
-"""Which writes rules name: a property against a naive reading, and the corners."""
+"""The writes that rules match: a property against a naive reading, and corner cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What objects use of quotas, and which of them a quota counts."""
+"""The usage of quotas by objects, and the objects that a quota counts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.kinds.parts.pod.amounts import pod_limits, pod_requests
+from simkit.kinds.parts.pod.pod_resources import pod_limits, pod_requests
 from simkit.logic.quota.calculate import used
 from simkit.logic.quota.scopes import best_effort, counts
-from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, unsaid, usage
-from simkit.meta.amounts import Amounts, amounts_of, greatest, minus, plus, texts
+from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, missing_resources, usage
 from simkit.meta.names import GroupResource
+from simkit.meta.resource_list import ResourceList, add, maximum, quantity_texts, resource_list_of, subtract
 
-AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.integers(0, 10**6).map(str)).map(amounts_of)
+AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.integers(0, 10**6).map(str)).map(resource_list_of)
 
 
 def container(**resources: Any) -> dict[str, Any]:
@@ -24,13 +24,13 @@ def container(**resources: Any) -> dict[str, Any]:
 
 @settings(max_examples=50)
 @given(AMOUNTS, AMOUNTS)
-def test_sums_and_differences_undo_each_other(left: Amounts, right: Amounts) -> None:
-    """What was added can be taken away again."""
-    back = minus(plus(left, right), right)
+def test_sums_and_differences_undo_each_other(left: ResourceList, right: ResourceList) -> None:
+    """A subtraction undoes the addition."""
+    back = subtract(add(left, right), right)
     assert {name: amount.nano for name, amount in back.items() if amount.nano} == {
         name: amount.nano for name, amount in left.items() if amount.nano
     }
-    assert all(greatest(left, right)[name].nano >= amount.nano for name, amount in left.items())
+    assert all(maximum(left, right)[name].nano >= amount.nano for name, amount in left.items())
 
 
 def test_a_pod_asks_for_its_containers_or_its_initialization() -> None:
@@ -44,8 +44,8 @@ def test_a_pod_asks_for_its_containers_or_its_initialization() -> None:
             ],
         }
     }
-    assert texts(pod_requests(pod)) == {"cpu": "450m"}
-    assert texts(pod_limits(pod)) == {"cpu": "1"}
+    assert quantity_texts(pod_requests(pod)) == {"cpu": "450m"}
+    assert quantity_texts(pod_limits(pod)) == {"cpu": "1"}
 
 
 def test_a_pod_uses_names_for_requests_and_limits() -> None:
@@ -60,7 +60,7 @@ def test_a_pod_uses_names_for_requests_and_limits() -> None:
             ],
         }
     }
-    assert texts(usage(PODS, pod, 0.0)) == {
+    assert quantity_texts(usage(PODS, pod, 0.0)) == {
         "count/pods": "1",
         "pods": "1",
         "cpu": "110m",
@@ -75,7 +75,7 @@ def test_a_pod_uses_names_for_requests_and_limits() -> None:
 def test_a_pod_that_has_ended_only_counts_as_an_object() -> None:
     """Its place in the store is all that it still uses; the same holds for one stuck in ending."""
     ended = {"status": {"phase": "Failed"}, "spec": {"containers": [container(requests={"cpu": "1"})]}}
-    assert texts(usage(PODS, ended, 0.0)) == {"count/pods": "1"}
+    assert quantity_texts(usage(PODS, ended, 0.0)) == {"count/pods": "1"}
     stuck = {"metadata": {"deletionTimestamp": "1970-01-01T00:00:10Z", "deletionGracePeriodSeconds": 5}, "spec": {}}
     assert "pods" in usage(PODS, stuck, 15.0)
     assert "pods" not in usage(PODS, stuck, 16.0)
@@ -92,14 +92,14 @@ def test_a_pod_that_has_ended_only_counts_as_an_object() -> None:
 )
 def test_services_use_ports_and_balancers(spec: dict[str, Any], nodeports: str, balancers: str) -> None:
     """Node ports are counted by what a service will get."""
-    found = texts(usage(SERVICES, {"spec": spec}, 0.0))
+    found = quantity_texts(usage(SERVICES, {"spec": spec}, 0.0))
     assert (found["services.nodeports"], found["services.loadbalancers"]) == (nodeports, balancers)
 
 
 def test_claims_are_counted_by_class() -> None:
     """Storage counts in whole bytes, once for all and once for the class."""
     claim = {"spec": {"storageClassName": "gold", "resources": {"requests": {"storage": "1500m"}}}}
-    found = texts(usage(CLAIMS, claim, 0.0))
+    found = quantity_texts(usage(CLAIMS, claim, 0.0))
     assert found["requests.storage"] == "2"
     assert found["gold.storageclass.storage.k8s.io/requests.storage"] == "2"
     assert matching(CLAIMS, ["gold.storageclass.storage.k8s.io/persistentvolumeclaims", "pods"]) == [
@@ -109,14 +109,17 @@ def test_claims_are_counted_by_class() -> None:
 
 def test_other_objects_are_counted() -> None:
     """Any resource can be counted; a few have a second name from before."""
-    assert texts(usage(GroupResource("", "secrets"), {}, 0.0)) == {"count/secrets": "1", "secrets": "1"}
-    assert texts(usage(GroupResource("apps", "deployments"), {}, 0.0)) == {"count/deployments.apps": "1"}
+    assert quantity_texts(usage(GroupResource("", "secrets"), {}, 0.0)) == {"count/secrets": "1", "secrets": "1"}
+    assert quantity_texts(usage(GroupResource("apps", "deployments"), {}, 0.0)) == {"count/deployments.apps": "1"}
 
 
-def test_what_a_quota_limits_must_be_said() -> None:
+def test_resources_that_a_quota_limits_must_be_set() -> None:
     """Containers without a request for a limited resource are named."""
     pod = {"spec": {"containers": [{"name": "b"}, {"name": "a"}], "initContainers": [container(limits={"cpu": "1"})]}}
-    assert unsaid(pod, ["limits.cpu", "requests.memory", "pods"]) == "limits.cpu for: a,b; requests.memory for: a,b,c"
+    assert (
+        missing_resources(pod, ["limits.cpu", "requests.memory", "pods"])
+        == "limits.cpu for: a,b; requests.memory for: a,b,c"
+    )
 
 
 QUOTA = {"spec": {"hard": {"pods": "5"}}}
@@ -165,4 +168,10 @@ def test_a_namespace_is_counted_by_quota_names() -> None:
     objects: dict[GroupResource, list[dict[str, Any]]] = {PODS: pods, GroupResource("", "secrets"): [{}, {}]}
     names = ["pods", "count/pods", "requests.cpu", "limits.cpu", "secrets", "nonsense"]
     found = used({"spec": {}}, names, lambda resource: objects.get(resource, []), 0.0)
-    assert texts(found) == {"pods": "1", "count/pods": "2", "requests.cpu": "1", "limits.cpu": "0", "secrets": "2"}
+    assert quantity_texts(found) == {
+        "pods": "1",
+        "count/pods": "2",
+        "requests.cpu": "1",
+        "limits.cpu": "0",
+        "secrets": "2",
+    }

@@ -40,7 +40,7 @@ def applying(snapshot: Snapshot, ask: Attributes) -> Iterator[tuple[Object, Obje
 
 
 def is_asker(who: Object, namespace: str, ask: Attributes) -> bool:
-    """Whether a subject of a binding in a namespace is the asker."""
+    """True if a subject of a binding in a namespace is the requesting user."""
     if who["kind"] == "ServiceAccount":
         where = who.get("namespace") or namespace
         return bool(where) and ask.identity.user == f"system:serviceaccount:{where}:{who['name']}"
@@ -48,7 +48,7 @@ def is_asker(who: Object, namespace: str, ask: Attributes) -> bool:
 
 
 def allows(rule: Object, ask: Attributes) -> bool:
-    """Whether one rule allows what is asked."""
+    """True if one rule allows the request."""
 
     def listed(field: str, *wanted: str) -> bool:
         return any(value in (rule.get(field) or ()) for value in wanted)

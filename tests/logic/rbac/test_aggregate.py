@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from simkit.logic.rbac.aggregate import gathered, is_aggregated, settled
+from simkit.logic.rbac.aggregate import aggregated_rules, is_aggregated, with_aggregated_rules
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta.objects import Object, name_of
 from tests.conformance.recordings import access_worlds
@@ -43,7 +43,7 @@ def unchanged(dump: Sequence[Object]) -> int:
     compared = 0
     roles = [obj for obj in dump if obj["kind"] == "ClusterRole"]
     for one in filter(is_aggregated, roles):
-        rules = gathered(one, roles)
+        rules = aggregated_rules(one, roles)
         assert rules_of({"rules": rules}) == rules_of(one) or not rules
         compared += 1
     return compared
@@ -56,7 +56,7 @@ def test_order_and_duplicates() -> None:
         part("z", PODS, labels={"a": "1", "b": "1"}),
         part("y", LOGS, PODS, labels={"a": "1"}),
     ]
-    assert gathered(roles[0], roles) == [PODS, LOGS]
+    assert aggregated_rules(roles[0], roles) == [PODS, LOGS]
 
 
 def test_chains_settle() -> None:
@@ -69,10 +69,10 @@ def test_chains_settle() -> None:
         whole("e", {"to": "e"}, labels={"to": "d"}),
         part("f", LOGS, labels={"to": "e"}),
     ]
-    rules = {name_of(one): one["rules"] for one in settled(roles)}
+    rules = {name_of(one): one["rules"] for one in with_aggregated_rules(roles)}
     assert rules == {"a": [PODS], "b": [PODS], "c": [PODS], "d": [LOGS], "e": [LOGS], "f": [LOGS]}
 
 
-def test_nothing_found_keeps_own_rules() -> None:
+def test_selectors_without_a_match_keep_own_rules() -> None:
     """A role whose selectors find nothing keeps the rules that it was written with."""
-    assert settled([whole("w", {"no": "thing"}, rules=[PODS], labels={})])[0]["rules"] == [PODS]
+    assert with_aggregated_rules([whole("w", {"no": "thing"}, rules=[PODS], labels={})])[0]["rules"] == [PODS]

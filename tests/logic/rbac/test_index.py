@@ -121,7 +121,7 @@ def check(objects: dict[Key, Object], index: AccessIndex) -> None:
 
 
 def found_by_who(index: AccessIndex, ask: Attributes) -> bool:
-    """Whether the asker is among those who are found to be allowed."""
+    """True if the user is among the subjects found to be allowed."""
     question = Question(ask.verb, ask.group, ask.resource, ask.subresource, ask.namespace, ask.name, ask.path)
     mine = {("User", ask.identity.user), *(("Group", group) for group in ask.identity.groups)}
     return any(answer.grant.subject.principal in mine for answer in index.who(question))
@@ -209,7 +209,7 @@ def test_unknown_reference() -> None:
     assert decision.reason == 'RBAC: unsupported role reference kind: "Cat"'
 
 
-def test_who_reports_the_rule() -> None:
+def test_found_subjects_come_with_their_rule() -> None:
     """Each answer carries the grant and the first rule that allows; a name may be left open."""
     index = AccessIndex.of(
         World(

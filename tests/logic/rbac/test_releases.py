@@ -131,7 +131,7 @@ def test_every_binding_refers_to_a_role_that_is_there() -> None:
         ("system:controller:device-taint-eviction-controller", ("", "pods", "", "delete"), "1.36", "1.37"),
     ],
 )
-def test_what_was_granted_when(role: str, permission: Permission, first: str, last: str) -> None:
+def test_default_permissions_by_release(role: str, permission: Permission, first: str, last: str) -> None:
     """From its first release to its last, and at no other."""
     there = [release for release in RELEASES if permission in granted(release, role)]
     assert there == list(RELEASES[RELEASES.index(first) : RELEASES.index(last) + 1])

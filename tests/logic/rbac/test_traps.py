@@ -1,4 +1,4 @@
-"""What other tools get wrong about the authorizer, one test for each mistake."""
+"""Mistakes of other tools about the authorizer, one test for each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from simkit.logic.rbac.aggregate import settled
+from simkit.logic.rbac.aggregate import with_aggregated_rules
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
 from simkit.meta.attributes import Attributes
@@ -20,7 +20,7 @@ ANN = Identity("ann", ("system:authenticated",))
 def allowed(
     objects: Sequence[Object], verb: str, what: str, namespace: str = "", name: str = "", who: Identity = ANN
 ) -> bool:
-    """Whether somebody may do it; ``what`` is ``resource.group/subresource`` or a path."""
+    """True if the user may do it; ``what`` is ``resource.group/subresource`` or a path."""
     index = AccessIndex.of(World(objects))
     if what.startswith("/"):
         return index.authorize(Attributes(who, verb, path=what, is_resource=False)).allowed
@@ -124,11 +124,11 @@ def test_s9_aggregated_roles() -> None:
     whole = role("whole", aggregationRule=wants)
     bound = binding("b", "clusterrole whole", "user ann")
     assert not allowed([part, whole, bound], "get", "pods", "x")
-    assert allowed([*settled([part, whole]), bound], "get", "pods", "x")
+    assert allowed([*with_aggregated_rules([part, whole]), bound], "get", "pods", "x")
 
 
 def test_s10_any_namespace() -> None:
-    """Who can do it somewhere includes those who can in one namespace only; cluster-wide does not."""
+    """The subjects allowed in any namespace include those of one namespace; the cluster-wide ones do not."""
     index = AccessIndex.of(World(only_in_x(rule("get", "-", "secrets"))))
     assert len(list(index.who(Question("get", resource="secrets", namespace=None)))) == 1
     assert not list(index.who(Question("get", resource="secrets", namespace="")))
@@ -151,7 +151,7 @@ def test_s11_verbs_and_resources_outside_discovery(verb: str, what: str, group: 
 
 
 def test_s13_permissions_add_up() -> None:
-    """What one binding lacks, another one of the same subject may give."""
+    """Rules of several bindings of a subject add up."""
     objects = [
         role("r1", rule("get", "-", "pods")),
         role("r2", rule("create", "-", "pods/exec"), namespace="x"),

@@ -73,7 +73,7 @@ def test_a_default_belongs_to_one_object() -> None:
 
 
 def test_schemas_without_defaults_are_left_alone() -> None:
-    """Whether there is anything to fill in is found out once."""
+    """The search for defaults runs once per schema."""
     assert not needs_filling(_node(s={"type": "string"}))
     assert needs_filling(_node(s={"type": "string", "default": ""}))
 

@@ -89,7 +89,7 @@ def test_accepted(schema: Properties, value: Any) -> None:
 
 
 def test_required_fields_come_after_the_others() -> None:
-    """What is there is checked first, what is missing is told then, by path."""
+    """Present fields are checked first, then missing ones are reported, by path."""
     schema = _object(r={**_object(p={"type": "string"}, q={"type": "string"}), "required": ["p", "q"]})
     assert _texts(schema, {"r": {"q": 1}}) == [
         'r.q: Invalid value: "integer": r.q in body must be of type string: "integer"',

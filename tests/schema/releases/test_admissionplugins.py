@@ -83,7 +83,7 @@ def test_the_plugins_of_1_30() -> None:
     ],
 )
 def test_since_when_a_plugin_works_by_default(plugin: str, first: str, last: str) -> None:
-    """When it is in the list and its gate is on."""
+    """A plugin works by default if it is in the list and its gate is on."""
     there = [release for release in RELEASES if plugin in on(release)]
     assert there == list(RELEASES[RELEASES.index(first) : RELEASES.index(last) + 1])
 

@@ -53,7 +53,7 @@ def test_rows_are_whole(change: behaviour.BehaviourChange) -> None:
 
 
 def test_a_gate_decides_before_the_release() -> None:
-    """Where a change hangs on a feature gate, its value on the server is what counts."""
+    """If a change depends on a feature gate, the gate's value on the server counts."""
     gated = [change for change in behaviour.changes().values() if change.gate]
     for change in gated:
         release = change.since or change.last
@@ -77,7 +77,7 @@ def test_rules_follow_the_release_that_is_served() -> None:
 
 
 def test_the_way_back_undoes_the_way_there() -> None:
-    """What comes with later releases goes with earlier ones."""
+    """Changes of later releases are undone on the way to earlier ones."""
     first, last = f"1.{FIRST}", f"1.{LAST}"
     there = {(step, each.id) for step, each in changes_of_behaviour(first, last)}
     back = {("goes" if step == "comes" else "comes", each.id) for step, each in changes_of_behaviour(last, first)}

@@ -1,4 +1,4 @@
-"""Which fields belong to which gate, checked against the schemas of all releases."""
+"""Fields by feature gate, checked against the schemas of all releases."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_a_gate_of_another_release_is_unknown(gate: str, release: str, hint: str
         parse_feature_gates({gate: True}, release)
 
 
-def test_what_is_locked_differs_by_release() -> None:
+def test_locked_gates_differ_by_release() -> None:
     """A stable gate that is not locked yet may be switched off, and warns."""
     assert parse_feature_gates({"ExecProbeTimeout": False}, "1.30").values["ExecProbeTimeout"] is False
     with pytest.raises(SimkitError, match="locked to true"):
@@ -101,7 +101,7 @@ def test_all_betas_at_once() -> None:
 
 
 def test_a_feature_outlives_its_gate() -> None:
-    """What became stable is there when its gate is gone; an alpha that was given up is not."""
+    """A stable feature is on when its gate is gone; an alpha that was given up is off."""
     assert is_enabled("SuspendJob", "1.30", parse_feature_gates({}).values)
     assert not is_enabled("MultiCIDRRangeAllocator", "1.30", parse_feature_gates({}).values)
     assert not is_enabled("SidecarContainers", "1.27", parse_feature_gates({}, "1.27").values)

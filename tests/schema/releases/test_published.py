@@ -117,11 +117,11 @@ def test_no_named_error_is_out_of_date() -> None:
 
 
 def gone(found: Lifecycle) -> bool:
-    """Whether a version went between 1.16 and 1.32, and was no alpha: what every such table should have."""
+    """True if a version was removed between 1.16 and 1.32 and was no alpha: every such table should have it."""
     return bool(found.removed) and 16 <= minor_of(found.removed) <= 32 and "alpha" not in found.api_version
 
 
-def test_what_the_tables_lack() -> None:
+def test_versions_that_the_tables_lack() -> None:
     """Versions that went, and of which nobody who reads a table alone is told."""
     wanted = {f"{each.api_version} {each.kind}" for each in all_lifecycles().values() if gone(each)}
     lacks = {tool: sorted(wanted - {name(row) for row in rows(tool)}) for tool in TOOLS}

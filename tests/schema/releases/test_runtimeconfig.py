@@ -16,7 +16,7 @@ def setting(release: str, text: str) -> set[str]:
     return {f"{each.api_version}/{each.resource}" for each in configured(release, parse(text)).resources()}
 
 
-def test_nothing_set_is_the_default() -> None:
+def test_an_empty_setting_is_the_default() -> None:
     """The very catalogue of the release."""
     assert configured("1.30", {}) is Catalogue.for_release("1.30")
 
@@ -40,13 +40,13 @@ def test_nothing_set_is_the_default() -> None:
     ],
 )
 def test_settings_of_1_20(text: str, there: tuple[str, ...], absent: tuple[str, ...]) -> None:
-    """What a named version says wins over what many versions at once are told, and a resource over its version."""
+    """A named version overrides settings of many versions, and a resource overrides its version."""
     found = setting("1.20", text)
     assert set(there) <= found
     assert not set(absent) & found
 
 
-def test_what_1_16_stopped_serving_can_be_switched_on() -> None:
+def test_versions_that_1_16_disabled_can_be_switched_on() -> None:
     """Versions of apps as versions, resources of extensions one by one, and no longer in 1.18."""
     assert "apps/v1beta1/deployments" in setting("1.16", "apps/v1beta1=true")
     assert "extensions/v1beta1/daemonsets" not in setting("1.17", "extensions/v1beta1=true")
@@ -78,7 +78,7 @@ def test_values_are_true_or_false() -> None:
 
 
 def test_gates_have_the_defaults_of_their_stages() -> None:
-    """Nothing set: alpha gates off, and no warning."""
+    """Without settings, alpha gates are off, and there is no warning."""
     found = parse_feature_gates({})
     assert found.warnings == ()
     assert found.values["WatchList"] is False

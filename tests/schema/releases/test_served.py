@@ -1,4 +1,4 @@
-"""What releases serve: against facts measured from packages, and against the verdicts of published tables."""
+"""Served versions of releases: against facts measured from packages, and against published tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What discovery says of the version in which a release stores a kind."""
+"""Storage versions of releases in discovery."""
 
 from __future__ import annotations
 

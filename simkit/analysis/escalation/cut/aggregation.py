@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from simkit.analysis.escalation.find.graph import derive_graph
 from simkit.analysis.rbac.index import derive_index
 from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE
-from simkit.logic.rbac.aggregate import is_aggregated, settled
+from simkit.logic.rbac.aggregate import is_aggregated, with_aggregated_rules
 from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES, key_of
 from simkit.meta import labels
 from simkit.meta.names import Key
@@ -73,11 +74,16 @@ def as_settled(base: Snapshot, put: Iterable[Object], gone: Iterable[Key]) -> Sn
     if any(_may_be_gathered(base, obj) for obj in changed):
         roles = list(after.scan(CLUSTER_ROLES))
         before = {name_of(role): role.get("rules") for role in roles}
-        refilled = [one for one in settled(roles) if is_aggregated(one) and one.get("rules") != before[name_of(one)]]
+        refilled = [
+            one
+            for one in with_aggregated_rules(roles)
+            if is_aggregated(one) and one.get("rules") != before[name_of(one)]
+        ]
         if refilled:
             changed += refilled
             after = OverlaySnapshot(base, changed, removed)
     derive_index(base, after, changed, removed)
+    derive_graph(base, after, after.covered)
     return after
 
 

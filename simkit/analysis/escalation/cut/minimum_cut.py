@@ -189,7 +189,7 @@ class _Cutter:
         """The paths in the changed snapshot, where more may be possible than the remaining steps say."""
         if not chosen:
             return []
-        graph = EscalationGraph(after(self.snapshot, self._changes(chosen)), self.members)
+        graph = graph_of(after(self.snapshot, self._changes(chosen)), self.members)
         return self._open(graph, starts, frozenset(), direct=direct)
 
     def _changes(self, removals: Iterable[Removal]) -> tuple[Change, ...]:

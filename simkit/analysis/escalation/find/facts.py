@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.find.escapes import Escape, escapes_of
+from simkit.analysis.escalation.find.reads import Read, Reads, RecordedFact, UnchangedReads
 from simkit.analysis.escalation.find.states import SET, AttackState
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, SERVICE_ACCOUNTS
-from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Binding, Subject
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Binding, Grant, Subject
+from simkit.logic.rbac.index import RESOURCES, AllowingGrant
+from simkit.logic.rbac.question import Question
+from simkit.logic.rbac.rule import Rule
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.domain import RBAC_GROUP, label
 from simkit.meta.identity import MASTERS
-from simkit.meta.names import GroupResource
+from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
 from simkit.snapshot.protocol import Snapshot
 
@@ -32,29 +36,64 @@ ACCOUNT_ANNOTATION: Final = label("service-account.name")
 OF_EVERY_NAMESPACE: Final = (("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt"))
 Member = tuple[AttackState, dict[str, str]]
 UNRESTRICTED: Final = ("", "privileged")
+CHANGEABLE: Final = frozenset((*RESOURCES, NAMESPACES))
+"""The resources by which clusters may differ whose facts are compared."""
+T = TypeVar("T")
 
 
 class ClusterFacts:
     """Facts about the objects of a snapshot, each computed once on demand.
 
-    What was not captured counts as absent, and is told by ``unknown``.
+    What was not captured counts as absent, and is told by ``unknown``. Facts about roles, bindings and namespaces are
+    noted when they are read (``reads``), so that what follows from them can be kept after a change elsewhere.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
+        self.reads = Reads()
+        self.composed: dict[Read, tuple[Read, ...]] = {}
+        """The facts that ``once`` and ``gathered`` worked out, with what they have read."""
+        self._remembered: dict[Read, Any] = {}
+        self._unchanged: UnchangedReads | None = None
         self.release = snapshot.release
         self.index = index_of(snapshot)
         self.catalogue = catalogue_of(snapshot)
         self._unknown: dict[GroupResource, None] = {}
         self._deputies: dict[str, tuple[Subject, ...]] = {}
-        self._worked_out: dict[str, Any] = {}
-        self._sets: dict[AttackState, tuple[Member, ...]] = {}
 
-    def once(self, name: str, make: Callable[[], Any]) -> Any:
+    def follow(self, unchanged: UnchangedReads | None) -> None:
+        """Keep what an earlier cluster worked out where nothing has changed that it read; None ends it."""
+        self._unchanged = unchanged
+
+    def keep(self, earlier: ClusterFacts, read: Read) -> None:
+        """Take over what ``once`` or ``gathered`` worked out in an earlier cluster."""
+        self.composed[read] = earlier.composed[read]
+        self._remembered[read] = earlier._remembered[read]
+
+    def remembered(self, read: Read, make: Callable[[], T]) -> T:
+        """The result of a function, computed once, and noted as read; what it reads itself is not noted."""
+        self.reads.note(*read)
+        if read not in self._remembered:
+            with self.reads.noted():
+                self._remembered[read] = make()
+        known: T = self._remembered[read]
+        return known
+
+    def _composed(self, read: Read, make: Callable[[], T]) -> T:
+        """As ``remembered``, but kept from an earlier cluster where nothing has changed that it read."""
+        if self._unchanged is not None and read not in self._remembered:
+            self._unchanged.same(read)  # keeps it if it is
+        if read not in self._remembered:
+            with self.reads.noted() as reads:
+                self._remembered[read] = make()
+            self.composed[read] = tuple(reads)
+        self.reads.note(*read)
+        known: T = self._remembered[read]
+        return known
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
         """The result of a function, computed once per cluster under a name."""
-        if name not in self._worked_out:
-            self._worked_out[name] = make()
-        return self._worked_out[name]
+        return self._composed(("once", name), make)
 
     def gathered(self, title: str, members: Callable[[], Iterable[Member]]) -> AttackState | None:
         """One state for a choice among several, shared by all that have the same choice; None if there is none.
@@ -62,13 +101,29 @@ class ClusterFacts:
         The title has to say all that the members depend on.
         """
         place = AttackState(SET, title)
-        if place not in self._sets:
-            self._sets[place] = tuple(members())
-        return place if self._sets[place] else None
+        return place if self._composed(("gathered", place), lambda: tuple(members())) else None
 
     def members(self, place: AttackState) -> tuple[Member, ...]:
         """The members of a set: states, each with the variables that the choice sets."""
-        return self._sets.get(place, ())
+        return self._composed(("gathered", place), tuple)
+
+    def grants(self, subject: Subject) -> tuple[Grant, ...]:
+        """Every grant to a subject itself, without those to its groups."""
+        return self.remembered(("grants", subject), lambda: tuple(self.index.grants_of_subject(subject)))
+
+    def rules(self, role: Key) -> tuple[Rule, ...] | None:
+        """The rules of a role; None if it does not exist."""
+        self.reads.note("rules", role)
+        return self.index.rules(role)
+
+    def who(self, question: Question) -> tuple[AllowingGrant, ...]:
+        """Every grant that allows a question."""
+        return self.remembered(("who", question), lambda: tuple(self.index.who(question)))
+
+    @RecordedFact
+    def subjects(self) -> Sequence[Subject]:
+        """Every subject that a binding names, sorted."""
+        return self.index.subjects()
 
     @property
     def unknown(self) -> tuple[GroupResource, ...]:
@@ -77,19 +132,25 @@ class ClusterFacts:
 
     def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
         """The objects of a resource; none if it was not captured."""
-        if resource in self.snapshot.captured():
-            return self.snapshot.scan(resource, namespace)
-        self._unknown[resource] = None
-        return ()
+        if resource not in self.snapshot.captured():
+            self._unknown[resource] = None
+            return ()
+        if resource in CHANGEABLE:
+            return self.remembered(
+                ("scan", resource, namespace), lambda: tuple(self.snapshot.scan(resource, namespace))
+            )
+        return self.snapshot.scan(resource, namespace)
 
     def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
         """One object; None if it or its resource was not captured."""
         if resource in self.snapshot.captured():
+            if resource in CHANGEABLE:
+                self.reads.note("get", resource, name, namespace)
             return self.snapshot.get(resource, name, namespace)
         self._unknown[resource] = None
         return None
 
-    @cached_property
+    @RecordedFact
     def accounts(self) -> Mapping[str, tuple[Subject, ...]]:
         """The service accounts of each namespace; if they were not captured, those that bindings name."""
         found: dict[str, dict[Subject, None]] = defaultdict(dict)
@@ -98,12 +159,12 @@ class ClusterFacts:
                 found[namespace_of(obj)][Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj))] = None
         else:
             self._unknown[SERVICE_ACCOUNTS] = None
-            for subject in self.index.subjects():
+            for subject in self.subjects:
                 if subject.kind == SERVICE_ACCOUNT:
                     found[subject.namespace][subject] = None
         return {namespace: tuple(names) for namespace, names in found.items()}
 
-    @cached_property
+    @RecordedFact
     def enforced(self) -> Mapping[str, str]:
         """The pod security level of each namespace; empty if none is enforced."""
         found = {name_of(obj): labels_of(obj).get(ENFORCE, "") for obj in self.scan(NAMESPACES)}
@@ -111,12 +172,12 @@ class ClusterFacts:
             found = dict.fromkeys(self.accounts, "")
         return found
 
-    @cached_property
+    @RecordedFact
     def unrestricted(self) -> Mapping[str, str]:
         """Namespaces that admit privileged pods, with their level."""
         return {name: level for name, level in self.enforced.items() if level in UNRESTRICTED}
 
-    @cached_property
+    @RecordedFact
     def restricted(self) -> Mapping[str, str]:
         """Namespaces whose label forbids privileged pods, with their level."""
         return {name: level for name, level in self.enforced.items() if level not in UNRESTRICTED}
@@ -179,22 +240,26 @@ class ClusterFacts:
         return tuple(name_of(node) for node in self.scan(NODES) if any(key in labels_of(node) for key in CONTROL_PLANE))
 
     @cached_property
-    def bound_roles(self) -> Mapping[str, Binding]:
-        """A binding of each bound role, by the role's name."""
+    def _by_role_name(self) -> Mapping[str, Binding]:
         return {binding.role.name: binding for binding in self.index.bindings() if binding.subjects}
 
-    @cached_property
+    def binding_to(self, role: str) -> Binding | None:
+        """A binding with subjects of a role by its name; None if there is none."""
+        self.reads.note("binding_to", role)
+        return self._by_role_name.get(role)
+
+    @RecordedFact
     def groups(self) -> Sequence[Subject]:
         """All groups that bindings name."""
-        return [subject for subject in self.index.subjects() if subject.kind == GROUP]
+        return [subject for subject in self.subjects if subject.kind == GROUP]
 
-    @cached_property
+    @RecordedFact
     def bound_people(self) -> Sequence[tuple[Binding, Subject]]:
         """The users and groups with a ClusterRole; cluster-wide bindings and groups come first."""
         found = [
             (binding, subject)
             for binding in self.index.bindings()
-            if binding.role.resource == CLUSTER_ROLES and self.index.rules(binding.role) is not None
+            if binding.role.resource == CLUSTER_ROLES and self.rules(binding.role) is not None
             for subject in binding.subjects
             if subject.kind in (GROUP, USER) and subject.name != MASTERS
         ]
@@ -238,12 +303,12 @@ class ClusterFacts:
                 found[namespace_of(obj), name_of(obj)] = Subject(SERVICE_ACCOUNT, account, namespace_of(obj))
         return found
 
-    @cached_property
+    @RecordedFact
     def missing_accounts(self) -> Mapping[str, tuple[Subject, ...]]:
         """Service accounts that bindings name and that do not exist, by namespace."""
         found: dict[str, list[Subject]] = defaultdict(list)
         if SERVICE_ACCOUNTS in self.snapshot.captured():
-            for subject in self.index.subjects():
+            for subject in self.subjects:
                 if subject.kind == SERVICE_ACCOUNT and subject not in self.accounts.get(subject.namespace, ()):
                     found[subject.namespace].append(subject)
         return {namespace: tuple(subjects) for namespace, subjects in found.items()}
@@ -252,7 +317,7 @@ class ClusterFacts:
         """Service accounts of a namespace that bindings name and that do not exist."""
         return self.missing_accounts.get(namespace, ())
 
-    @cached_property
+    @RecordedFact
     def missing_namespaces(self) -> tuple[str, ...]:
         """Namespaces of missing service accounts that do not exist either."""
         if NAMESPACES not in self.snapshot.captured():
@@ -260,23 +325,33 @@ class ClusterFacts:
         return tuple(name for name in self.missing_accounts if name not in self.enforced)
 
     @cached_property
-    def bindings(self) -> Mapping[str, tuple[Binding, ...]]:
+    def _bindings(self) -> Mapping[str, tuple[Binding, ...]]:
         """All bindings by namespace; cluster-wide ones under the empty name."""
         found: dict[str, list[Binding]] = defaultdict(list)
         for binding in self.index.bindings():
             found[binding.namespace].append(binding)
         return {place: tuple(some) for place, some in found.items()}
 
-    @cached_property
+    @RecordedFact
+    def places_with_bindings(self) -> tuple[str, ...]:
+        """The namespaces that have bindings; the empty name if there are cluster-wide ones."""
+        return tuple(self._bindings)
+
+    def bindings_in(self, place: str) -> tuple[Binding, ...]:
+        """The bindings of a namespace; the cluster-wide ones under the empty name."""
+        self.reads.note("bindings_in", place)
+        return self._bindings.get(place, ())
+
+    @RecordedFact
     def orphans(self) -> tuple[Binding, ...]:
         """Bindings whose role is missing and could be created."""
         return tuple(
             binding
             for binding in self.index.bindings()
-            if binding.role.resource in (ROLES, CLUSTER_ROLES) and self.index.rules(binding.role) is None
+            if binding.role.resource in (ROLES, CLUSTER_ROLES) and self.rules(binding.role) is None
         )
 
-    @cached_property
+    @RecordedFact
     def aggregated(self) -> tuple[tuple[str, Sequence[Mapping[str, Any]]], ...]:
         """Aggregated roles with their selectors."""
         return tuple(

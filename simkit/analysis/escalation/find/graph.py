@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.conditions import CONDITIONS
 from simkit.analysis.escalation.find.edge import Edge
-from simkit.analysis.escalation.find.facts import ClusterFacts
-from simkit.analysis.escalation.find.held_permissions import GrantSource, WatchedRoles, add_grants, add_rules
+from simkit.analysis.escalation.find.facts import CHANGEABLE, ClusterFacts
+from simkit.analysis.escalation.find.held_permissions import (
+    GrantSource,
+    WatchedRoles,
+    add_grants,
+    add_rules,
+    primitives_by_permission,
+)
 from simkit.analysis.escalation.find.inherent import inherent_edges
 from simkit.analysis.escalation.find.matching import Holder, VariantMatch, match_variant
 from simkit.analysis.escalation.find.networkx_graph import networkx_graph
 from simkit.analysis.escalation.find.outcomes import OUTCOMES
+from simkit.analysis.escalation.find.primitive_conditions import CONDITIONS
+from simkit.analysis.escalation.find.reads import Read, UnchangedReads
 from simkit.analysis.escalation.find.states import (
     ALL,
     CLUSTER_ADMIN,
@@ -32,10 +39,10 @@ from simkit.analysis.rbac.subject import Members, implied_groups
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.domain import RBAC_GROUP
-from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.progress import task
+from simkit.meta.python_gc import collection_paused
 from simkit.snapshot.protocol import Snapshot
 
 if TYPE_CHECKING:
@@ -63,14 +70,52 @@ class EscalationGraph:
         self._known_served: dict[tuple[str, int], bool] = {}
         self._known_there: dict[tuple[str, int], bool] = {}
         self._edges: dict[AttackState, tuple[Edge, ...]] = {}
-        self._by_permission = _watching(self.release)
+        self._reads: dict[AttackState, tuple[Read, ...]] = {}
+        self._earlier: tuple[EscalationGraph, UnchangedReads] | None = None
+
+    def after(self, snapshot: Snapshot, changed: Collection[Key]) -> EscalationGraph:
+        """The graph of a snapshot that differs from this one by some objects.
+
+        Notes
+        -----
+        The edges of a state are kept where nothing has changed that they were worked out from, if the objects are
+        roles, bindings and namespaces; else all is worked out anew.
+        """
+        graph = EscalationGraph(snapshot, self.members)
+        if all(key.resource in CHANGEABLE for key in changed):
+            graph._follow(self, changed)
+        return graph
+
+    def _follow(self, earlier: EscalationGraph, changed: Collection[Key]) -> None:
+        self._known_served = earlier._known_served
+        self._matches = earlier._matches.without_grants()
+        if any(self._all_there(*one) != known for one, known in earlier._known_there.items()):
+            return
+        self._earlier = earlier, UnchangedReads(earlier.facts, self.facts, changed)
+        self.facts.follow(self._earlier[1])
 
     def edges(self, state: AttackState) -> tuple[Edge, ...]:
         """The edges from a state."""
         known = self._edges.get(state)
         if known is None:
-            known = self._edges[state] = tuple(self._found(state))
+            kept = self._kept(state)
+            known = self._edges[state] = self._new(state) if kept is None else kept
         return known
+
+    def _kept(self, state: AttackState) -> tuple[Edge, ...] | None:
+        """The edges of a state in the earlier graph, if all that they were worked out from is unchanged."""
+        earlier, unchanged = self._earlier or (None, None)
+        reads = earlier._reads.get(state) if earlier is not None else None
+        if earlier is None or unchanged is None or reads is None or not unchanged.all(reads):
+            return None
+        self._reads[state] = reads
+        return earlier._edges[state]
+
+    def _new(self, state: AttackState) -> tuple[Edge, ...]:
+        with self.facts.reads.noted() as reads:
+            found = tuple(self._found(state))
+        self._reads[state] = tuple(reads)
+        return found
 
     def _found(self, state: AttackState) -> Iterator[Edge]:
         yield from inherent_edges(self.facts, state)
@@ -97,7 +142,7 @@ class EscalationGraph:
         """True if an identity has more than the grants of one group."""
         if state.subject is None or state.kind == GROUP or len(groups) != 1:
             return True
-        return next(self.facts.index.grants_of_subject(state.subject), None) is not None
+        return bool(self.facts.grants(state.subject))
 
     def _own(self, holder: Holder, groups: tuple[str, ...]) -> Iterator[Edge]:
         """The edges of a holder, without those that one of its groups, or full control of a namespace, gives
@@ -136,7 +181,7 @@ class EscalationGraph:
             return None
         if state.kind == states.RULES:
             role = role_of(state)
-            rules = self.facts.index.rules(role) or ()
+            rules = self.facts.rules(role) or ()
             held = add_rules({}, rules, state.namespace, self._matches)
             wide = () if state.namespace else rules
             return Holder(state, held, bound=((role, state.namespace),), wide_rules=wide)
@@ -146,13 +191,13 @@ class EscalationGraph:
 
     def _subject(self, state: AttackState, subject: Subject) -> Holder:
         principals = self.principals(state, subject)
-        grants = [grant for one in principals for grant in self.facts.index.grants_of_subject(one)]
+        grants = [grant for one in principals for grant in self.facts.grants(one)]
         bound: list[tuple[Key, str]] = [(grant.role, grant.namespace) for grant in grants if not grant.missing]
         wide = tuple(rule for grant in grants if not grant.namespace for rule in grant.rules)
         held = add_grants({}, grants, self._matches)
         own = None
         if subject.kind != GROUP and len(self._groups(state)) == 1:
-            own = frozenset(add_grants({}, self.facts.index.grants_of_subject(subject), self._matches))
+            own = frozenset(add_grants({}, self.facts.grants(subject), self._matches))
         return Holder(state, held, frozenset(principals), tuple(dict.fromkeys(bound)), own, wide)
 
     def steps(self, holder: Holder, *, kinds: Iterable[str] = EDGE_KINDS) -> Iterator[Edge]:
@@ -170,9 +215,10 @@ class EscalationGraph:
     def candidates(self, holder: Holder) -> Iterator[Primitive]:
         """The primitives of this release with a requirement that the holder may meet, in the order of the table."""
         held = holder.held if holder.own is None else holder.own
+        by_permission = primitives_by_permission(self.release)
         wanted = {
             *_without_requirements(),
-            *(one for permission in held for one in self._by_permission.get(permission, ())),
+            *(one for permission in held for one in by_permission.get(permission, ())),
         }
         if any(permission in holder.held for permission in ESCALATE):
             wanted.update(_judging_holders())
@@ -246,7 +292,10 @@ class EscalationGraph:
     @cached_property
     def everything(self) -> dict[AttackState, tuple[Edge, ...]]:
         """All states that any known identity can reach, with their edges."""
-        return self.reachable(self.sources())
+        found = self.reachable(self.sources())
+        self._earlier = None  # all that may be kept of it is kept
+        self.facts.follow(None)
+        return found
 
     @cached_property
     def backward(self) -> Mapping[AttackState, Sequence[Edge]]:
@@ -267,7 +316,7 @@ class EscalationGraph:
                 waiting += [edge.target for edge in found[state] if edge.target not in found]
         return found
 
-    def to_networkx(self, sources: Iterable[AttackState] | None = None) -> networkx.MultiDiGraph[AttackState]:
+    def to_networkx(self, sources: Iterable[AttackState] | None = None) -> networkx.MultiDiGraph[str]:
         """All states that can be reached from some states (by default all known identities), as ``networkx_graph``
         gives them.
 
@@ -330,17 +379,6 @@ def edges_by_target(forward: Mapping[AttackState, Iterable[Edge]]) -> dict[Attac
     return backward
 
 
-def _watching(release: str) -> dict[object, tuple[str, ...]]:
-    """The primitives that need each permission."""
-    found: dict[object, dict[str, None]] = {}
-    for primitive in primitives().primitives:
-        for number in range(len(primitive.variants)):
-            for requirement in requirements_of(primitive.id, number, release):
-                for option in requirement.any_of:
-                    found.setdefault(option.permission, {})[primitive.id] = None
-    return {permission: tuple(names) for permission, names in found.items()}
-
-
 _graphs: SnapshotMemo[EscalationGraph] = SnapshotMemo()
 
 
@@ -349,3 +387,13 @@ def graph_of(snapshot: Snapshot, members: Members = NO_MEMBERS) -> EscalationGra
     if members:
         return EscalationGraph(snapshot, members)
     return _graphs.of(snapshot, EscalationGraph)
+
+
+def derive_graph(before: Snapshot, after: Snapshot, changed: Collection[Key]) -> None:
+    """Make the graph of a snapshot out of that of another one, from which it differs by some objects.
+
+    Nothing is made where the graph of the other one is not known as a whole.
+    """
+    known = _graphs.known(before)
+    if known is not None and "everything" in vars(known):
+        _graphs.of(after, lambda snapshot: known.after(snapshot, changed))

@@ -59,6 +59,18 @@ def _watched(release: str) -> tuple[dict[str, tuple[Permission, ...]], tuple[Per
     return {resource: tuple(found) for resource, found in by_resource.items()}, tuple(every)
 
 
+@cache
+def primitives_by_permission(release: str) -> dict[object, tuple[str, ...]]:
+    """The primitives that need each permission."""
+    found: dict[object, dict[str, None]] = {}
+    for primitive in primitives().primitives:
+        for number in range(len(primitive.variants)):
+            for requirement in requirements_of(primitive.id, number, release):
+                for option in requirement.any_of:
+                    found.setdefault(option.permission, {})[primitive.id] = None
+    return {permission: tuple(names) for permission, names in found.items()}
+
+
 def watched_grants(rules: Iterable[Rule], release: str) -> WatchedGrants:
     """The permissions of primitives that rules grant."""
     return tuple(
@@ -97,6 +109,12 @@ class WatchedRoles:
         self._release = release
         self._known: dict[tuple[Rule, ...], WatchedGrants] = {}
         self._held: dict[tuple[Key, Subject], tuple[tuple[Permission, HeldPermission], ...]] = {}
+
+    def without_grants(self) -> WatchedRoles:
+        """The same rules, for a snapshot with other grants."""
+        other = WatchedRoles(self._release)
+        other._known = self._known
+        return other
 
     def of(self, rules: tuple[Rule, ...]) -> WatchedGrants:
         """The permissions of primitives that rules grant."""

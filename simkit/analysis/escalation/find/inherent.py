@@ -130,7 +130,7 @@ def _node_identity(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
 
 
 def _users(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
-    for subject in facts.index.subjects():
+    for subject in facts.subjects:
         if subject.kind == USER:
             yield _choice(state, subject_state(subject, impersonated=state.impersonated), user=subject.name)
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from simkit.analysis.escalation.find import role_outcomes, states
-from simkit.analysis.escalation.find.conditions import workloads
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
 from simkit.analysis.escalation.find.matching import Holder, VariantMatch
 from simkit.analysis.escalation.find.outcome import Outcome, Reached, Variables, any_of, named, namespaces_of_match
+from simkit.analysis.escalation.find.primitive_conditions import workloads
 from simkit.analysis.escalation.find.states import CLUSTER_ADMIN, AttackState, subject_state
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.logic.rbac.binding import GROUP, USER

@@ -132,7 +132,7 @@ class Path(Result):
 
     def prove(self, sandbox: Sandbox | None = None, *, members: Members = NO_MEMBERS) -> Proof:
         """Execute the path on a fork of a cluster: see ``prove``. Raises SimkitError if no cluster is known."""
-        from simkit.analysis.escalation.prove.proof import prove
+        from simkit.analysis.escalation.prove.proof import prove  # a proof is about a path
 
         where = sandbox or self.sandbox
         if where is None:

@@ -10,14 +10,15 @@ from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import COLUMNS, escalations, path_row
 from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.objects import snapshot_of
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
-from simkit.snapshot.protocol import Snapshot
+from simkit.snapshot.protocol import Sandbox, Snapshot
 
 
 def compare_paths(
-    before: Snapshot,
-    after: Snapshot,
+    before: Snapshot | Sandbox,
+    after: Snapshot | Sandbox,
     *,
     goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
     members: Members | None = None,
@@ -27,7 +28,7 @@ def compare_paths(
     Parameters
     ----------
     before, after
-        The snapshots.
+        The earlier and the later cluster or snapshot.
     goal
         What for: see ``parse_goal``.
     members
@@ -50,14 +51,14 @@ def compare_paths(
     --------
     >>> import simkit
     >>> cluster = simkit.Cluster(seed=1)
-    >>> len(cluster.compare_paths(cluster.snapshot()))
+    >>> len(cluster.compare_paths(before=cluster.snapshot()))
     0
     """
     members = members or NO_MEMBERS
-    old = {
-        (path.subject, path.goal.name): path for path in escalations(before, goal=goal, direct=True, members=members)
-    }
-    new = {(path.subject, path.goal.name): path for path in escalations(after, goal=goal, direct=True, members=members)}
+    old, new = (
+        {(path.subject, path.goal.name): path for path in escalations(one, goal=goal, direct=True, members=members)}
+        for one in (snapshot_of(before), snapshot_of(after))
+    )
     rows = []
     for key in sorted(old.keys() | new.keys()):
         was, now = old.get(key), new.get(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -24,8 +24,9 @@ from simkit.analysis.escalation.find.search import (
 )
 from simkit.analysis.escalation.find.states import AttackState, subject_state
 from simkit.analysis.rbac.index import NO_MEMBERS
-from simkit.analysis.rbac.subject import Members, parse_subject
+from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.unknown_subjects import known_subject
 from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import GROUP, Subject
@@ -90,7 +91,7 @@ class Escalations(Result, Sequence[Path]):
         tried = tracked(self.paths, "proving paths")
         return Proofs(tuple(path.prove(sandbox, members=self.members) for path in tried))
 
-    def to_networkx(self) -> networkx.MultiDiGraph[AttackState]:
+    def to_networkx(self) -> networkx.MultiDiGraph[str]:
         """The steps of all paths as one graph, each once: see ``networkx_graph``."""
         return networkx_graph(dict.fromkeys(edge for path in self.paths for edge in path.edges))
 
@@ -129,8 +130,8 @@ def path_row(path: Path) -> tuple[Any, ...]:
 def escalations(
     snapshot: Snapshot,
     subject: Subject | str | Iterable[Subject | str] | None = None,
-    *,
     goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
+    *,
     by: By = "hops",
     ways: Ways = "best",
     max_hops: int | None = None,
@@ -190,17 +191,23 @@ def escalations(
     check_limit(by, max_hops)
     graph = graph_of(snapshot, members)
     goals = [parse_goal(one) for one in ([goal] if isinstance(goal, Goal | str) else goal)]
-    sources = graph.sources() if subject is None else _places(graph, subject)
+    sources = graph.sources() if subject is None else places_of(graph, subject)
     every = subject is None
     paths: list[Path] = []
     for one in tracked(goals, "looking for paths to goals"):
         found = towards(graph, one, sources=None if every else sources, by=by, within=max_hops)
-        for state in sources:
-            if state in found and _counts(state, every):
-                best = path_towards(found, state, one)
-                some = [best] if ways == "best" else each_way(graph, found, state, one)
-                paths += [path for path in dict.fromkeys((*some, best)) if _listed(path, direct, max_hops)]
+        for state in listed_sources(sources, found, every=every):
+            best = path_towards(found, state, one)
+            some = [best] if ways == "best" else each_way(graph, found, state, one)
+            paths += [path for path in dict.fromkeys((*some, best)) if _listed(path, direct, max_hops)]
     return _found(graph, shortest_first(paths), members, sandbox)
+
+
+def listed_sources(
+    sources: Iterable[AttackState], found: Container[AttackState], *, every: bool
+) -> Iterator[AttackState]:
+    """The sources that get to a goal and are listed; ``every`` says that nobody chose them."""
+    return (state for state in sources if state in found and _counts(state, every))
 
 
 def check_limit(by: By, max_hops: int | None) -> None:
@@ -276,7 +283,8 @@ def _counts(state: AttackState, every: bool) -> bool:
     return not every or not (state.kind == GROUP and state.name == MASTERS)
 
 
-def _places(graph: EscalationGraph, subject: Subject | str | Iterable[Subject | str]) -> tuple[AttackState, ...]:
+def places_of(graph: EscalationGraph, subject: Subject | str | Iterable[Subject | str]) -> tuple[AttackState, ...]:
+    """The states in which some subjects start."""
     if isinstance(subject, Subject | str):
         return (place_of(graph, subject),)
     return tuple(place_of(graph, one) for one in subject)
@@ -289,7 +297,7 @@ def place_of(graph: EscalationGraph, subject: Subject | str) -> AttackState:
         if graph.facts.pod(namespace, name) is None:
             raise SimkitError(f"there is no running pod {name!r} in namespace {namespace!r}; write pod:namespace/name")
         return AttackState(states.POD, name, namespace)
-    return subject_state(parse_subject(subject))
+    return subject_state(known_subject(graph.snapshot, subject))
 
 
 def outsiders(

@@ -25,7 +25,7 @@ def _role_names(match: VariantMatch, facts: ClusterFacts, every: str) -> tuple[s
     names = match.names("role")
     if names is None:
         return (every,)
-    return tuple(name for name in names if facts.index.rules(Key(CLUSTER_ROLES, "", name)) is not None)
+    return tuple(name for name in names if facts.rules(Key(CLUSTER_ROLES, "", name)) is not None)
 
 
 def cluster_role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
@@ -41,7 +41,7 @@ def cluster_role_in_namespace(facts: ClusterFacts, holder: Holder, match: Varian
 
 def _with_role(facts: ClusterFacts, role: Key, scope: str) -> AttackState:
     """The state of having a role in a namespace; full control of it, if the role allows everything."""
-    rules = facts.index.rules(role) or ()
+    rules = facts.rules(role) or ()
     if not is_everything(rules):
         return rules_state(role, scope)
     return AttackState(states.NAMESPACE, namespace=scope) if scope else CLUSTER_ADMIN
@@ -57,7 +57,7 @@ def role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variab
         for namespace in namespaces_of_match(facts, match):
             for name in names:
                 role = Key(ROLES, namespace, name)
-                if facts.index.rules(role) is not None:
+                if facts.rules(role) is not None:
                     variables = {"role": name, "role_kind": "Role", "namespace": namespace}
                     yield _with_role(facts, role, namespace), variables
 
@@ -67,10 +67,10 @@ def role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variab
 def _bindings(facts: ClusterFacts, match: VariantMatch, *, cluster: bool) -> Iterator[Binding]:
     """Existing bindings that may be changed, and whose role may be bound."""
     plural = match.met[1].requirement.any_of[0].permission.resource
-    where = [""] if cluster else [place for place in facts.bindings if place]
+    where = [""] if cluster else [place for place in facts.places_with_bindings if place]
     if not cluster and match.namespace != EVERYWHERE:
         where = [match.namespace]
-    for binding in (one for place in where for one in facts.bindings.get(place, ())):
+    for binding in (one for place in where for one in facts.bindings_in(place)):
         if binding.role.resource.resource != plural:
             continue
         if match.allows("binding", binding.key.name) and match.allows("role", binding.role.name):
@@ -95,7 +95,7 @@ def _bound_roles(facts: ClusterFacts, match: VariantMatch, *, cluster: bool) -> 
     """The outcomes of the bindings that may be changed, each once; only full control if that is among them."""
     best: dict[AttackState, Binding] = {}
     for binding in _bindings(facts, match, cluster=cluster):
-        if facts.index.rules(binding.role):
+        if facts.rules(binding.role):
             best.setdefault(_with_role(facts, binding.role, binding.namespace), binding)
     chosen = {CLUSTER_ADMIN: best[CLUSTER_ADMIN]} if CLUSTER_ADMIN in best else best
     for target, binding in chosen.items():

@@ -97,7 +97,7 @@ class Variant(_Strict):
     requires: tuple[str, ...] = ()
     """The required permissions, one request each: see ``parse_requirements``."""
     condition: str = ""
-    """A precondition on the objects of the cluster: a word of ``find.conditions``."""
+    """A precondition on the objects of the cluster: a word of ``find.primitive_conditions``."""
     outcome: str
     """The outcome: a word of ``find.outcomes``."""
     cost: float = 1

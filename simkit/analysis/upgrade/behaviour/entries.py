@@ -19,7 +19,7 @@ VARIABLES: Final = ("value", "object", "kind", "pod")
 """The variables of an expression: the value of the field, its object, the kind, the pod or pod template."""
 
 
-class Look(BaseModel):
+class Detector(BaseModel):
     """One way in which a change shows. Exactly one of the first seven fields says what is looked for."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,10 +52,10 @@ class Look(BaseModel):
     severity: str = ""
 
     @model_validator(mode="after")
-    def _one_way(self) -> Look:
+    def _one_way(self) -> Detector:
         ways = (self.field, self.pod, self.name, self.volume, self.flag, self.versions)
         if sum(map(bool, (*ways, self.gates, self.plugins, self.skew))) != 1:
-            raise ValueError("a look has exactly one thing to look for")
+            raise ValueError("a detector has exactly one thing to look for")
         return self
 
     def program(self) -> Program | None:
@@ -76,7 +76,7 @@ class Entry(BaseModel):
     effect: str
     remedy: str
     sources: tuple[str, ...] = Field(min_length=1)
-    look: tuple[Look, ...] = Field(min_length=1)
+    detectors: tuple[Detector, ...] = Field(min_length=1)
     breaks: bool = True
     possible: str = ""
     """The first release in which the remedy works; empty: any."""
@@ -87,8 +87,8 @@ class Entry(BaseModel):
     def _known(self) -> Entry:
         for release in filter(None, (self.release, self.possible)):
             release_name(release)
-        for look in self.look:
-            Severity.named(look.severity or self.severity)
+        for detector in self.detectors:
+            Severity.named(detector.severity or self.severity)
         return self
 
     @property

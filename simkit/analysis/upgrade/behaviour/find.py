@@ -13,7 +13,7 @@ from simkit.analysis.upgrade.behaviour.components import (
     plugin_changes,
     settings,
 )
-from simkit.analysis.upgrade.behaviour.entries import Entry, Look, behaviour_entries, compiled
+from simkit.analysis.upgrade.behaviour.entries import Detector, Entry, behaviour_entries, compiled
 from simkit.analysis.upgrade.behaviour.fields import PathTree, path_text
 from simkit.analysis.upgrade.behaviour.label_names import name_uses
 from simkit.analysis.upgrade.behaviour.pod_templates import pod_templates
@@ -31,7 +31,7 @@ _BY_ROLE: Final[Mapping[str, tuple[str, bool]]] = {"preference": ("low", True), 
 
 class _Aim(NamedTuple):
     entry: Entry
-    look: Look
+    detector: Detector
 
 
 class BehaviourSearch:
@@ -54,35 +54,35 @@ class BehaviourSearch:
         self._skew: list[_Aim] = []
         for entry in behaviour_entries():
             if not entry.release or span.meets(entry.release):
-                for look in entry.look:
-                    self._plan(_Aim(entry, look))
+                for detector in entry.detectors:
+                    self._plan(_Aim(entry, detector))
 
     def _plan(self, aim: _Aim) -> None:
-        look = aim.look
-        if look.pod:
-            self._pods.add(look.pod, aim)
-        elif look.name:
-            self._names.append((look.name.encode(), aim))
-        elif look.flag:
-            self._flags.setdefault(look.flag, []).append(aim)
-        elif look.volume:
+        detector = aim.detector
+        if detector.pod:
+            self._pods.add(detector.pod, aim)
+        elif detector.name:
+            self._names.append((detector.name.encode(), aim))
+        elif detector.flag:
+            self._flags.setdefault(detector.flag, []).append(aim)
+        elif detector.volume:
             self._plan_volume(aim)
-        elif look.field:
-            for kind in look.kinds:
-                self._tree(kind).add(look.field, aim)
-        elif look.skew:
+        elif detector.field:
+            for kind in detector.kinds:
+                self._tree(kind).add(detector.field, aim)
+        elif detector.skew:
             self._skew.append(aim)
-        elif look.gates or look.plugins:
+        elif detector.gates or detector.plugins:
             self._tables.append(aim)
-        for version in look.versions:
+        for version in detector.versions:
             self._versions[version] = aim
 
     def _plan_volume(self, aim: _Aim) -> None:
-        if aim.look.driver in self.drivers:
+        if aim.detector.driver in self.drivers:
             return
-        self._pods.add(("spec", "volumes", "*", aim.look.volume), aim)
-        self._tree("PersistentVolume").add(("spec", aim.look.volume), aim)
-        if aim.look.provisioner:
+        self._pods.add(("spec", "volumes", "*", aim.detector.volume), aim)
+        self._tree("PersistentVolume").add(("spec", aim.detector.volume), aim)
+        if aim.detector.provisioner:
             self._tree("StorageClass").add(("provisioner",), aim)
 
     def _tree(self, kind: str) -> PathTree[_Aim]:
@@ -96,12 +96,12 @@ class BehaviourSearch:
         tree = self._fields.get(kind)
         if tree is not None:
             for aim, path, value in tree.matches(obj):
-                if self._holds(aim.look, value, item, {}):
+                if self._holds(aim.detector, value, item, {}):
                     yield self._row(item, aim, path, _shown(value))
         templates = list(pod_templates(obj, body))
         for start, template in templates:
             for aim, path, value in self._pods.matches(template, start):
-                if self._holds(aim.look, value, item, template):
+                if self._holds(aim.detector, value, item, template):
                     yield self._row(item, aim, path, _shown(value))
         for name, aim in self._names:
             if name in body or not body:
@@ -111,41 +111,41 @@ class BehaviourSearch:
         if kind == "Node":
             yield from self._nodes(item)
 
-    def _holds(self, look: Look, value: Any, item: Item, pod: Mapping[str, Any]) -> bool:
-        if look.provisioner and item.kind == "StorageClass":
-            return bool(value == look.provisioner)
-        if not look.when:
+    def _holds(self, detector: Detector, value: Any, item: Item, pod: Mapping[str, Any]) -> bool:
+        if detector.provisioner and item.kind == "StorageClass":
+            return bool(value == detector.provisioner)
+        if not detector.when:
             return True
         variables = {"value": value, "object": item.obj, "kind": item.kind, "pod": pod}
         try:
-            return compiled(look.when).evaluate(variables).value is True
+            return compiled(detector.when).evaluate(variables).value is True
         except EvaluationError:
             return False  # a field that the expression speaks of is missing, or of a wrong type
 
     def _named(self, item: Item, aim: _Aim) -> Iterator[Break]:
-        for use in name_uses(item.obj, aim.look.name, aim.look.instead):
+        for use in name_uses(item.obj, aim.detector.name, aim.detector.instead):
             if use.role == "label":
                 continue
             severity, breaks = _BY_ROLE.get(use.role, (aim.entry.severity, aim.entry.breaks))
             evidence = {"text": "a text names it", "preference": "a preference names it"}.get(
-                use.role, f"a {use.role} names {aim.look.name}"
+                use.role, f"a {use.role} names {aim.detector.name}"
             )
             yield self._row(item, aim, use.path, evidence, severity=severity, breaks=breaks and aim.entry.breaks)
 
     def _settings(self, item: Item, templates: list[Template]) -> Iterator[Break]:
         for setting in settings(item.obj, templates):
             for aim in self._flags.get(setting.flag, ()):
-                look = aim.look
-                if look.component and setting.component not in look.component:
+                detector = aim.detector
+                if detector.component and setting.component not in detector.component:
                     continue
-                if self._holds(look, setting.value, item, {}):
+                if self._holds(detector, setting.value, item, {}):
                     evidence = f"{setting.component} --{setting.flag}={setting.value}".rstrip("=")
                     yield self._row(item, aim, setting.path, evidence)
             for aim in self._tables:
-                known = setting.flag == GATES if aim.look.gates else setting.flag in PLUGIN_FLAGS
+                known = setting.flag == GATES if aim.detector.gates else setting.flag in PLUGIN_FLAGS
                 if not known:
                     continue
-                changes = gate_changes(setting) if aim.look.gates else plugin_changes(setting)
+                changes = gate_changes(setting) if aim.detector.gates else plugin_changes(setting)
                 for release, why in changes:
                     if self.span.meets(release):
                         evidence = f"{setting.component}: {why}"
@@ -153,7 +153,7 @@ class BehaviourSearch:
 
     def _nodes(self, item: Item) -> Iterator[Break]:
         for aim in self._skew:
-            if aim.look.skew != "kubelet":
+            if aim.detector.skew != "kubelet":
                 continue
             version = at(item.obj, "status", "nodeInfo", "kubeletVersion")
             if not isinstance(version, str):
@@ -178,7 +178,7 @@ class BehaviourSearch:
         return break_of(
             item,
             release=release or entry.release,
-            severity=severity or aim.look.severity or entry.severity,
+            severity=severity or aim.detector.severity or entry.severity,
             check=entry.id,
             what=f"{entry.title}. {entry.effect}",
             evidence=evidence,

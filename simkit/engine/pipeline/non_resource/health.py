@@ -11,7 +11,7 @@ from typing import Final
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.errors import PlainError, StatusError, no_path
-from simkit.meta.message import Response
+from simkit.meta.message import NO_SNIFFING, Response
 from simkit.schema.health_checks import health_checks
 
 _TEXT: Final = "text/plain; charset=utf-8"
@@ -70,7 +70,7 @@ def answer(engine: Engine, context: RequestContext, endpoint: str, name: str) ->
     why = problem(engine, endpoint, name)
     if why:
         raise PlainError(500, f"internal server error: {why}\n")
-    return Response(200, b"ok", _TEXT)
+    return Response(200, b"ok", _TEXT, [NO_SNIFFING])
 
 
 def _checked(engine: Engine, context: RequestContext, endpoint: str, known: Sequence[str]) -> Response:
@@ -91,5 +91,5 @@ def _checked(engine: Engine, context: RequestContext, endpoint: str, known: Sequ
     if failed:
         raise PlainError(500, f"{text}\n{endpoint} check failed\n")
     if "verbose" not in context.request.query:
-        return Response(200, b"ok", _TEXT)
-    return Response(200, f"{text}\n{endpoint} check passed\n".encode(), _TEXT)
+        return Response(200, b"ok", _TEXT, [NO_SNIFFING])
+    return Response(200, f"{text}\n{endpoint} check passed\n".encode(), _TEXT, [NO_SNIFFING])

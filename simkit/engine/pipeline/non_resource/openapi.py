@@ -54,7 +54,7 @@ def content_mark(body: bytes) -> str:
 def index(engine: Engine, context: RequestContext) -> Response:
     """The index of version 3, with links that change with their documents."""
     listed = group_discovery.openapi_index(engine, openapi.index(engine.catalogue))
-    return marked(context, Response(200, orjson.dumps(listed), _TEXT))
+    return Response(200, orjson.dumps(listed), _TEXT)
 
 
 def swagger(engine: Engine, context: RequestContext) -> Response:

@@ -20,8 +20,9 @@ from simkit.engine.pipeline.non_resource import (
     version,
 )
 from simkit.engine.pipeline.representation import responses
-from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
+from simkit.engine.pipeline.representation.negotiation import JSON, check_route, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
+from simkit.meta import go_json
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import REGISTRATION_GROUP, api_group
 from simkit.meta.errors import method_not_allowed, no_path, no_route
@@ -77,6 +78,8 @@ def answer(engine: Engine, context: RequestContext) -> Response:
         return _flow_page(engine, context)
     if parts[:2] == ["debug", "pprof"]:
         return profiling.profiles(context)
+    if parts[:2] == ["debug", "flags"]:
+        return profiling.flags(engine, context)
     if parts[0] == "logs":
         return profiling.logs(context)
     raise no_path()
@@ -98,8 +101,8 @@ def _index(engine: Engine, context: RequestContext) -> Response:
 
 
 def _version(engine: Engine, context: RequestContext) -> Response:
-    openapi.needs_json(context)
-    return responses.document_response(version.of_release(engine.catalogue.release), context.output_media_type)
+    check_route(context.request.header("accept"), [JSON])
+    return Response(200, go_json.encode_indented(version.of_release(engine.catalogue.release)))
 
 
 def _root(engine: Engine, context: RequestContext) -> Response:
@@ -109,7 +112,7 @@ def _root(engine: Engine, context: RequestContext) -> Response:
 
 def _groups(engine: Engine, context: RequestContext) -> Response:
     aggregated = _aggregated(engine, context, core=False)
-    return aggregated or _document(context, group_discovery.group_list(engine))
+    return aggregated or _document(context, group_discovery.group_list(engine), go_restful=False)
 
 
 def _aggregated_versions(engine: Engine) -> tuple[str, ...]:
@@ -150,7 +153,8 @@ def _aggregated(engine: Engine, context: RequestContext, *, core: bool) -> Respo
 
 def _document(context: RequestContext, document: Mapping[str, Any], *, go_restful: bool = True) -> Response:
     accept = context.request.header("accept")
-    return responses.document_response(document, negotiate(accept, convertible=False, go_restful=go_restful))
+    context.output_media_type = negotiate(accept, convertible=False, go_restful=go_restful)
+    return responses.document_response(document, context.output_media_type)
 
 
 def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Response:
@@ -176,7 +180,8 @@ def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Respons
     if len(parts) > 3 or not catalogue.resources(parts[1], parts[2]):
         raise no_route() if builtin_group(catalogue, parts[1]) else no_path()
     _needs_get(context)
-    return _document(context, discovery.resource_list(catalogue, parts[1], parts[2]), go_restful=False)
+    own = builtin_group(catalogue, parts[1])
+    return _document(context, discovery.resource_list(catalogue, parts[1], parts[2]), go_restful=own)
 
 
 def _needs_get(context: RequestContext) -> None:

@@ -21,9 +21,9 @@ def of_release(name: str) -> Mapping[str, str]:
         "minor": minor,
         "gitVersion": git_version(name),
         "gitCommit": "",
-        "buildDate": "",
         "gitTreeState": "clean",
+        "buildDate": "",
+        "goVersion": "",
         "compiler": "cpython",
         "platform": "linux/amd64",
-        "goVersion": "",
     }

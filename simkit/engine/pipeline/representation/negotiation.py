@@ -6,6 +6,7 @@ k8s.io/apiserver/pkg/endpoints/handlers/negotiation/errors.go, release 1.30.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -17,6 +18,7 @@ JSON: Final = "application/json"
 YAML: Final = "application/yaml"
 PROTOBUF: Final = PROTOBUF_MEDIA_TYPE
 MEDIA: Final = (JSON, YAML, PROTOBUF)
+TEXT: Final = "text/plain"
 _PARTIAL: Final = ("PartialObjectMetadata", "PartialObjectMetadataList")
 _VERSIONS: Final = ("v1", "v1beta1")
 STREAMS: Final = f"{JSON};stream=watch, {PROTOBUF};stream=watch"
@@ -57,16 +59,24 @@ class _Clause:
 
 
 def negotiate(
-    accept: str, *, watchable: bool = False, convertible: bool = True, go_restful: bool = True, binary: bool = True
+    accept: str,
+    *,
+    watchable: bool = False,
+    convertible: bool = True,
+    go_restful: bool = True,
+    binary: bool = True,
+    tables: bool = True,
+    text: bool = False,
 ) -> MediaTypeOptions:
     """The first acceptable representation in order of preference. Raises kube-apiserver's 406 if there is none.
 
     ``go_restful`` is true for paths whose media types go-restful checks first; its refusal has another wording.
     ``convertible`` tells whether the answer can be turned into another kind, ``binary`` whether it has a binary form
-    as it is.
+    as it is, ``tables`` whether it can be shown as a Table. ``text`` is true for the log of a pod: go-restful lets
+    plain text pass there, though no object is written so.
     """
     made = _negotiated if len(accept) <= _REMEMBERED else _negotiated.__wrapped__
-    return made(accept, watchable, convertible, go_restful, binary)
+    return made(accept, watchable, convertible, go_restful, binary, tables, text)
 
 
 _REMEMBERED: Final = 1024
@@ -74,32 +84,42 @@ _REMEMBERED: Final = 1024
 
 
 @lru_cache(maxsize=1024)
-def _negotiated(accept: str, watchable: bool, convertible: bool, go_restful: bool, binary: bool) -> MediaTypeOptions:
+def _negotiated(
+    accept: str, watchable: bool, convertible: bool, go_restful: bool, binary: bool, tables: bool, text: bool
+) -> MediaTypeOptions:
     if not accept.strip():
         return MediaTypeOptions()
-    if go_restful and not _answerable(accept):
-        raise _refusal(route=True, watchable=watchable)
+    if go_restful and not _answerable(accept, text):
+        raise _route_refusal(watchable, text)
     for clause in _clauses(accept):
         for media in MEDIA:
             wanted = _wanted(clause, media, convertible) if clause.takes(media) else None
-            if wanted is not None and (binary or media != PROTOBUF or wanted.transform):
+            if wanted is None or (wanted.transform == "Table" and not tables):
+                continue
+            if binary or media != PROTOBUF or wanted.transform:
                 return wanted
-    raise _refusal(route=False, watchable=watchable)
+    raise not_acceptable(f"only the following media types are accepted: {', '.join(MEDIA)}")
 
 
-def _answerable(accept: str) -> bool:
+def _answerable(accept: str, text: bool) -> bool:
     """True if the path itself takes one of the media types: one that it has, by its full name, or any."""
     named = (clause.split(";")[0].strip() for clause in accept.split(","))
-    return any(media in MEDIA or media == "*/*" for media in named)
+    return any(media in MEDIA or media == "*/*" or (text and media == TEXT) for media in named)
 
 
-def _refusal(*, route: bool, watchable: bool) -> StatusError:
-    listed = ", ".join(MEDIA)
-    if route:
-        streams = f", {STREAMS}" if watchable else ""
-        text = f"406: Not Acceptable\n\nAvailable representations: {listed}{streams}"
-        return not_acceptable(text, route=True)
-    return not_acceptable(f"only the following media types are accepted: {listed}")
+def check_route(accept: str, produced: Sequence[str]) -> None:
+    """Raise the 406 of go-restful for a header that names none of the media types of a path, nor any type."""
+    named = (clause.split(";")[0].strip() for clause in accept.split(","))
+    if accept and not any(media == "*/*" or media in produced for media in named):
+        listed = ", ".join(produced)
+        raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {listed}", route=True)
+
+
+def _route_refusal(watchable: bool, text: bool) -> StatusError:
+    """The refusal of go-restful, which names what the path itself has."""
+    listed = ", ".join((TEXT, *MEDIA) if text else MEDIA)
+    streams = f", {STREAMS}" if watchable else ""
+    return not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {listed}{streams}", route=True)
 
 
 def _clauses(accept: str) -> list[_Clause]:
@@ -122,13 +142,13 @@ def _clauses(accept: str) -> list[_Clause]:
 
 def _clause(text: str) -> _Clause | None:
     head, *rest = text.split(";")
-    kind, slash, part = (piece.strip() for piece in head.partition("/"))
-    if kind == "*" and not slash:
+    kind, _, part = (piece.strip() for piece in head.removesuffix("/").partition("/"))
+    if kind == "*" and not part:
         part = "*"
     if not part or "/" in part:
         return None
     pairs = [piece.split("=") for piece in rest]
-    named = [(pair[0].strip(), pair[1]) for pair in pairs if len(pair) == 2]
+    named = [(pair[0].strip(), pair[1]) for pair in pairs if len(pair) == 2 and pair[1]]
     quality = [_number(value) for name, value in named if name == "q"]
     parameters = tuple((name, value.strip()) for name, value in named if name != "q")
     return _Clause(kind, part, parameters, quality[-1] if quality else 1.0)
@@ -136,7 +156,7 @@ def _clause(text: str) -> _Clause | None:
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        return 0.0 if text != text.strip() else float(text)
     except ValueError:
         return 0.0
 

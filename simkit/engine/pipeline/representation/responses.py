@@ -58,6 +58,15 @@ def document_response(obj: Mapping[str, Any], media_type: MediaTypeOptions, *, s
     return Response(status, go_json.encode(obj) + b"\n")
 
 
+def made_response(scope: RequestScope, made: Mapping[str, Any], media_type: MediaTypeOptions) -> Response:
+    """The response with an object that is made and not stored, such as a review. Raises 406 if it is to be a list."""
+    if media_type.transform == "PartialObjectMetadata":
+        made = partial(scope, made, media_type.version)
+    elif media_type.transform:
+        raise _unfit(scope, media_type, str(made["kind"]), "not a list")
+    return document_response(made, media_type, status=201)
+
+
 def object_response(
     scope: RequestScope, entry: Entry, media_type: MediaTypeOptions, *, status: int = 200, now: float = 0
 ) -> Response:
@@ -71,8 +80,8 @@ def single_object(scope: RequestScope, entry: Entry, media_type: MediaTypeOption
     """One stored object in the requested kind."""
     obj = scope.from_storage(entry.object)
     if media_type.transform == "Table":
-        version = entry.object["metadata"].get("resourceVersion", "")
-        return as_table(scope, [obj], media_type, {"resourceVersion": version}, now)
+        version = entry.object["metadata"].get("resourceVersion")
+        return as_table(scope, [obj], media_type, {"resourceVersion": version} if version else {}, now)
     if media_type.transform == "PartialObjectMetadata":
         return partial(scope, obj, media_type.version)
     if media_type.transform:
@@ -142,7 +151,7 @@ def list_response(
     if media_type.transform == "PartialObjectMetadataList":
         items = [partial(scope, obj, media_type.version) for obj in objects]
         head = {"kind": "PartialObjectMetadataList", "apiVersion": f"{META_GROUP}/{media_type.version}"}
-        return document_response({**head, "metadata": metadata, "items": items}, media_type)
+        return document_response({**head, "metadata": metadata, "items": items or None}, media_type)
     if media_type.transform:
         raise _unfit(scope, media_type, scope.resource.list_gvk.kind, "a list")
     kind = scope.resource.list_gvk

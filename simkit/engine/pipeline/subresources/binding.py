@@ -18,12 +18,13 @@ from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.create_attributes import create_attributes
 from simkit.engine.seams import Entry, Stale
 from simkit.kinds.strategies import strategy_of
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.errors import bad_request, conflict, not_found, unexplained
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource, GroupVersionKind, Key
-from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, name_of
+from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, metadata, name_of
 
 _PODS: Final = GroupResource("", "pods")
 _KIND: Final = GroupVersionKind("", "v1", "Binding")
@@ -94,6 +95,8 @@ def _bound(pod: Object, binding: Object, now: str) -> Draft:
     noted: dict[str, Any] = dict(metadata(pod))
     if annotations_of(binding):
         noted["annotations"] = {**annotations_of(pod), **annotations_of(binding)}
+    if labels_of(binding) and applies("labels-of-bindings"):
+        noted["labels"] = {**labels_of(pod), **labels_of(binding)}
     status = pod.get("status") or {}
     condition = {"type": _SCHEDULED, "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
     others = [one for one in status.get("conditions") or () if one.get("type") != _SCHEDULED]

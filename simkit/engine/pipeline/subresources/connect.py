@@ -55,7 +55,7 @@ def read_log(engine: Engine, context: RequestContext, scope: RequestScope) -> Re
         return _log_response(engine.connections.log(pod, container, {**options, **_flags(context)}))
     asked = _log_query(context, options)
     path = f"containerLogs/{info.namespace}/{info.name}/{container}{'?' if asked else ''}{asked}"
-    raise unexplained(f'Get "https://{_joined(kubelet)}/{path}": {_no_way_to(kubelet)}')
+    raise unexplained(f'Get "https://{_joined(kubelet)}/{path}": {_no_way_to(engine, kubelet)}')
 
 
 def _log_query(context: RequestContext, options: Mapping[str, Any]) -> str:
@@ -98,7 +98,7 @@ def stream(engine: Engine, context: RequestContext, scope: RequestScope) -> Resp
         raise bad_request("Upgrade request required")
     if engine.connections is not None and engine.connections.reaches(node):
         return Response(101, upgrade=opened(engine.connections, context, pod, container))
-    raise unexplained(f"error dialing backend: {_no_way_to(kubelet)}")
+    raise unexplained(f"error dialing backend: {_no_way_to(engine, kubelet)}")
 
 
 def proxy(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -110,7 +110,7 @@ def proxy(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     info = context.info
     _admit(engine, context, scope)
     target = proxied(engine, scope.resource.group_resource, info.namespace, info.name)
-    message = f"error trying to reach service: {_no_way_to(target)}"
+    message = f"error trying to reach service: {_no_way_to(engine, target)}"
     raise StatusError(503, "ServiceUnavailable", message)
 
 
@@ -120,11 +120,14 @@ def _admit(engine: Engine, context: RequestContext, scope: RequestScope) -> None
     engine.admission.validate(admission.review("CONNECT", None, None))
 
 
-def _no_way_to(target: Target) -> str:
-    """The error of Go's dialer for an unreachable host."""
-    if address(target.host) is None:
+def _no_way_to(engine: Engine, target: Target) -> str:
+    """The error of Go's dialer: refused by this host and on nodes that run, where nothing listens, else no route."""
+    found = address(target.host)
+    if found is None:
         return f"dial tcp: lookup {target.host}: no such host"
-    return f"dial tcp {_joined(target)}: connect: no route to host"
+    runs = engine.connections is not None and engine.connections.reaches(target.node)
+    failure = "connection refused" if runs or found.is_loopback else "no route to host"
+    return f"dial tcp {_joined(target)}: connect: {failure}"
 
 
 def _joined(target: Target) -> str:

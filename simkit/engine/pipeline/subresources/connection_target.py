@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.kinds.parts.validation.ip import address
-from simkit.meta.domain import label
 from simkit.meta.errors import StatusError, bad_request, not_found, unexplained
 from simkit.meta.go_number import parse_int
 from simkit.meta.names import GroupResource, Key
@@ -33,6 +32,8 @@ class Target(NamedTuple):
 
     host: str
     port: int | str = 0
+    node: str = ""
+    """The node that the host is or runs on; empty if none is known."""
 
 
 def container_of(pod: Object, wanted: str) -> str:
@@ -54,7 +55,7 @@ def kubelet_of(engine: Engine, node: str, *, requested: GroupResource = PODS) ->
     """The kubelet of a node. Raises 404 for a missing node, 500 for one without an address."""
     found = stored(engine, NODES, "", node, requested=requested)
     port = at(found, "status", "daemonEndpoints", "kubeletEndpoint", "Port") or 0
-    return Target(_preferred_address(found), port if port > 0 else _KUBELET_PORT)
+    return Target(_preferred_address(found), port if port > 0 else _KUBELET_PORT, node)
 
 
 def stored(
@@ -73,9 +74,6 @@ def _preferred_address(node: Object) -> str:
         for given in known:
             if given.get("type") == preferred:
                 return str(given.get("address", ""))
-        hostname = at(node, "metadata", "labels", label("hostname"))
-        if preferred == "Hostname" and hostname:  # kubelets before 1.5 told nothing but this
-            return str(hostname)
     shown = " ".join(f"{{{given.get('type', '')} {given.get('address', '')}}}" for given in known)
     raise unexplained(f"no preferred addresses found; known addresses: [{shown}]")
 
@@ -95,11 +93,9 @@ def proxied(engine: Engine, resource: GroupResource, namespace: str, text: str) 
     if resource == PODS:
         return _behind_pod(stored(engine, PODS, namespace, name), port)
     kubelet = kubelet_of(engine, name, requested=NODES)
-    if port in ("", str(kubelet.port)):
-        return kubelet
     if address(kubelet.host) is not None and not _allowed(kubelet.host):
         raise bad_request(_NOT_ALLOWED)
-    return Target(kubelet.host, port)
+    return kubelet._replace(port=port or kubelet.port)
 
 
 def _split(resource: GroupResource, text: str) -> tuple[str, str]:
@@ -115,7 +111,7 @@ def _behind_pod(pod: Object, port: str) -> Target:
     host = at(pod, "status", "podIP") or at(pod, "status", "podIPs", 0, "ip") or ""
     if not _allowed(host):
         raise bad_request(_NOT_ALLOWED)
-    return Target(host, port or next(_ports(pod), 0))
+    return Target(host, port or next(_ports(pod), 0), at(pod, "spec", "nodeName") or "")
 
 
 def _ports(pod: Object) -> Iterator[int]:
@@ -144,7 +140,7 @@ def _behind_service(engine: Engine, namespace: str, text: str, name: str, port: 
                 continue
             for endpoint in subset.get("addresses") or ():
                 if _is_pods_own(engine, namespace, endpoint):
-                    return Target(endpoint["ip"], served.get("port", 0))
+                    return Target(endpoint["ip"], served.get("port", 0), endpoint.get("nodeName") or "")
     raise _unavailable(f'no endpoints available for service "{text}"')
 
 

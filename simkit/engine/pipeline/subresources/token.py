@@ -72,7 +72,7 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     place = {"name": name, "namespace": context.info.namespace}
     head = {**place, **shown, "creationTimestamp": now, "managedFields": owned}
     made = Fields(engine.catalogue.schema(gvk))({**draft, "metadata": head, "status": status})
-    return responses.document_response(made, context.output_media_type, status=201)
+    return responses.made_response(scope, made, context.output_media_type)
 
 
 def _check_uid(context: RequestContext, gvk: GroupVersionKind, draft: Object, account: Object) -> None:

@@ -52,7 +52,7 @@ def apply_intent(engine: Engine, context: RequestContext, scope: RequestScope) -
         )
         report_repeats(context, scope, options.validation, repeats)
         fields = metadata(merged).get("managedFields")
-        draft = _fitted(context, scope, merged)
+        draft = _fitted(context, scope, merged, applied)
         if fields:
             draft["metadata"]["managedFields"] = fields
         if live is None:
@@ -100,7 +100,7 @@ def report_repeats(context: RequestContext, scope: RequestScope, validation: str
     request_object.report(context, scope.resource.gvk, validation, errors)
 
 
-def _fitted(context: RequestContext, scope: RequestScope, merged: Object) -> Draft:
+def _fitted(context: RequestContext, scope: RequestScope, merged: Object, applied: Object) -> Draft:
     """The merged object with the types of its kind. Raises the 500 of a built-in one that does not have them."""
     gvk = scope.resource.gvk
     try:
@@ -110,7 +110,7 @@ def _fitted(context: RequestContext, scope: RequestScope, merged: Object) -> Dra
             raise
         said = str(error.__cause__)
         said = f"error decoding from json: {said}" if said.startswith("illegal base64") else said
-        kind, about = f"{gvk.group}/{gvk.version}, Kind={gvk.kind}", metadata(merged)
+        kind, about = f"{gvk.group}/{gvk.version}, Kind={gvk.kind}", applied.get("metadata") or {}
         raise unexplained(
             f"failed to convert new object ({about.get('namespace', '')}/{about.get('name', '')}; {kind}) "
             f"to proper version: unable to convert unstructured object to {kind}: {said}"

@@ -6,6 +6,7 @@ Upstream: k8s.io/apiserver/pkg/endpoints/handlers/patch.go, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from simkit.engine.pipeline import options as opt
@@ -23,7 +24,7 @@ from simkit.language.merge.patched_order import merged_in_order, patched_in_orde
 from simkit.meta import go_json
 from simkit.meta.errors import StatusError, bad_request, invalid, unsupported_media_type
 from simkit.meta.fielderror import Shown, invalid_value, quoted
-from simkit.meta.gotext import format_value
+from simkit.meta.go_fmt import format_value
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object
@@ -90,12 +91,18 @@ def _media(context: RequestContext) -> str:
 
 
 def patcher(context: RequestContext, scope: RequestScope, validation: str) -> Callable[[Object], Draft]:
-    """The function that patches an object in the version of the path; for all patches but apply."""
+    """The function that patches an object in the version of the path; for all patches but apply.
+
+    The body is decoded with the first object: for one that is not there, no error of the body is told.
+    """
     media = _media(context)
-    given = _parsed(context, media, validation)
-    change, repeated = _change(given, media, validation)
+
+    @cache
+    def decoded() -> tuple[Change, Sequence[str]]:
+        return _change(_parsed(context, media, validation), media, validation)
 
     def patched(live: Object) -> Draft:
+        change, repeated = decoded()
         changed = change.patched(live, scope)
         draft = _fitted(context, scope, changed, validation, repeated, lambda: change.shown(live, scope))
         request_object.check_address(context, scope, draft, named=True)

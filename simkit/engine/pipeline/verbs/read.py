@@ -17,6 +17,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.registry import paging
 from simkit.engine.seams import Compacted, Entry, Future
+from simkit.meta.behaviour import applies
 from simkit.meta.errors import bad_request, expired, future_revision, not_found, unexplained
 from simkit.meta.message import Response
 from simkit.meta.names import Key, Revision
@@ -89,12 +90,16 @@ class ListChunk:
         """The entries of the chunk and the metadata of the list."""
         options = self._options
         if self._cached:
+            if applies("bad-revisions-of-lists"):
+                opt.stored_revision(options.resource_version)
             self._delegator.await_revision(options.resource_version)
             return self._chunk(None, None, 0)
         requested = opt.stored_revision(options.resource_version)
         if options.token:
             return self._continue()
         if options.match == "Exact" or (requested and options.limit > 0 and not options.match):
+            if self._delegator.cached and applies("lists-of-snapshots"):
+                self._delegator.await_revision(options.resource_version)
             return self._chunk(Revision(requested), None, options.limit)
         self._delegator.await_revision(options.resource_version, cached=False)
         return self._chunk(None, None, options.limit)

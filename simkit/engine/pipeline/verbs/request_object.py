@@ -119,9 +119,9 @@ def report(context: RequestContext, gvk: GroupVersionKind, validation: str, erro
 
 def default(scope: RequestScope, draft: Draft) -> Draft:
     """The draft with the defaults of the path's version."""
-    form = scope.form
-    form.default(draft)
-    if scope.is_storage_version or not form.reshapes:
+    spoke = scope.spoke
+    spoke.default(draft)
+    if scope.is_storage_version or not spoke.reshapes:
         scope.strategy.default(draft)
     return draft
 

@@ -28,6 +28,7 @@ from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry
 from simkit.engine.watch.watcher import Watcher, WatchReader
 from simkit.meta import go_json
+from simkit.meta.behaviour import serving
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, expired, not_acceptable
 from simkit.meta.message import Response
@@ -65,6 +66,10 @@ def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     return Response(200, content_type=media, stream=stream)
 
 
+class NoSuchForm(Exception):
+    """An event cannot be written in the form that was asked for: a single object is no list."""
+
+
 class EventEncoder:
     """The encoding of events for a stream, in the requested representation."""
 
@@ -87,6 +92,8 @@ class EventEncoder:
 
     def _made(self, obj: Object) -> Any:
         media_type = self._media_type
+        if media_type.transform == "PartialObjectMetadataList":
+            raise NoSuchForm
         if media_type.transform != "Table":
             return (
                 responses.partial(self._scope, obj, media_type.version)
@@ -150,7 +157,7 @@ class WatchStream:
         """The revision of the bookmark that ends the initial events; None once it is sent."""
         if options.initial_events and options.bookmarks:
             self._end = max(requested, start)
-            self._first = chain(self._first or (), self._ended(start))
+            self._first = chain(self._first or (), self._after_initial(start))
         self._cursor = self._opened(namespace, start)
 
     def _opened(self, namespace: str | None, start: Revision) -> Watcher | None:
@@ -171,6 +178,9 @@ class WatchStream:
         entries = self._chosen.of(self._engine.store.scan(self._scope.registry_scope.resource, namespace, at=revision))
         return (self._encoder.entry("ADDED", entry) for entry in entries)
 
+    def _after_initial(self, revision: Revision) -> Iterator[bytes]:
+        yield from self._ended(revision)
+
     def _ended(self, revision: Revision) -> list[bytes]:
         """The bookmark after the initial events, once the store has the requested revision."""
         if self._end is None or revision < self._end:
@@ -186,14 +196,22 @@ class WatchStream:
         obj: Draft = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
         if not resource.custom:
             obj = decode(obj, self._scope.schema).object  # with the zero values of the kind
-            metadata = obj["metadata"]
-            metadata |= null_creation()
+            metadata = {name: value for name, value in obj["metadata"].items() if name != "creationTimestamp"}
+            with serving(self._engine.behaviour):  # frames are made after the request's own context has ended
+                obj["metadata"] = {**null_creation(), **metadata}
         return self._encoder.object("BOOKMARK", obj)
 
     def poll(self, limit: int = 512) -> list[bytes]:
-        """Frames that are ready, at most about ``limit``."""
+        """Frames that are ready, at most about ``limit``; the stream ends at an event that cannot be written."""
         if self.closed:
             return []
+        try:
+            return self._frames(limit)
+        except NoSuchForm:
+            self.close()
+            return []
+
+    def _frames(self, limit: int) -> list[bytes]:
         ready = self._beginning(limit)
         if ready:
             return ready
@@ -273,7 +291,11 @@ class WatchStream:
         if self.closed or not self._bookmarks or self._cursor is None:
             return []
         revision = self._cursor.revision
-        return self._ended(revision) if self._end is not None else [self._bookmark(revision)]
+        try:
+            return self._ended(revision) if self._end is not None else [self._bookmark(revision)]
+        except NoSuchForm:
+            self.close()
+            return []
 
     def wait(self, timeout: float | None = None) -> bool:
         """True if something came within some seconds."""

@@ -16,6 +16,7 @@ from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.virtual_resources.reviews import receive_review, review_response
+from simkit.engine.pipeline.virtual_resources.selector_attributes import selector_errors
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import timestamp
@@ -77,7 +78,7 @@ def _attribute_errors(spec: Mapping[str, Any]) -> list[FieldError]:
     if of_resource is None and of_path is None:
         detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         return [invalid_value("spec.resourceAttributes", None, detail)]
-    return []
+    return list(selector_errors(of_resource)) if of_resource is not None else []
 
 
 def _shown(of_path: Mapping[str, Any]) -> Shown:
@@ -158,7 +159,7 @@ def self_review(engine: Engine, context: RequestContext, scope: RequestScope) ->
     metadata = {"creationTimestamp": timestamp(engine.clock.now())}
     head = {"kind": draft["kind"], "apiVersion": draft["apiVersion"]}
     made = scope.ordered({**head, "metadata": metadata, "status": status})
-    return responses.document_response(made, context.output_media_type, status=201)
+    return responses.made_response(scope, made, context.output_media_type)
 
 
 HANDLERS: Final[Mapping[GroupResource, Handler]] = {

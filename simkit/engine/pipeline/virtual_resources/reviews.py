@@ -45,6 +45,5 @@ def receive_review(engine: Engine, context: RequestContext, scope: RequestScope)
 def review_response(context: RequestContext, scope: RequestScope, draft: Draft) -> Response:
     """The review with its status as the answer to a create."""
     metadata = {**null_creation(), **draft["metadata"]}
-    return responses.document_response(
-        scope.ordered({**draft, "metadata": metadata}), context.output_media_type, status=201
-    )
+    made = scope.ordered({**draft, "metadata": metadata})
+    return responses.made_response(scope, made, context.output_media_type)

@@ -19,8 +19,8 @@ from simkit.engine.storage.etcd.entry import ReadEntry, removed
 from simkit.engine.storage.memory import MemoryStore
 from simkit.engine.storage.state import State, tables_of
 from simkit.meta.errors import StatusError, unexplained
-from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import Key, Revision
+from simkit.meta.python_gc import collection_paused
 from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.client import EtcdClient, WatchStream, told
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from simkit.language.cel.build import RESERVED
 from simkit.language.cel.environment import Environment, Program, stored_version, written_version
 from simkit.language.cel.errors import CompileError, ResultTypeError
+from simkit.language.cel.lib_patches import JSON_PATCH, OBJECT
 from simkit.language.cel.types import BOOL, DYN, INT, NULL, STRING, TIMESTAMP, Type, list_of, map_of, object_of, parsed
 from simkit.meta.behaviour import applies, served_minor
 from simkit.meta.fielderror import (
@@ -37,6 +38,10 @@ _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _LINE_BREAK: Final = re.compile(r"[\n\r]")
 AUDIT_TYPES: Final = (STRING, NULL)
 """The types that the value expression of an audit annotation may have."""
+MUTATION_FIELDS: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
+"""The fields of a mutation that hold its expression, by the type of its patch."""
+MUTATION_TYPES: Final = {"ApplyConfiguration": OBJECT, "JSONPatch": list_of(JSON_PATCH)}
+"""The types that these expressions must have."""
 
 _RESOURCE: Final = object_of("kubernetes.GroupVersionResource", dict.fromkeys(("group", "version", "resource"), STRING))
 _KIND: Final = object_of("kubernetes.GroupVersionKind", dict.fromkeys(("group", "version", "kind"), STRING))
@@ -97,6 +102,8 @@ def environment(
     stored: bool = True,
     objects: Type = DYN,
     param: Type = DYN,
+    patches: bool = False,
+    strict: bool | None = None,
 ) -> Environment:
     """The CEL environment of an expression.
 
@@ -112,6 +119,10 @@ def environment(
         Whether the expression is stored already: then newer functions may be used than when it is written.
     objects, param
         Types of ``object`` and ``oldObject``, and of ``params``; any value unless given.
+    patches
+        Whether objects and patches can be made, as in mutations.
+    strict
+        Whether functions of libraries cost what they cost; as the release has it for policies unless given.
     """
     found = {"object": objects, "oldObject": objects, "request": REQUEST, "namespaceObject": NAMESPACE}
     if params:
@@ -122,7 +133,10 @@ def environment(
             found["authorizer.requestResource"] = parsed("ResourceCheck")
     if variables is not None:
         found["variables"] = object_of("kubernetes.variables", variables)
-    return Environment(found, version=stored_version() if stored else written_version(), strict=False)
+    if strict is None:
+        strict = applies("cost-of-functions-in-policies")
+    version = stored_version() if stored else written_version()
+    return Environment(found, version=version, strict=strict, patches=patches)
 
 
 _KEPT: Final = frozenset({"bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint"})
@@ -252,18 +266,24 @@ class PolicyReader:
         The spec that is being written.
     old
         The one that it replaces: its expressions are read as stored ones.
+    composed
+        Whether ``variables`` is there even if there are none.
     """
 
-    def __init__(self, spec: Object, old: Object | None = None) -> None:
+    def __init__(self, spec: Object, old: Object | None = None, *, composed: bool = False) -> None:
         self._spec, self._old = spec, old
         self._params = spec.get("paramKind") is not None
-        self._types: dict[str, Type] | None = {} if spec.get("variables") else None
+        self._types: dict[str, Type] | None = {} if composed or spec.get("variables") else None
         self._checked = written(old, "validations")
         self._messages = written(old, "validations", "messageExpression")
         self._values = written(old, "auditAnnotations", "valueExpression")
+        configurations = (each.get("applyConfiguration") for each in (old or {}).get("mutations") or ())
+        self._configurations = frozenset(each.get("expression") or "" for each in configurations if each)
 
-    def _environment(self, *, stored: bool, authorizer: bool = True) -> Environment:
-        return environment(params=self._params, authorizer=authorizer, variables=self._types, stored=stored)
+    def _environment(self, *, stored: bool, authorizer: bool = True, patches: bool = False) -> Environment:
+        return environment(
+            params=self._params, authorizer=authorizer, variables=self._types, stored=stored, patches=patches
+        )
 
     def validate_match_condition(self, path: str) -> list[FieldError]:
         """The errors of the match conditions, which see no variables. Unchanged ones are not validated."""
@@ -316,6 +336,14 @@ class PolicyReader:
         except CompileError as error:
             return [compile_error(path, shown or source, error)]
         return []
+
+    def validate_mutation(self, kind: str, source: str, path: str) -> list[FieldError]:
+        """The errors of the expression of a mutation.
+
+        It counts as stored where the old policy had it in an applied configuration; a patch too, as on kube-apiserver.
+        """
+        known = self._environment(stored=source in self._configurations, patches=True)
+        return self._validate_fields(source.strip(), path, known, MUTATION_TYPES[kind])
 
     def validate_annotation(self, policy_name: str, path: str) -> list[FieldError]:
         """The errors of the audit annotations, whose keys follow the policy's name in the log."""

@@ -16,7 +16,9 @@ from typing import Any, Final
 from simkit.kinds.parts.go_printing.diff_layout import DOTS, Listing, Record, Text, Wrap, laid_out
 from simkit.kinds.parts.go_printing.diff_values import ABSENT, is_zero, key_text, parts_of_number, printed_value, typed
 from simkit.kinds.parts.go_printing.types import fields_of, is_structure
+from simkit.kinds.parts.go_printing.unified_diff import json_difference
 from simkit.kinds.parts.validation.resource_quantities import compare
+from simkit.meta.behaviour import applies
 
 _AROUND: Final = 2
 _DETAIL: Final = 3
@@ -27,7 +29,7 @@ _NAMES: Final = {"struct": "field", "list": "element", "map": "entry"}
 
 
 def difference(kind: str, old: Any, new: Any) -> str:
-    """The report on two values of a type.
+    """The report on two values of a type; since release 1.34 that on their JSON.
 
     Examples
     --------
@@ -38,6 +40,8 @@ def difference(kind: str, old: Any, new: Any) -> str:
         Hostnames: nil,
       }
     """
+    if applies("differences-of-json"):
+        return json_difference(kind, old, new)
     text = _report(_compared(kind, old, new), "emit", "", _DETAIL)
     return laid_out(text if text is not None else "")
 

@@ -35,6 +35,8 @@ def internal_json(kind: str, value: Any) -> Any:
         return _outside(kind, value)
     if is_structure(kind):
         return _structure(kind, value or {})
+    if isinstance(value, Mapping):
+        return {name: value[name] for name in sorted(value)}
     return _ZEROS.get(kind) if value is None else value
 
 

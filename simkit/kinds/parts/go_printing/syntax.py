@@ -39,12 +39,18 @@ def whole_numbers(values: Sequence[int], kind: str = "int32") -> Shown:
 
 
 def selector(value: Object | None) -> Shown:
-    """A label selector; an absent one is ``null``."""
+    """A label selector; an absent one is ``null``. An empty map or list is not nil in Go.
+
+    Examples
+    --------
+    >>> selector({"matchLabels": {}}).text
+    'v1.LabelSelector{MatchLabels:map[string]string{}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}'
+    """
     if value is None:
         return Shown("null", None)
     expressions = value.get("matchExpressions")
-    listed = "{" + ", ".join(_requirement(one) for one in expressions) + "}" if expressions else "(nil)"
-    labels = text_map(value.get("matchLabels") or None).text
+    listed = "{" + ", ".join(_requirement(one) for one in expressions) + "}" if expressions is not None else "(nil)"
+    labels = text_map(value.get("matchLabels")).text
     text = f"v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:[]v1.LabelSelectorRequirement{listed}}}"
     return Shown(text, internal_json("v1.LabelSelector", value))
 

@@ -18,7 +18,7 @@ from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip
 from simkit.kinds.parts.validation.labels import validate_qualified_name
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
-from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value
+from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, internal_error, invalid_value
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at
 
@@ -168,9 +168,16 @@ def _validate_address(name: str, given: Sequence[Object], before: Sequence[Objec
 
 
 def _validate_family(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:
-    """The error of several addresses of one family."""
-    families = {isinstance(address(one.get("ip") or ""), IPv6Address) for one in given}
-    if len(given) > 2 or len(given) > len(families):
+    """The errors of several addresses of one family, and of several of which one is none."""
+    if len(given) < 2:
+        return
+    found = [address(one.get("ip") or "") for one in given]
+    wrong = next((index for index, one in enumerate(found) if one is None), None)
+    if wrong is not None:
+        text = f"invalid IP[{wrong}]: {given[wrong].get('ip') or ''}"
+        yield internal_error(f"status.{name}", f"failed to check for dual stack with error:{text}")
+    families = {isinstance(one, IPv6Address) for one in found}
+    if wrong is not None or len(given) > len(families):
         detail = "may specify no more than one IP for each IP family"
         yield invalid_value(f"status.{name}", structures(kind, given), detail)
 

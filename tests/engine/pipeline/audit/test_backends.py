@@ -1,4 +1,4 @@
-"""How audit events leave: files that rotate, two forms, limits of size, requests that may not go unrecorded."""
+"""Audit backends: files that rotate, two formats, limits of size, requests that must be recorded."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_large_events_are_shortened() -> None:
 
 
 def test_fitting_tells_of_losses() -> None:
-    """What fits is written, what does not is told."""
+    """Events that fit are written; the number of the others is reported."""
     kept = Kept()
     sink = BlockingBackend("log", TruncatingWriter(kept, Truncation(True, 50, 50)))
     with pytest.raises(BackendError, match="1 events are too large"):
@@ -162,7 +162,7 @@ def test_batches_without_waiting() -> None:
 
 
 def test_strict_recording() -> None:
-    """Where nothing may go unrecorded, a request whose coming cannot be recorded is refused before it does anything."""
+    """With strict recording, a request whose arrival cannot be recorded is refused before it does anything."""
     policy = {"rules": [{"level": "Metadata"}]}
     cluster = recorded()
     kept = Kept()

@@ -40,7 +40,7 @@ def cluster(policy: Any = "Metadata", **more: Any) -> Cluster:
 
 
 def events(world: Cluster, request: Request, identity: Identity | None = None) -> list[dict[str, Any]]:
-    """What one request leaves in the log."""
+    """The events that one request leaves in the log."""
     before = len(world.audit_log())
     if identity is None:
         serve_request(world.engine, request)
@@ -91,7 +91,7 @@ def test_refusals() -> None:
 
 
 def test_impersonation_and_reason() -> None:
-    """Who asked and as whom are both told, and why it was allowed."""
+    """An event has the user, the impersonated user, and the reason of the decision."""
     world = cluster()
     headers = {"impersonate-user": "ann", "impersonate-group": "system:monitoring"}
     (event,) = events(world, Request.of("GET", "/metrics", headers=headers), ADMIN)
@@ -218,7 +218,7 @@ def test_secrets_and_tokens_are_never_recorded() -> None:
     assert log.count("REDACTED") > 10
 
 
-def test_what_goes_wrong_inside_is_a_panic(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_a_panic(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of the server's own is recorded in a stage of its own."""
     world = cluster()
     monkeypatch.setattr(world.engine, "registry", None)
@@ -226,14 +226,14 @@ def test_what_goes_wrong_inside_is_a_panic(monkeypatch: pytest.MonkeyPatch) -> N
     assert (event["stage"], event["responseStatus"]["code"]) == ("Panic", 500)
 
 
-def test_nothing_without_a_policy() -> None:
+def test_no_events_without_a_policy() -> None:
     """Without a policy nothing is recorded, and asking for the log says how to have one."""
     with pytest.raises(SimkitError, match="audit_policy"):
         Cluster(seed=1).audit_log()
 
 
 def test_forks_record_for_themselves(tmp_path: Path) -> None:
-    """What is tried on a fork is in the fork's log alone, and in no file."""
+    """Requests on a fork are in the fork's log alone, and in no file."""
     path = tmp_path / "log" / "audit.jsonl"
     world = cluster(audit_log_path=path)
     lines = len(path.read_bytes().splitlines())

@@ -1,4 +1,4 @@
-"""What priority and fairness shows of itself."""
+"""The debug pages of priority and fairness."""
 
 from __future__ import annotations
 

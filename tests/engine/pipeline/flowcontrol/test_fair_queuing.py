@@ -14,7 +14,7 @@ OFFERS = st.lists(st.tuples(st.sampled_from(["ann", "bob", "eve"]), st.integers(
 
 
 @given(OFFERS, st.integers(1, 16), st.integers(1, 4))
-def test_nothing_is_lost(offers: list[tuple[str, int]], queues: int, hand: int) -> None:
+def test_every_request_is_dispatched_once(offers: list[tuple[str, int]], queues: int, hand: int) -> None:
     """Whatever was taken in comes out once, in the order of its flow where that has one queue."""
     waiting = FairQueues[tuple[str, int]](queues, 1 if hand > queues else hand, 10)
     taken = [
@@ -62,7 +62,7 @@ def test_a_full_queue() -> None:
     assert waiting.offer(other, "y")
 
 
-def test_who_goes_away() -> None:
+def test_requests_whose_client_goes_away() -> None:
     """A request that is given up leaves its place; to give up twice does nothing."""
     waiting = FairQueues[list[int]](4, 2, 10)
     first, second = [1], [1]

@@ -1,4 +1,4 @@
-"""How many requests may be under way at once."""
+"""The limit of requests in flight."""
 
 from __future__ import annotations
 

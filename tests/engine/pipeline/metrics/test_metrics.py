@@ -1,4 +1,4 @@
-"""What the server counts, and how it is read."""
+"""The metrics of the server, and their formats."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_requests_by_route_and_code(cluster: Cluster) -> None:
     assert value(samples, "apiserver_response_sizes_bucket", verb="LIST", resource="pods", le="1000.0") == 1
 
 
-def test_what_reaches_no_handler_is_not_counted(cluster: Cluster) -> None:
+def test_requests_without_a_handler_are_not_counted(cluster: Cluster) -> None:
     """Refusals by authentication and authorization, and unknown paths, count elsewhere."""
     cluster.perform(Request.of("GET", "/api/v1/nodes"), identity=ANN)
     serve_request(cluster.engine, Request.of("GET", "/api/v1/nodes", headers={"authorization": "Bearer wrong"}))
@@ -100,7 +100,7 @@ def test_state(cluster: Cluster) -> None:
     assert value(samples, "apiserver_authorization_decisions_total", type="RBAC", decision="allowed") >= 0
 
 
-def test_what_lasts(cluster: Cluster) -> None:
+def test_long_running_requests(cluster: Cluster) -> None:
     """A watch counts as long as it is under way, by its route; the release is the one that the server tells."""
     streams = [cluster.perform(Request.of("GET", f"/api/v1/{path}?watch=1")).stream for path in ("pods", "pods")]
     labels = {"verb": "WATCH", "version": "v1", "resource": "pods", "scope": "cluster", "component": "apiserver"}
@@ -137,7 +137,9 @@ def test_health_indicators(cluster: Cluster) -> None:
         ("GET", "/metrics", Identity("p", ("system:monitoring",)), 200),
     ],
 )
-def test_who_may_read_them(cluster: Cluster, method: str, path: str, identity: Identity | None, status: int) -> None:
+def test_permission_to_read_metrics(
+    cluster: Cluster, method: str, path: str, identity: Identity | None, status: int
+) -> None:
     """Metrics are for the monitoring group; a slash at the end makes another path."""
     assert cluster.perform(Request.of(method, path), identity=identity).status == status
 

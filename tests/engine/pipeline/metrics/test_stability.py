@@ -48,7 +48,7 @@ def test_every_description_begins_with_a_level() -> None:
 
 
 def test_a_deprecated_metric_says_so_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """When it is registered, which is at the first look."""
+    """The log line is written at its registration, which is the first read."""
     cluster = server("1.30")
     with caplog.at_level(logging.WARNING, logger="simkit.metrics"):
         assert helps(cluster)[OLD].startswith("[ALPHA] (Deprecated from 1.30) ")

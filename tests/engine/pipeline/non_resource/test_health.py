@@ -48,7 +48,7 @@ def test_a_server_that_is_about_to_end() -> None:
 
 
 def test_grace_period() -> None:
-    """What follows the start may take a while for livez, not for readyz."""
+    """During the grace period, checks that follow the start may fail for livez, not for readyz."""
     clock = SimulatedClock()
     cluster = Cluster(options=Options(clock=clock, livez_grace_period=30))
     cluster.engine.started = False

@@ -1,4 +1,4 @@
-"""What others need to verify service account tokens."""
+"""The documents with which others verify service account tokens."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_anybody_who_may_can_verify_tokens() -> None:
     assert claims["sub"] == "system:serviceaccount:default:robot"
 
 
-def test_who_may_read_them() -> None:
+def test_permission_to_read_issuer_documents() -> None:
     """Service accounts may, other users may not, unless a role says so."""
     cluster = Cluster(seed=1)
     request = Request.of("GET", "/openid/v1/jwks")
@@ -43,8 +43,8 @@ def test_who_may_read_them() -> None:
     assert cluster.perform(Request.of("POST", "/openid/v1/jwks", {})).status == 405
 
 
-def test_strange_hosts_are_not_told_on() -> None:
-    """What a client calls the server is repeated only if it can be a host: the document may be kept by caches."""
+def test_strange_hosts_are_not_repeated() -> None:
+    """The server's name in a request is repeated only if it can be a host: caches may keep the document."""
     cluster = Cluster(seed=1)
     for host, shown in (
         ("[::1]:6443", "[::1]:6443"),

@@ -34,10 +34,8 @@ def get(cluster: simkit.Cluster, path: str, **headers: str) -> tuple[Response, d
     return answer, dict(answer.headers)
 
 
-@pytest.mark.parametrize(
-    ("path", "accept"), [("/openapi/v2", ""), ("/openapi/v3", ""), ("/openapi/v3/api/v1", ""), ("/apis", AGGREGATED)]
-)
-def test_what_is_known_is_not_sent_again(cluster: simkit.Cluster, path: str, accept: str) -> None:
+@pytest.mark.parametrize(("path", "accept"), [("/openapi/v2", ""), ("/openapi/v3/api/v1", ""), ("/apis", AGGREGATED)])
+def test_an_unchanged_document_is_not_sent_again(cluster: simkit.Cluster, path: str, accept: str) -> None:
     """A client that shows the mark of what it has gets 304, until a new kind changes the content."""
     answer, headers = get(cluster, path, accept=accept)
     assert answer.status == 200
@@ -64,7 +62,7 @@ def test_links_carry_the_mark(cluster: simkit.Cluster) -> None:
 
 
 def test_old_watch_paths_are_read_only(cluster: simkit.Cluster) -> None:
-    """Nothing but GET is a watch; a watch of no seconds lasts as long as the server likes."""
+    """Only GET is a watch; a watch of no seconds lasts as long as the server likes."""
     path = "/api/v1/watch/namespaces/default/configmaps"
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         assert cluster.perform(Request.of(method, path, {})).status == 405

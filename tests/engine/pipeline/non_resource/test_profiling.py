@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import orjson
 import pytest
 
@@ -69,3 +71,22 @@ def test_they_need_rights(cluster: Cluster) -> None:
 def test_slashes_and_methods(cluster: Cluster, method: str, path: str, status: int) -> None:
     """Some paths are unknown with a slash at the end, and what does not exist is 404 whatever the method."""
     assert cluster.perform(Request.of(method, path)).status == status
+
+
+def test_the_log_level_is_set_while_the_server_runs(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+    """A PUT of /debug/flags/v sets it; from 3 on each request is logged."""
+    caplog.set_level(logging.INFO, "simkit.http")
+
+    def put(level: str) -> tuple[int, str]:
+        answer = cluster.perform(Request.of("PUT", "/debug/flags/v", level.encode()))
+        return answer.status, answer.body.decode()
+
+    assert put("2") == (200, "successfully set klog.logging.verbosity to 2\n")
+    assert get(cluster, "/livez").status == 200
+    assert not caplog.records
+    assert put("3")[0] == 200
+    assert get(cluster, "/livez").status == 200
+    assert '"HTTP" verb="GET" URI="/livez"' in caplog.records[-1].message
+    assert put("-1") == (400, 'strconv.ParseUint: parsing "-1": invalid syntax\n')
+    assert put("0")[0] == 200
+    assert (get(cluster, "/debug/flags/v").status, get(cluster, "/debug/flags").status) == (406, 200)

@@ -31,7 +31,8 @@ def cluster() -> simkit.Cluster:
     made = simkit.Cluster(seed=1)
     made.create({**NODE, "status": {"addresses": [{"type": "InternalIP", "address": "10.9.8.7"}]}})
     made.create({**NODE, "metadata": {"name": "n2"}})
-    made.create({**NODE, "metadata": {"name": "n3", "labels": {"kubernetes.io/hostname": "h3"}}})
+    made.create({**NODE, "metadata": {"name": "n3"}, "status": {"addresses": [{"type": "Hostname", "address": "h3"}]}})
+    made.create({**NODE, "metadata": {"name": "n5", "labels": {"kubernetes.io/hostname": "h5"}}})
     made.create(POD)
     for name, node in (("q", "n1"), ("r", "n2"), ("s", "n3"), ("gone", "n4")):
         made.create({**POD, "metadata": {"name": name}, "spec": {**POD["spec"], "nodeName": node}})
@@ -57,6 +58,7 @@ def told(cluster: simkit.Cluster, method: str, path: str, upgrade: bool = False)
         ("GET", f"{PODS}/q/portforward", False, 400, "Upgrade request required"),
         ("GET", "/api/v1/nodes/n1/proxy/metrics", False, 503, "error trying to reach service: dial tcp 10.9.8.7"),
         ("GET", "/api/v1/nodes/n3/proxy/metrics", False, 503, "lookup h3: no such host"),
+        ("GET", "/api/v1/nodes/n5/proxy/metrics", False, 500, "no preferred addresses found"),
         ("GET", f"{SERVICE}/kubernetes/proxy", False, 503, "no endpoints available"),
     ],
 )
@@ -124,7 +126,40 @@ def test_options_that_cannot_be_read(cluster: simkit.Cluster, path: str, why: st
     assert (status, why in message) == (400, True)
 
 
-def test_what_the_kubelet_would_be_asked(cluster: simkit.Cluster) -> None:
+@pytest.mark.parametrize(
+    ("path", "code", "words"),
+    [
+        ("/api/v1/nodes/here/proxy", 400, "address not allowed"),
+        ("/api/v1/nodes/here:10250/proxy", 400, "address not allowed"),
+        (f"{PODS}/p/log", 500, "dial tcp 127.0.0.1:10250: connect: connection refused"),
+    ],
+)
+def test_node_at_a_loopback_address(path: str, code: int, words: str) -> None:
+    """It is not proxied to, through no port at all; a log is asked for, and nobody listens."""
+    made = simkit.Cluster(seed=1)
+    status = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}]}
+    made.create({**NODE, "metadata": {"name": "here"}, "status": status})
+    made.create({**POD, "spec": {**POD["spec"], "nodeName": "here"}})
+    got, message = told(made, "GET", path)
+    assert (got, words in message) == (code, True)
+
+
+def test_proxy_to_a_pod_on_a_simulated_node_is_refused() -> None:
+    """The host is there, and nothing listens at the port. On other nodes there is no way to the host."""
+    made = simkit.Cluster(seed=1)
+    made.add_nodes(1)
+    made.create(NODE)
+    simulated = next(node["metadata"]["name"] for node in made.list("nodes") if node["metadata"]["name"] != "n1")
+    for name, node, failure in (("a", simulated, "connection refused"), ("b", "n1", "no route to host")):
+        made.create({**POD, "metadata": {"name": name}, "spec": {**POD["spec"], "nodeName": node}})
+        status = {"status": {"podIP": "10.9.9.9", "podIPs": [{"ip": "10.9.9.9"}]}}
+        patch = Request.of("PATCH", f"{PODS}/{name}/status", status, content_type="application/merge-patch+json")
+        assert made.perform(patch).status == 200
+        expected = f"error trying to reach service: dial tcp 10.9.9.9:81: connect: {failure}"
+        assert told(made, "GET", f"{PODS}/{name}:81/proxy") == (503, expected)
+
+
+def test_requests_to_the_kubelet(cluster: simkit.Cluster) -> None:
     """The failure names the address, with the container and the options."""
     status, message = told(cluster, "GET", f"{PODS}/two/log?container=d&tailLines=3&follow=true&previous=false")
     asked = "https://10.9.8.7:10250/containerLogs/default/two/d?follow=true&tailLines=3"
@@ -185,7 +220,7 @@ def test_admission_comes_next() -> None:
 
 
 def test_authorization_comes_first(cluster: simkit.Cluster) -> None:
-    """Who may not connect is refused, whether or not the pod is there."""
+    """A user without the permission to connect is refused, whether or not the pod exists."""
     ann = Identity("ann", ("system:authenticated",))
     assert cluster.perform(Request.of("POST", f"{PODS}/none/exec"), identity=ann).status == 403
 

@@ -40,7 +40,7 @@ def put(cluster: Cluster, replicas: int, **metadata: Any) -> Response:
 
 
 def owners(cluster: Cluster) -> list[tuple[str, str, str]]:
-    """Who owns the number of replicas: manager, operation, subresource."""
+    """The owners of the number of replicas: manager, operation, subresource."""
     stored = cluster.perform(Request.of("GET", f"{BASE}/deployments/web")).object
     records = stored["metadata"]["managedFields"]
     found = [one for one in records if "f:replicas" in one["fieldsV1"].get("f:spec", {})]
@@ -57,7 +57,7 @@ def test_read(cluster: Cluster) -> None:
 
 
 def test_missing(cluster: Cluster) -> None:
-    """What is missing is the Scale when it is read, the object when it is written."""
+    """A read reports the Scale as missing, a write the object."""
     read = cluster.perform(Request.of("GET", f"{BASE}/deployments/zz/scale"))
     assert read.object["message"] == 'deployments/scale.apps "zz" not found'
     body = {"metadata": {"name": "zz"}, "spec": {"replicas": 1}}
@@ -109,7 +109,7 @@ def test_refusals(cluster: Cluster, metadata: dict[str, str], replicas: int, mes
     )
 
 
-def test_nothing_is_written_on_a_dry_run(cluster: Cluster) -> None:
+def test_a_dry_run_writes_nothing(cluster: Cluster) -> None:
     """A dry run tells what would be, and leaves what is."""
     assert patch(cluster, {"spec": {"replicas": 9}}, query="?dryRun=All").object["spec"] == {"replicas": 9}
     assert cluster.perform(Request.of("GET", PATH)).object["spec"] == {"replicas": 1}

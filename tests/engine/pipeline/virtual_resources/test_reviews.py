@@ -87,7 +87,7 @@ def test_questions_have_no_paths() -> None:
     assert CLUSTER.perform(Request.of("POST", "/api/v1/componentstatuses/x", {})).status == 405
 
 
-def test_nothing_but_questions() -> None:
+def test_reviews_can_only_be_created() -> None:
     """A review has no name; a local one has a namespace besides."""
     named = {"metadata": {"name": "x"}, "spec": {"resourceAttributes": POD, "user": "ann"}}
     assert refused("subjectaccessreviews", named).endswith("must be empty")

@@ -1,4 +1,4 @@
-"""What is wrong with definitions: names, versions, schemas, defaults, expressions."""
+"""Errors in definitions: names, versions, schemas, defaults, expressions."""
 
 from __future__ import annotations
 
@@ -163,8 +163,8 @@ def test_schema_errors(schema: Mapping[str, Any], told: str) -> None:
         ),
     ],
 )
-def test_what_no_structural_schema_can_say_is_told_alone(field: Mapping[str, Any], told: str) -> None:
-    """Whether the rest is structural is not looked at, nor are expressions."""
+def test_constructs_outside_structural_schemas_are_reported_alone(field: Mapping[str, Any], told: str) -> None:
+    """Then neither the structure nor expressions are checked."""
     assert _errors(_definition(_spec(a=field, b={}))) == [told]
 
 
@@ -181,7 +181,7 @@ def test_a_schema_becomes_structural_with_pruning() -> None:
 
 
 def test_versions_without_schema_are_served_only_with_unknown_fields() -> None:
-    """What was let in without a schema needs one as soon as fields are dropped."""
+    """A stored definition without a schema needs one as soon as fields are"""
     old = _definition(preserveUnknownFields=True)
     del old["spec"]["versions"][0]["schema"]
     new = copied(old)
@@ -269,7 +269,7 @@ def test_old_values_are_not_known_everywhere() -> None:
 
 
 def test_an_expression_that_was_stored_is_read_as_such() -> None:
-    """What a newer server let in does not refuse later updates of the definition."""
+    """Expressions that a newer server accepted do not refuse later updates of the definition."""
     schema = _spec(a={"type": "string", "maxLength": 40, "x-kubernetes-validations": [{"rule": "isIP(self)"}]})
     old = _definition(schema)
     new = copied(old)
@@ -287,7 +287,7 @@ def test_old_faults_are_not_demanded_of_an_update() -> None:
     assert len(_errors(new, sound)) == 1
 
 
-def test_what_is_served_does_not_change_its_kind() -> None:
+def test_a_served_definition_cannot_change_its_kind() -> None:
     """Group and plural never change, kind and scope not once the names are served."""
     old = _definition()
     new = copied(old)
@@ -307,8 +307,8 @@ def test_stored_versions_stay_until_they_are_taken_away() -> None:
     assert _errors(new, old) == ['status.storedVersions[0]: Invalid value: "v1": must appear in spec.versions']
 
 
-def test_a_written_status_is_not_held_against_the_versions() -> None:
-    """Who migrates objects says which versions are stored; only the names in the status are looked at."""
+def test_the_stored_versions_of_a_written_status_are_accepted() -> None:
+    """A migrator sets the stored versions; only the names in the"""
     assert STRATEGY.subresources is not None
     check, old = STRATEGY.subresources["status"].validate, _definition()
     new = copied(old)
@@ -321,7 +321,7 @@ def test_a_written_status_is_not_held_against_the_versions() -> None:
 
 
 @pytest.mark.parametrize("empty", [{"additionalProperties": {}}, {"maxProperties": 0}, {"not": {}}, {"allOf": []}])
-def test_what_may_not_stand_beside_a_status_may_not_be_empty_either(empty: dict[str, Any]) -> None:
+def test_fields_that_exclude_a_status_may_not_be_empty_either(empty: dict[str, Any]) -> None:
     """At the root of a schema with a status of its own also an empty alternative or a 0 is refused."""
     version = {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}}
     schema = {"openAPIV3Schema": {"type": "object", **empty}}
@@ -406,7 +406,7 @@ def test_expensive_rules_are_refused_one_by_one_and_together() -> None:
     assert _errors(_definition(narrow)) == []
 
 
-def test_what_needs_unknown_fields_to_be_dropped() -> None:
+def test_features_that_need_pruning() -> None:
     """Defaults and webhooks that convert are refused where unknown fields are kept, besides keeping them."""
     webhook = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://hook.example.com/"}}
     body = _definition(

@@ -1,4 +1,4 @@
-"""What is wrong with expressions of policies and webhooks, in kube-apiserver's words."""
+"""Errors in expressions of policies and webhooks, in kube-apiserver's words."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_variables_see_those_before_them() -> None:
 
 
 def test_stored_expressions_are_read_as_stored_ones() -> None:
-    """What a newer server wrote stays valid as long as nobody changes it."""
+    """An expression of a newer server stays valid as long as nobody changes it."""
     newer = "ip('1.2.3.4').family() == 4"
     spec = {"validations": [{"expression": newer}]}
     assert texts(PolicyReader(spec).validate_expression(newer, "e"))

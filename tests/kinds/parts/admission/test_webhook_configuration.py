@@ -35,7 +35,7 @@ def configuration(**fields: Any) -> Any:
         {"matchConditions": [{"name": "a", "expression": "nonsense"}]},
     ],
 )
-def test_what_was_wrong_may_stay_wrong(fields: Any) -> None:
+def test_unchanged_invalid_fields_are_accepted(fields: Any) -> None:
     """It may not come with a new configuration, nor with a change of a good one."""
     assert RULES.validate is not None
     wrong = configuration(**fields)

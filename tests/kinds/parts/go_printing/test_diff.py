@@ -1,4 +1,4 @@
-"""What refusals show of two structures."""
+"""Differences of two structures in refusals."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_maps(old: Any, new: Any, shown: list[str]) -> None:
 
 
 def test_lists_that_grow() -> None:
-    """What is added comes after what is the same; probes hold how they ask."""
+    """Added elements come after equal ones; probes show their handler."""
     first = {"name": "A", "value": "1"}
     old, new = (
         {"env": [first]},

@@ -1,4 +1,4 @@
-"""What a job may say about its success and its manager, also in the template of a cron job, where no gate is asked."""
+"""The success policy and the manager of a job, also in the template of a cron job, where no gate is checked."""
 
 from __future__ import annotations
 

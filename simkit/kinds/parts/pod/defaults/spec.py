@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import is_
 from typing import Any, Final
 
-from simkit.kinds.parts.pod.amounts import pod_limits, pod_requests
 from simkit.kinds.parts.pod.defaults.images import pull_policy
 from simkit.kinds.parts.pod.defaults.volumes import defaulted_volume
+from simkit.kinds.parts.pod.pod_resources import pod_limits, pod_requests
 from simkit.kinds.parts.pod.resource_names import HUGE, is_pod_resource
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Draft, Object, null_creation

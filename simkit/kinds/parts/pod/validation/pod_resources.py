@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simkit.kinds.parts.pod.amounts import pod_limits, pod_requests
+from simkit.kinds.parts.pod.pod_resources import pod_limits, pod_requests
 from simkit.kinds.parts.pod.resource_names import HUGE, SUPPORTED, is_pod_resource
 from simkit.kinds.parts.pod.validation.resources import validate_resource
 from simkit.kinds.parts.validation.resource_quantities import validate_resource_name
-from simkit.meta.amounts import amounts_of
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, unsupported
 from simkit.meta.objects import Object, at
+from simkit.meta.resource_list import resource_list_of
 
 
 def validate_pod_resources(path: str, spec: Object) -> Iterator[FieldError]:
@@ -40,7 +40,7 @@ def _validate_sums(path: str, spec: Object) -> Iterator[FieldError]:
     """Containers together may not ask for more than the pod."""
     inner = {"spec": {**spec, "resources": None}}
     for field, sums in (("requests", pod_requests(inner)), ("limits", pod_limits(inner))):
-        own = amounts_of(spec["resources"].get(field))
+        own = resource_list_of(spec["resources"].get(field))
         for name, amount in sums.items():
             if name in own and amount.nano > own[name].nano and (field == "requests" or name.startswith(HUGE)):
                 text = f"must be greater than or equal to aggregate container {field} of {amount}"
@@ -48,9 +48,9 @@ def _validate_sums(path: str, spec: Object) -> Iterator[FieldError]:
 
 
 def _validate_limits(path: str, spec: Object) -> Iterator[FieldError]:
-    own = amounts_of(spec["resources"].get("limits"))
+    own = resource_list_of(spec["resources"].get("limits"))
     for index, container in enumerate(spec.get("containers") or ()):
-        for name, amount in amounts_of(at(container, "resources", "limits")).items():
+        for name, amount in resource_list_of(at(container, "resources", "limits")).items():
             if name in own and amount.nano > own[name].nano:
                 text = f"must be less than or equal to pod limits of {own[name]}"
                 yield invalid_value(f"{path}.containers[{index}][{name}].limits", str(amount), text)

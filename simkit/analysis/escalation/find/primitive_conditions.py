@@ -1,0 +1,390 @@
+"""Conditions of primitives besides grants, by the word that the table uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from simkit.analysis.escalation.find.enabling import enables_escalation, escalating_permissions, without_rbac_rules
+from simkit.analysis.escalation.find.facts import CONFIG_MAPS, PERSISTENT_VOLUMES, ClusterFacts
+from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
+from simkit.analysis.escalation.find.matching import Holder, VariantMatch
+from simkit.analysis.escalation.table.requirement import Permission
+from simkit.analysis.rbac.subject import text_of
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, Subject
+from simkit.logic.rbac.cover import covers
+from simkit.logic.rbac.question import Question
+from simkit.logic.rbac.rule import Rule
+from simkit.meta.domain import SYSTEM_NAMESPACE, api_group
+from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
+from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import at, labels_of, name_of
+
+Variables = dict[str, str]
+Condition = Callable[[ClusterFacts, Holder, VariantMatch], Iterator[Variables]]
+HOOKS: Final = api_group("admissionregistration")
+MUTATING: Final = GroupResource(HOOKS, "mutatingwebhookconfigurations")
+VALIDATING: Final = GroupResource(HOOKS, "validatingwebhookconfigurations")
+POLICY_BINDINGS: Final = GroupResource(HOOKS, "validatingadmissionpolicybindings")
+CLUSTER_ADMIN_ROLE: Final = "cluster-admin"
+
+
+def _always(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    yield {}
+
+
+def _never(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    yield from ()
+
+
+def _masters(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    if any(one.kind == GROUP and one.name == MASTERS for one in holder.principals):
+        yield {}
+
+
+def _everybody(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    if holder.state.name in (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, ALL_ACCOUNTS) and holder.held:
+        yield {}
+
+
+def _bound_to_cluster_admin(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    if any(key.name == CLUSTER_ADMIN_ROLE and not scope for key, scope in holder.bound):
+        yield {}
+
+
+def _bound_to_role(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    """One role that the holder has and may change; cluster-wide if there is one."""
+    plural = match.met[0].requirement.any_of[0].permission.resource
+    fitting = [
+        (key, scope)
+        for key, scope in holder.bound
+        if key.resource.resource == plural
+        and match.allows("role", key.name)
+        and (not key.namespace or match.namespace in (EVERYWHERE, key.namespace))
+    ]
+    for key, scope in sorted(fitting, key=_width):
+        yield {"role": key.name, "scope": scope, **({"namespace": key.namespace} if key.namespace else {})}
+        if not scope:
+            return
+
+
+def _width(bound: tuple[Any, str]) -> tuple[bool, str, str]:
+    return bool(bound[1]), bound[1], bound[0].name
+
+
+def _role_of_others(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    """A role that others have and the holder has not; roles of whole groups first."""
+    own = {key for key, _ in holder.bound}
+    for binding, subject in facts.bound_people:
+        if binding.role not in own and match.allows("role", binding.role.name):
+            yield {"role": binding.role.name, "beneficiary": text_of(subject), "scope": binding.namespace}
+            return
+
+
+class _Push(NamedTuple):
+    """A role and a label that adds its rules to an aggregated role with subjects."""
+
+    role: str
+    rules: tuple[Rule, ...]
+    needed: frozenset[Permission]
+    aggregated: str
+    scope: str
+    widest: Subject
+
+
+def _may_label(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    """A role whose rules the holder has, and a bound aggregated role by which others gain rules that lead further."""
+    everywhere = {one for one, holds in holder.held.items() if any(not hold.namespace for hold in holds)}
+    creating = not any(met.requirement.label == "role" for met in match.met)
+    for one in facts.once("pushes", lambda: tuple(_pushes(facts))):
+        if not match.allows("role", one.role) or one.widest == holder.state.subject:
+            continue
+        if creating and not enables_escalation(without_rbac_rules(one.rules), facts.release):
+            continue
+        if one.needed <= everywhere and covers(holder.wide_rules, one.rules):
+            where = {"aggregated": one.aggregated, "scope": one.scope}
+            yield {"role": one.role, "beneficiary": text_of(one.widest), **where}
+            return
+
+
+def _pushes(facts: ClusterFacts) -> Iterator[_Push]:
+    """All pairs of a role and an aggregated role with subjects that does not include it and would give them more."""
+    bound = {name: found for name, _ in facts.aggregated for found in (facts.binding_to(name),) if found is not None}
+    targets = [
+        (name, labels, bound[name], have)
+        for name, selectors in facts.aggregated
+        for labels in (_labels(selectors),)
+        for have in (facts.rules(bound[name].role) if name in bound else None,)
+        if labels and have is not None
+    ]
+    for role in facts.scan(CLUSTER_ROLES):
+        name = name_of(role)
+        rules = facts.rules(Key(CLUSTER_ROLES, "", name)) or ()
+        if not enables_escalation(rules, facts.release):
+            continue
+        for aggregated, labels, binding, have in targets:
+            if (
+                aggregated != name
+                and not _has(labels_of(role), labels)
+                and enables_escalation(rules, facts.release, have)
+            ):
+                widest = min(binding.subjects, key=lambda one: (one.kind != GROUP, one))
+                yield _Push(
+                    name, rules, escalating_permissions(rules, facts.release), aggregated, binding.namespace, widest
+                )
+
+
+def _gathered_for_oneself(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    """An aggregated role that the holder has, and a role to add to it: one that may be changed, or a new one."""
+    if match.names("made") is not None:
+        return  # a creation is not checked under its name
+    selectors = dict(facts.aggregated)
+    bound = [(key, scope) for key, scope in holder.bound if key.resource == CLUSTER_ROLES and key.name in selectors]
+    for key, scope in sorted(bound, key=_width):
+        role = next(_rewritten(facts, match, key.name), None)
+        if role is not None and _labels(selectors[key.name]):
+            yield {"role": role, "aggregated": key.name, "scope": scope}
+            return
+
+
+def _rewritten(facts: ClusterFacts, match: VariantMatch, aggregated: str) -> Iterator[str]:
+    """The roles that may be changed and that no controller fills; the empty name stands for a new role."""
+    if not any(met.requirement.label == "role" for met in match.met):
+        yield ""
+        return
+    filled = dict(facts.aggregated)
+    names = match.names("role")
+    for name in (name_of(role) for role in facts.scan(CLUSTER_ROLES)) if names is None else names:
+        there = facts.rules(Key(CLUSTER_ROLES, "", name)) is not None
+        if there and name not in filled and name != aggregated:
+            yield name
+
+
+def _free_name(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    """A name for a new object that may then be read or approved; any, unless the rules limit names."""
+    names = match.names("made")
+    if names is None:
+        yield {}
+        return
+    made = next(met for met in match.met if met.requirement.label == "made").requirement.any_of[0].permission
+    for namespace in _places(facts, match.namespace):
+        for name in names:
+            if facts.get(_resource(made), name, namespace) is None and facts.get(_resource(made), name) is None:
+                yield {"namespace": namespace, "fresh": name}
+                return
+
+
+def _labels(selectors: Any) -> dict[str, str]:
+    """Labels that match the first selector which has only labels."""
+    for selector in selectors:
+        if selector.get("matchLabels") and not selector.get("matchExpressions"):
+            return dict(selector["matchLabels"])
+    return {}
+
+
+def _has(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    return all(labels.get(key) == value for key, value in wanted.items())
+
+
+def _orphans(*, cluster: bool, by_name: bool) -> Condition:
+    """Bindings whose role is missing and may be created, or written by an update that creates."""
+
+    def found(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+        if by_name == (match.names("role") is None):
+            return
+        for binding in facts.orphans:
+            role = binding.role
+            wide = role.resource == CLUSTER_ROLES
+            if wide != cluster or not match.allows("role", role.name) or not binding.subjects:
+                continue
+            if wide or match.namespace in (EVERYWHERE, binding.namespace):
+                own = any(one in holder.principals for one in binding.subjects)
+                yield {
+                    "role": role.name,
+                    "scope": binding.namespace,
+                    "beneficiary": "" if own else text_of(binding.subjects[0]),
+                    **({"namespace": binding.namespace} if binding.namespace else {}),
+                }
+
+    return found
+
+
+def _workload_exists(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    """An object that the holder may change, in the namespace; if allowed in all, one that exists anywhere."""
+    if match.namespace == EVERYWHERE:
+        yield {"workloads": EVERYWHERE}
+    else:
+        yield from workloads(facts, match)
+
+
+def workloads(facts: ClusterFacts, match: VariantMatch) -> Iterator[Variables]:
+    """A workload that the holder may change, in each namespace that has one."""
+    met = match.met[0]
+    for namespace in _places(facts, match.namespace):
+        found = next(
+            (
+                {
+                    "namespace": namespace,
+                    "workload": name_of(obj),
+                    "resource": str(_resource(permission)),
+                    "verb": permission.verb,
+                }
+                for permission, hold in met.holds(namespace)
+                for obj in facts.scan(_resource(permission), namespace)
+                if hold.names is None or name_of(obj) in hold.names
+            ),
+            None,
+        )
+        if found:
+            yield found
+
+
+def _operator(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    """A namespace with a running pod whose service account has access beyond the namespace."""
+    places = facts.once("operators", lambda: tuple(_with_operators(facts)))
+    if match.namespace == EVERYWHERE:
+        yield from ({} for _ in places[:1])
+    elif match.namespace in places:
+        yield {"namespace": match.namespace}
+
+
+def _with_operators(facts: ClusterFacts) -> Iterator[str]:
+    """The namespaces with pods whose service accounts have cluster-wide rules that lead further."""
+    for namespace, pods in facts.pods.items():
+        accounts = {account for pod in pods for account in (facts.account_of(pod),) if account is not None}
+        if any(enables_escalation(_wide(facts, account), facts.release) for account in accounts):
+            yield namespace
+
+
+def _wide(facts: ClusterFacts, account: Subject) -> tuple[Rule, ...]:
+    grants = facts.grants(account)
+    return tuple(rule for grant in grants if not grant.namespace for rule in grant.rules)
+
+
+def _operator_workload(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    places = {found.get("namespace", EVERYWHERE) for found in _operator(facts, holder, match)}
+    if places:
+        yield from (one for one in workloads(facts, match) if places & {EVERYWHERE, one["namespace"]})
+
+
+def _resource(permission: Any) -> GroupResource:
+    return GroupResource(permission.group, permission.resource.partition("/")[0])
+
+
+def _places(facts: ClusterFacts, namespace: str) -> tuple[str, ...]:
+    return tuple(facts.enforced) if namespace == EVERYWHERE else (namespace,)
+
+
+def _unrestricted(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    yield from _one_namespace(facts.unrestricted, match)
+
+
+def _one_namespace(places: Mapping[str, str], match: VariantMatch) -> Iterator[Variables]:
+    """The namespace of a match if it is among some; the first of them if the match is in all."""
+    if match.namespace == EVERYWHERE:
+        yield from ({"namespace": place} for place in list(places)[:1])
+    elif match.namespace in places:
+        yield {"namespace": match.namespace}
+
+
+def _restricted(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    names = match.names("labelled")
+    allowed = facts.restricted if names is None else {name: "" for name in names if name in facts.restricted}
+    yield from _one_namespace(allowed, match)
+
+
+def _restricted_with_accomplice(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    for found in _restricted(facts, holder, match):
+        asked = Question("create", resource="pods", namespace=found["namespace"])
+        others = sorted({answer.grant.subject for answer in facts.who(asked)} - holder.principals)
+        if others:
+            yield {**found, "accomplice": text_of(others[0])}
+
+
+def _control_plane(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    if holder.state.name in facts.control_plane:
+        yield {}
+
+
+def _mutating_webhook(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    for obj in facts.scan(MUTATING):
+        if match.allows("configuration", name_of(obj)):
+            yield {"configuration": name_of(obj)}
+            return
+
+
+def _policy_parameters(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    for binding in facts.scan(POLICY_BINDINGS):
+        reference = at(binding, "spec", "paramRef") or {}
+        where = reference.get("namespace") or match.namespace
+        if reference.get("name") and match.namespace in (EVERYWHERE, where):
+            yield {"namespace": where, "object": reference["name"]}
+            return
+
+
+def _webhook_namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    for namespace, name in facts.once("webhook-services", lambda: tuple(_webhook_services(facts))):
+        if match.namespace in (EVERYWHERE, namespace):
+            yield {"namespace": namespace, "object": name}
+            return
+
+
+def _webhook_services(facts: ClusterFacts) -> Iterator[tuple[str, str]]:
+    """The namespace and the name of each service that webhooks call."""
+    for resource in (MUTATING, VALIDATING):
+        for configuration in facts.scan(resource):
+            for webhook in configuration.get("webhooks") or ():
+                service = at(webhook, "clientConfig", "service") or {}
+                if service:
+                    yield service["namespace"], service.get("name") or ""
+
+
+def _aws_auth(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    if facts.get(CONFIG_MAPS, "aws-auth", SYSTEM_NAMESPACE) is not None:
+        yield {"namespace": SYSTEM_NAMESPACE}
+
+
+def _released_volume(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    for volume in facts.scan(PERSISTENT_VOLUMES):
+        if at(volume, "status", "phase") in ("Available", "Released"):
+            yield {"volume": name_of(volume)}
+            return
+
+
+def _served(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    options = match.met[0].requirement.any_of
+    if any(facts.served(option.permission.group, option.permission.resource) for option in options):
+        yield {}
+
+
+CONDITIONS: Final[Mapping[str, Condition]] = {
+    "": _always,
+    "never": _never,
+    "masters": _masters,
+    "everybody": _everybody,
+    "bound-to-cluster-admin": _bound_to_cluster_admin,
+    "bound-to-role": _bound_to_role,
+    "role-of-others": _role_of_others,
+    "may-label": _may_label,
+    "free-name": _free_name,
+    "gathered-for-oneself": _gathered_for_oneself,
+    "orphan-cluster-role": _orphans(cluster=True, by_name=False),
+    "orphan-role": _orphans(cluster=False, by_name=False),
+    "orphan-cluster-role-by-name": _orphans(cluster=True, by_name=True),
+    "orphan-role-by-name": _orphans(cluster=False, by_name=True),
+    "workload-exists": _workload_exists,
+    "operator": _operator,
+    "operator-workload": _operator_workload,
+    "unrestricted-namespace": _unrestricted,
+    "restricted-namespace": _restricted,
+    "restricted-namespace-with-accomplice": _restricted_with_accomplice,
+    "control-plane-node": _control_plane,
+    "mutating-webhook-exists": _mutating_webhook,
+    "policy-parameters": _policy_parameters,
+    "webhook-namespace": _webhook_namespace,
+    "aws-auth": _aws_auth,
+    "released-volume": _released_volume,
+    "resource-served": _served,
+}
+"""Conditions of primitives that an identity uses. Those on pods and nodes are decided by ``inherent_edges``."""

@@ -1,0 +1,110 @@
+"""The number of findings of a cluster, of which those are kept from an earlier one that a change cannot touch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from typing import Final
+
+from simkit.analysis.escalation.table.requirement import Requirement
+from simkit.analysis.escalation.table.risky_permission import (
+    RiskyPermission,
+    requirements_of_grant,
+    risky_permission_table,
+)
+from simkit.analysis.findings.audit import CHECKS, found_by
+from simkit.analysis.findings.holders import BECOMING, questions_of
+from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey
+from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES
+from simkit.logic.rbac.cover import EVERYTHING, covers
+from simkit.logic.rbac.rule import Rule
+from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.names import Key
+
+RISKY: Final = {one.id: one for one in risky_permission_table().permissions}
+
+
+class CountedFindings:
+    """The number of findings of each check.
+
+    Parameters
+    ----------
+    earlier
+        The count of a cluster that differs by some objects.
+    changed
+        The keys of these objects.
+
+    Notes
+    -----
+    A check of a risky permission is made again if a changed role or binding grants one of the permissions that it asks
+    for, before or after; or if it looks at the access of others. All other checks are made again.
+    """
+
+    def __init__(self, survey: Survey, earlier: CountedFindings | None = None, changed: Collection[Key] = ()) -> None:
+        self._survey = survey
+        kept = {} if earlier is None else dict(earlier._kept(survey, changed))
+        self.by_check = {
+            check.id: kept[check.id] if check.id in kept else len(found_by(survey, check)) for check in CHECKS
+        }
+
+    def __len__(self) -> int:
+        return sum(self.by_check.values())
+
+    def _kept(self, now: Survey, changed: Collection[Key]) -> Iterator[tuple[str, int]]:
+        """The counts of the checks that a change cannot touch."""
+        if now.defaults != self._survey.defaults:
+            return
+        surveys = (self._survey, now)
+        rules, every = _granting(surveys, changed), _granting(surveys, changed, administrators=True)
+        if rules is None or every is None:
+            return
+        now.keep(
+            self._survey,
+            (name for name in self._survey.known() if _is_free_of(name, rules, every)),
+        )
+        for name, permission in RISKY.items():
+            if name in self.by_check and not _concerns(permission, rules, now.snapshot.release):
+                yield name, self.by_check[name]
+
+
+def _granting(
+    surveys: Iterable[Survey], changed: Collection[Key], *, administrators: bool = False
+) -> list[Rule] | None:
+    """The rules that changed objects grant, before or after; None if that may not be told.
+
+    Those of administrators are among them only if asked for.
+    """
+    found: list[Rule] = []
+    for survey in surveys:
+        for key in changed:
+            if key.resource in (ROLES, CLUSTER_ROLES):
+                rules = survey.rules(key)
+                if covers(rules, EVERYTHING[:1]):
+                    return None
+                found += rules
+        for binding in survey.index.bindings():
+            wide = binding.role in survey.full_roles or (binding.namespace and binding.role in NAMESPACE_ROLES)
+            if binding.key in changed and (administrators or not wide):
+                found += survey.rules(binding.role)
+    return found
+
+
+def _is_free_of(name: Hashable, rules: Iterable[Rule], every: Iterable[Rule]) -> bool:
+    """True if a name is that of a met requirement (see ``holders``) which no changed rule meets."""
+    if not isinstance(name, tuple) or len(name) != 2 or not isinstance(name[0], Requirement):
+        return False
+    listed = list(every if name[1] else rules)
+    return not any(question.allowed_by(rule) for question in questions_of(name[0]) for rule in listed)
+
+
+def _concerns(permission: RiskyPermission, rules: Iterable[Rule], release: str) -> bool:
+    """True if rules may change the findings about a permission."""
+    listed = list(rules)
+    for grant in permission.grants:
+        for requirement in requirements_of_grant(grant, release):
+            for one in requirement.any_of:
+                named = one.permission
+                if (named.verb, named.resource) in BECOMING or (grant.if_present and named.group == RBAC_GROUP):
+                    return True
+            if any(question.allowed_by(rule) for question in questions_of(requirement) for rule in listed):
+                return True
+    return False

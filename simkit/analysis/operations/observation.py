@@ -1,0 +1,247 @@
+"""Observes a rehearsal: pods before and after, and the number of ready pods of each workload meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from simkit.analysis.operations.result import Moment, Operation, PodOutcome, WorkloadAvailability
+from simkit.analysis.operations.sandbox import RehearsalCluster
+from simkit.logic.workloads.pods import has_ended, is_ready
+from simkit.logic.workloads.status_conditions import find
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import administrator
+from simkit.meta.message import Request, Response
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
+from simkit.snapshot.protocol import Snapshot
+
+PODS: Final = GroupResource("", "pods")
+NODES: Final = GroupResource("", "nodes")
+_EVENTS: Final = GroupResource("", "events")
+_REPLICA_SETS: Final = GroupResource("apps", "replicasets")
+_COUNTED: Final = tuple(GroupResource("apps", each) for each in ("deployments", "statefulsets", "replicasets"))
+_KINDS: Final = {"deployments": "Deployment", "statefulsets": "StatefulSet", "replicasets": "ReplicaSet"}
+_SETTLING: Final = 120.0
+"""Seconds that are left to controllers and kubelets before the operation begins."""
+Workload = tuple[str, str]
+"""Namespace, and kind and name."""
+
+
+def owner_of(pod: Object) -> Mapping[str, Any]:
+    """The owner that controls a pod; empty if there is none."""
+    owners = metadata(pod).get("ownerReferences") or ()
+    return next((each for each in owners if each.get("controller")), {})
+
+
+class Observation:
+    """A rehearsal from its start to its end.
+
+    Parameters
+    ----------
+    cluster
+        The fork that everything is done on.
+    """
+
+    def __init__(self, cluster: RehearsalCluster) -> None:
+        self.cluster = cluster
+        self.seconds = 0.0
+        cluster.advance(_SETTLING)
+        self.before = {_uid(pod): pod for pod in self._pods()}
+        self._owners = {_uid(each): each for each in _scanned(self.snapshot, _REPLICA_SETS)}
+        self._ready = self._ready_by_workload()
+        self._least = dict(self._ready)
+        self._seen: dict[str, Object] = dict(self.before)
+        self._moments = [self._moment()]
+        self.blocked: dict[str, str] = {}
+        """The messages of disruption budgets, by uid of the pod."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The objects as they are now."""
+        return self.cluster.snapshot()
+
+    def send(self, method: str, path: str, body: Any = None, *, content_type: str = "application/json") -> Response:
+        """The answer to a request of an administrator."""
+        return self.cluster.perform(Request.of(method, path, body, content_type=content_type), identity=administrator())
+
+    def demand(self, response: Response) -> Any:
+        """The object of an answer. Raises SimkitError if the request failed."""
+        if not response.succeeded:
+            raise SimkitError(f"the rehearsal failed: {(response.object or {}).get('message', response.status)}")
+        return response.object
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, and look."""
+        self.cluster.advance(seconds)
+        self.seconds += seconds
+        for pod in self._pods():
+            self._seen[_uid(pod)] = pod
+        for workload, count in self._ready_by_workload().items():
+            self._least[workload] = min(self._least.get(workload, count), count)
+        for workload in self._least.keys() - self._ready_by_workload().keys():
+            self._least[workload] = 0
+        self._moments.append(self._moment())
+
+    def wait_for(self, holds: Callable[[], bool], limit: float, step: float) -> bool:
+        """Let time pass until something holds; False if it does not in time."""
+        end = self.seconds + limit
+        while not holds():
+            if self.seconds >= end:
+                return False
+            self.wait(min(step, end - self.seconds))
+        return True
+
+    def pods_on(self, nodes: Iterable[str]) -> list[Object]:
+        """The pods on some nodes."""
+        wanted = set(nodes)
+        return [pod for pod in self._pods() if at(pod, "spec", "nodeName") in wanted]
+
+    def unsettled(self) -> list[Object]:
+        """Pods that wait for a node, for their containers, or for their end."""
+        return [
+            pod
+            for pod in self._pods()
+            if not has_ended(pod) and (metadata(pod).get("deletionTimestamp") or not is_ready(pod))
+        ]
+
+    # The result
+
+    def result(self, name: str, touched: Mapping[str, str], *, complete: bool, planned: bool = False) -> Operation:
+        """The outcomes of the pods, of which ``touched`` names those the operation was about, with a word for each.
+
+        ``planned`` says that pods without a replacement were to go, as in a rollout.
+        """
+        now = {_uid(pod): pod for pod in self._pods()}
+        fresh = [pod for uid, pod in now.items() if uid not in self.before]
+        found, used = [], set[str]()
+        for uid, word in touched.items():
+            pod = self.before.get(uid) or self._seen[uid]
+            found.append(self._outcome(pod, word, now.get(uid), fresh, used, planned=planned))
+        rest = [pod for pod in fresh if _uid(pod) not in used]
+        waiting = [pod for uid, pod in now.items() if uid in self.before and uid not in touched]
+        found += [self._started(pod) for pod in rest]
+        found += [self._started(pod) for pod in waiting if _waits(pod) and not _waits(self.before[_uid(pod)])]
+        availability = tuple(self._availability())
+        return Operation(name, complete, self.seconds, tuple(found), tuple(self._moments), availability)
+
+    def _outcome(
+        self, pod: Object, word: str, now: Object | None, fresh: list[Object], used: set[str], *, planned: bool
+    ) -> PodOutcome:
+        told = PodOutcome(namespace_of(pod), name_of(pod), self._shown(pod), _node(pod), "kept")
+        if now is not None and word == "kept":
+            return told._replace(to=_node(now), why="daemon sets and static pods stay")
+        if now is not None:
+            why = self.blocked.get(_uid(pod), "")
+            stuck = bool(metadata(now).get("deletionTimestamp"))
+            if not stuck:
+                return told._replace(outcome="blocked" if why else "kept", to=_node(now), why=why)
+        replacement = self._replacement(pod, fresh, used)
+        if replacement is None:
+            stays = now is not None
+            gone = "removed" if planned and not stays else "stuck" if stays else "lost"
+            why = "its kubelet does not answer" if stays else "" if planned else self._refusal(pod)
+            return told._replace(outcome=gone, why=why)
+        used.add(_uid(replacement))
+        if _waits(replacement):
+            return told._replace(outcome="pending", to=_node(replacement), why=_why(replacement))
+        return told._replace(outcome="moved", to=_node(replacement))
+
+    def _refusal(self, pod: Object) -> str:
+        """The reason why no replacement of a pod was created, in the words of its controller."""
+        uid, told = owner_of(pod).get("uid"), "nothing replaces it"
+        for event in _scanned(self.snapshot, _EVENTS):
+            if at(event, "involvedObject", "uid") == uid and uid and event.get("reason") == "FailedCreate":
+                told = str(event.get("message"))
+        return told
+
+    def _started(self, pod: Object) -> PodOutcome:
+        told = PodOutcome(namespace_of(pod), name_of(pod), self._shown(pod), "", "started", _node(pod))
+        return told._replace(outcome="pending", why=_why(pod)) if _waits(pod) else told
+
+    def _replacement(self, pod: Object, fresh: list[Object], used: set[str]) -> Object | None:
+        workload = self._workload(pod)
+        left = [each for each in fresh if _uid(each) not in used and workload is not None]
+        same = [each for each in left if self._workload(each) == workload]
+        return next((each for each in same if name_of(each) == name_of(pod)), same[0] if same else None)
+
+    def _availability(self) -> Iterable[WorkloadAvailability]:
+        after, wanted = self._ready_by_workload(), self._wanted()
+        for workload in sorted({*self._ready, *after}):
+            before, least, now = self._ready.get(workload, 0), self._least.get(workload, 0), after.get(workload, 0)
+            if not before == least == now:
+                yield WorkloadAvailability(*workload, before, least, now, wanted.get(workload, now))
+
+    # Facts
+
+    def _pods(self) -> Iterable[Object]:
+        return self.snapshot.scan(PODS)
+
+    def _workload(self, pod: Object) -> Workload | None:
+        owner = owner_of(pod)
+        if not owner:
+            return None
+        if owner.get("kind") == "ReplicaSet":
+            held = self._owners.get(owner.get("uid", "")) or self.snapshot.get(
+                _REPLICA_SETS, owner.get("name", ""), namespace_of(pod)
+            )
+            if held is not None:
+                self._owners[_uid(held)] = held
+                owner = owner_of(held) or owner
+        return namespace_of(pod), f"{owner.get('kind', '')}/{owner.get('name', '')}"
+
+    def _shown(self, pod: Object) -> str:
+        workload = self._workload(pod)
+        return workload[1] if workload is not None else ""
+
+    def _ready_by_workload(self) -> dict[Workload, int]:
+        found: dict[Workload, int] = {}
+        for pod in self._pods():
+            workload = self._workload(pod)
+            if workload is not None and not has_ended(pod):
+                found[workload] = found.get(workload, 0) + is_ready(pod)
+        return found
+
+    def _wanted(self) -> dict[Workload, int]:
+        return {
+            (namespace_of(each), f"{_KINDS[resource.resource]}/{name_of(each)}"): at(each, "spec", "replicas") or 0
+            for resource in _COUNTED
+            for each in _scanned(self.snapshot, resource)
+        }
+
+    def _moment(self) -> Moment:
+        pods = [pod for pod in self._pods() if not has_ended(pod)]
+        ready = sum(map(is_ready, pods))
+        pending = sum(1 for pod in pods if at(pod, "status", "phase") == "Pending")
+        terminating = sum(1 for pod in pods if metadata(pod).get("deletionTimestamp"))
+        return Moment(self.seconds, ready, pending, terminating)
+
+
+def _scanned(snapshot: Snapshot, resource: GroupResource) -> Iterable[Object]:
+    return snapshot.scan(resource) if resource in snapshot.captured() else ()
+
+
+def _uid(obj: Object) -> str:
+    return str(metadata(obj).get("uid") or f"{namespace_of(obj)}/{name_of(obj)}")
+
+
+def _node(pod: Object) -> str:
+    return str(at(pod, "spec", "nodeName") or "")
+
+
+def _waits(pod: Object) -> bool:
+    return not has_ended(pod) and not is_ready(pod)
+
+
+def _why(pod: Object) -> str:
+    """The reason why a pod does not run, in the words of the scheduler or the kubelet."""
+    conditions = at(pod, "status", "conditions")
+    scheduled = find(conditions, "PodScheduled") or {}
+    if scheduled.get("status") == "False":
+        return str(scheduled.get("message") or scheduled.get("reason") or "")
+    for each in at(pod, "status", "containerStatuses") or ():
+        waiting = at(each, "state", "waiting") or {}
+        if waiting.get("message") or waiting.get("reason"):
+            return str(waiting.get("message") or waiting.get("reason"))
+    ready = find(conditions, "Ready") or {}
+    return str(ready.get("message") or ready.get("reason") or "")

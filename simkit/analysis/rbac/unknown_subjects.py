@@ -1,0 +1,57 @@
+"""Warnings about subjects that a question can hardly mean."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from simkit.analysis.memo import SnapshotMemo
+from simkit.analysis.rbac.index import index_of, known_subjects
+from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS
+from simkit.analysis.rbac.subject import parse_subject, text_of
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
+from simkit.meta.errors import UnknownSubject
+from simkit.meta.warning import warn_user
+from simkit.snapshot.protocol import Snapshot
+
+
+def known_subject(snapshot: Snapshot, subject: Subject | str) -> Subject:
+    """The subject that a question is about, with a warning if it can hardly be meant.
+
+    That is a service account which neither exists nor is named by a binding, and a user that no binding names where
+    bindings name a group of that name. Other users and groups are known to the identity provider only.
+    """
+    who = parse_subject(subject)
+    likely = _likely.of(snapshot, lambda _: set())
+    if who not in likely:
+        doubt = _doubt(snapshot, who)
+        if doubt:
+            warn_user(UnknownSubject(doubt))
+        else:
+            likely.add(who)
+    return who
+
+
+_likely: SnapshotMemo[set[Subject]] = SnapshotMemo()
+"""Subjects of which no warning is due."""
+
+
+def _doubt(snapshot: Snapshot, who: Subject) -> str:
+    """The reason why a subject is unlikely; empty for none."""
+    if who.kind == SERVICE_ACCOUNT and SERVICE_ACCOUNTS in snapshot.captured():
+        return _doubt_of_account(snapshot, who)
+    if who.kind == USER:
+        group, index = Subject(GROUP, who.name), index_of(snapshot)
+        if not any(True for _ in index.grants_of_subject(who)) and any(True for _ in index.grants_of_subject(group)):
+            return f"no binding names {text_of(who)}; did you mean {text_of(group)}?"
+    return ""
+
+
+def _doubt_of_account(snapshot: Snapshot, who: Subject) -> str:
+    if snapshot.get(SERVICE_ACCOUNTS, who.name, who.namespace) is not None:
+        return ""
+    known = known_subjects(snapshot)
+    accounts = [text_of(one) for one in known if one.kind == SERVICE_ACCOUNT]
+    if who in known or not accounts:
+        return ""
+    near = get_close_matches(text_of(who), accounts, n=1)
+    return f"there is no service account {text_of(who)}" + (f"; did you mean {near[0]}?" if near else "")

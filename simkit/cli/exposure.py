@@ -1,0 +1,54 @@
+"""``simkit exposure``: how many subjects hold risky permissions, by namespace."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from simkit.cli.output import add_output, write_rows
+from simkit.cli.pictures import add_plot, write_plot
+from simkit.cli.source import add_members, add_source, read, read_members
+
+EXAMPLES = """\
+examples:
+  simkit exposure cluster.yaml
+  simkit exposure cluster.yaml --plot access.png      # a heat map: the darker, the more subjects
+  simkit exposure cluster.yaml -o csv > exposure.csv
+
+Exit code: 0 when nobody holds a risky permission, 1 when somebody does, 2 for wrong use or unreadable input.
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "exposure",
+        help="count who holds risky permissions in each namespace",
+        description="Counts the subjects that hold each risky permission in each namespace; * is the whole cluster.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument(
+        "--include-defaults", action="store_true", help="include the default roles and bindings of kube-apiserver"
+    )
+    add_plot(parser)
+    add_members(parser)
+    add_source(parser, paths=True)
+    add_output(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer, and return the exit code."""
+    from simkit.analysis import exposure
+
+    found = exposure(read(args), include_defaults=args.include_defaults, members=read_members(args))
+    write_plot(found, args)
+    held = [name for name in found.columns if found[name].any()]
+    rows = [
+        {"namespace": place, "permission": name, "subjects": int(number)}
+        for place, row in found[held].iterrows()
+        for name, number in row.items()
+        if number
+    ]
+    write_rows(("namespace", "permission", "subjects"), rows, args.output, empty="nobody holds a risky permission")
+    return 1 if rows else 0

@@ -1,0 +1,45 @@
+"""``simkit permissions``: what a subject may do."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from simkit.cli.can_i import write_permissions
+from simkit.cli.output import add_output
+from simkit.cli.source import add_members, add_namespace, add_source
+
+EXAMPLES = """\
+examples:
+  simkit permissions sa:ci/runner cluster.yaml
+  simkit permissions sa:ci/runner -n payments cluster.yaml
+  simkit permissions user:alice --group devs -f cluster.yaml -o json
+
+The same as `simkit can-i --list --as WHO`.
+
+Exit code: 0 when the subject has a permission, 1 when it has none, 2 for wrong use or unreadable input.
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "permissions",
+        help="list what a subject may do",
+        description="Lists the rules that a subject has, its own and those of its groups, with binding and role.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("user", metavar="WHO", help="user:alice, sa:ns/name or group:devs")
+    parser.add_argument(
+        "--group", "--as-group", dest="groups", action="append", default=[], metavar="GROUP", help="a further group"
+    )
+    add_source(parser, paths=True)
+    add_namespace(parser, "only rules that hold in this namespace")
+    add_members(parser)
+    add_output(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer, and return the exit code."""
+    return write_permissions(args, args.user)

@@ -1,0 +1,44 @@
+"""The option ``--plot``: the picture of an answer in a file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from simkit.cli.notes import note
+from simkit.meta.errors import SimkitError
+
+FORMS: Final = (".png", ".svg", ".pdf")
+
+
+class Drawn(Protocol):
+    """An answer with a picture: a result, or a table of one."""
+
+    @property
+    def plot(self) -> Any: ...
+
+
+def add_plot(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--plot`` to a command."""
+    parser.add_argument("--plot", type=_picture, metavar="FILE", help="write a picture: .png, .svg or .pdf")
+
+
+def write_plot(answer: Drawn, args: argparse.Namespace) -> None:
+    """Write the picture of an answer, if it is wanted, and say where it is."""
+    if args.plot is None:
+        return
+    args.plot.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        answer.plot().figure.savefig(args.plot)
+    except SimkitError as nothing:  # an answer without anything to draw is an answer all the same
+        note(f"no picture was written: {nothing}")
+    else:
+        note(f"the picture is in {args.plot}")
+
+
+def _picture(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() not in FORMS:
+        raise argparse.ArgumentTypeError(f"{text!r} names no picture; it has to end in {', '.join(FORMS)}")
+    return path

@@ -1,0 +1,81 @@
+"""``simkit rehearse``: drained and lost nodes, rollouts and loads, tried on a fork with simulated nodes."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from simkit.cli.notes import note
+from simkit.cli.output import COMPLETE, add_output, write_rows, write_value
+from simkit.cli.source import add_source, cluster_of, opened
+from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import one_line
+
+if TYPE_CHECKING:
+    from simkit.analysis import Operation
+    from simkit.cluster.cluster import Cluster
+
+EXAMPLES = """\
+examples:
+  simkit rehearse drain node-1 --dump cluster.yaml
+  simkit rehearse drain --zone eu-west-1a --dump cluster.yaml -o json
+  simkit rehearse loss --zone eu-west-1a --dump cluster.yaml
+  simkit rehearse rollout deployment/web -n shop --image web:2 --dump cluster.yaml
+  simkit rehearse load web -n shop --cpu 12 --dump cluster.yaml      # web is a HorizontalPodAutoscaler
+
+The answer says what is evicted, what a disruption budget blocks, and what stays pending and why.
+
+Exit code: 0 when all pods run in the end, 1 when one is lost, blocked, stuck or pending, 2 for wrong use or input.
+"""
+OPERATIONS = ("drain", "loss", "rollout", "load")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "rehearse",
+        help="rehearse a drain, the loss of a zone, a rollout or a load",
+        description="Tries an operation on a fork of a dump with simulated nodes, and tells what becomes of each pod.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("operation", choices=OPERATIONS, metavar="OPERATION", help=", ".join(OPERATIONS))
+    parser.add_argument("name", nargs="*", metavar="NAME", help="nodes, a workload (deployment/web), or an autoscaler")
+    parser.add_argument("--zone", default="", help="the zone whose nodes are drained or lost")
+    parser.add_argument("-n", "--namespace", default="default", help="the namespace of the workload or autoscaler")
+    parser.add_argument("--image", default="", help="the new image of the first container (default: a restart)")
+    parser.add_argument("--cpu", default="", metavar="AMOUNT", help="the CPU that the pods of the autoscaler share")
+    parser.add_argument("--timeout", default="10m", help="the time for a rollout, or for each drained node")
+    parser.add_argument("--ready-after", default="10s", metavar="TIME", help="the time until a container is ready")
+    add_source(parser)
+    add_output(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Rehearse, and return the exit code."""
+    found = _rehearsed(cluster_of(opened(args)), args)
+    if args.output in COMPLETE:
+        write_value(found.to_dict(), args.output)
+    else:
+        frame = found.to_frame()
+        write_rows(tuple(frame.columns), frame.to_dict("records"), args.output, empty="no pod is concerned")
+    if args.output == "table":
+        counts = ", ".join(f"{row['what']}: {row['count']}" for row in found.summary().to_dict("records"))
+        note(one_line(f"{found.name}; {counts}"))
+    return 0 if found else 1
+
+
+def _rehearsed(cluster: Cluster, args: argparse.Namespace) -> Operation:
+    later = args.ready_after
+    if args.operation == "drain":
+        return cluster.drain_nodes(args.name, zone=args.zone, timeout=args.timeout, ready_after=later)
+    if args.operation == "loss":
+        return cluster.lose_nodes(args.name, zone=args.zone, ready_after=later)
+    if len(args.name) != 1:
+        raise SimkitError(f"{args.operation} is of one {'workload' if args.operation == 'rollout' else 'autoscaler'}")
+    (name,) = args.name
+    if args.operation == "rollout":
+        return cluster.roll_out(name, args.namespace, image=args.image, timeout=args.timeout, ready_after=later)
+    if not args.cpu:
+        raise SimkitError("say the load: --cpu 12")
+    return cluster.put_under_load(name, args.namespace, cpu=args.cpu, ready_after=later)

@@ -1,0 +1,104 @@
+"""``simkit what-if``: who gains and loses what by a change, and what it breaks."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simkit.cli.notes import note
+from simkit.cli.output import add_output, write_rows
+from simkit.cli.pictures import add_plot, write_plot
+from simkit.cli.source import (
+    add_audit_log,
+    add_namespace,
+    add_source,
+    cluster_of,
+    opened,
+    read_audit_log,
+    warn_of_unknown_namespace,
+)
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.cluster.trial import Trial
+
+EXAMPLES = """\
+examples:
+  simkit what-if delete clusterrolebinding ops-admin cluster.yaml
+  simkit what-if delete rolebinding/ci -n payments cluster.yaml --audit-log audit.jsonl
+  simkit what-if apply change.yaml cluster.yaml
+  simkit what-if delete clusterrolebinding ops-admin -f cluster.yaml --show paths
+
+The change is made on a fork; the dump stays as it is. --show access: who gains and loses which permission. --show
+paths: the escalation paths that it opens and closes. --show requests: the requests of the audit log that are refused
+then. All of them are counted on standard error.
+
+Exit code: 0 when nobody loses what the audit log shows in use (without a log: anything), 1 when somebody does, 2 for
+wrong use or unreadable input.
+"""
+PARTS = ("access", "paths", "requests")
+PATHS = ("change", "subject", "goal", "hops", "primitives", "path")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "what-if",
+        help="tell what a change of access gives, takes and breaks",
+        description="Deletes or applies objects on a fork of the cluster, and compares access before and after.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("action", choices=("delete", "apply"), metavar="ACTION", help="delete or apply")
+    parser.add_argument("what", nargs="*", metavar="WHAT", help="KIND NAME, KIND/NAME, or files to apply")
+    parser.add_argument("--show", choices=PARTS, help="which table (access; with --audit-log: requests)")
+    add_audit_log(parser, "what is in use")
+    add_namespace(parser, "where the deleted object is (default)", everywhere=argparse.SUPPRESS)
+    add_plot(parser)
+    add_source(parser)
+    add_output(parser)
+    parser.set_defaults(words_before_path=("what",))
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Try the change, and return the exit code."""
+    log = read_audit_log(args)
+    if args.show == "requests" and log is None:
+        raise SimkitError("the requests that are refused are known with --audit-log FILE only")
+    dump = opened(args)
+    warn_of_unknown_namespace(dump, args.namespace)
+    with cluster_of(dump).what_if() as trial:
+        _change(trial, args)
+    access, paths = trial.compare(), trial.compare_paths()
+    requests = None if log is None else trial.refused_requests(log)
+    write_plot(access, args)
+    show = args.show or ("access" if requests is None else "requests")
+    table = {"access": access, "paths": paths, "requests": requests}[show]
+    assert table is not None
+    shown = PATHS if show == "paths" else None
+    write_rows(tuple(table.columns), table.to_dict("records"), args.output, shown=shown, empty=f"no {show} change")
+    lost, gained = (int((access["change"] == word).sum()) for word in ("lost", "gained"))
+    opened_paths, closed = (int((paths["change"] == word).sum()) for word in ("new", "closed"))
+    note(f"{lost:,} permissions lost, {gained:,} gained; {closed} escalation paths closed, {opened_paths} new")
+    if requests is None:
+        return 1 if lost else 0
+    note(f"{len(requests)} different requests of the audit log are refused")
+    return 1 if len(requests) else 0
+
+
+def _change(trial: Trial, args: argparse.Namespace) -> None:
+    """Make the change on the fork."""
+    if not args.what:
+        raise SimkitError("say what to change: delete KIND NAME, or apply FILE")
+    if args.action == "delete":
+        kind, *names = args.what
+        if "/" in kind:
+            kind, _, name = kind.partition("/")
+            names = [name, *names]
+        if not names:
+            raise SimkitError(f"say which {kind} to delete: delete {kind} NAME")
+        for name in names:
+            trial.delete(kind, name, args.namespace)
+    else:
+        trial.apply([Path(path) for path in args.what])

@@ -1,0 +1,186 @@
+"""The reading side of a connection: bytes go to the parser in small pieces, within limits of time and size.
+
+uvicorn's protocol owns the transport, the parser and the flow of writing. This class decides how fast it is fed, when a
+client has taken too long, and when a connection ends.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from simkit.engine.http import request_state as limits
+from simkit.engine.http.message import RawHeaders
+from simkit.engine.http.refusals import UNSUPPORTED_VERSION, is_other_version, refusal
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from uvicorn.config import Config
+    from uvicorn.server import ServerState
+
+GRACE: Final = 5
+"""Seconds that requests get to finish when a server stops; watches are ended at once."""
+_LINGER: Final = 0.1
+HEAD_LIMIT: Final = 1024 * 1024
+"""The most bytes of a request line and its headers together."""
+_HEAD_PIECE: Final = 512
+_BODY_PIECE: Final = 64 * 1024
+"""Bytes that are parsed at once, between requests and within a body; then others may get their turn."""
+_SLICE: Final = 0.001
+"""Seconds for which requests of one connection are answered, one behind the other."""
+
+
+class ConnectionReader(HttpToolsProtocol):
+    """Feeds the parser of one connection. A subclass takes what the parser finds, and answers it."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._given: RawHeaders | None = None
+        """All headers of a request that is parsed without some of them."""
+        self._whole: bytes | None = None
+        """The received bytes, if they began with the present request."""
+        self._idle_since: float | None = None
+        """The time of the last answer, while the next request has not begun."""
+        self._head_size: int | None = 0  # None while a body is being read
+        self._read_timer: asyncio.TimerHandle | None = None
+        self._unparsed: list[bytes] = []
+        """Received bytes that are not parsed yet, so that other connections get their turn."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_read_timer()
+        super()._unset_keepalive_if_required()  # uvicorn's own, which ends its timer
+        super().connection_lost(exc)
+
+    def _read_timed_out(self) -> None:
+        """End the connection of a client that did not send the rest in time."""
+        self._read_timer = None
+        self.transport.abort()
+
+    def _start_read_timer(self, seconds: float) -> None:
+        """Start the timer within which the client must send the rest."""
+        self._read_timer = self.loop.call_later(seconds, self._read_timed_out)
+
+    def _stop_read_timer(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
+
+    def on_response_complete(self) -> None:
+        """Begin the next request that waits, or the time in which the connection may be idle.
+
+        One timer runs for many requests: it looks when the last of them was answered, and waits for the rest.
+        """
+        if self.pipeline or self.transport.is_closing() or self.timeout_keep_alive_task is None:
+            super().on_response_complete()
+        else:
+            self.server_state.total_requests += 1
+            self.flow.resume_reading()
+        self._idle_since = self.loop.time()
+
+    def _unset_keepalive_if_required(self) -> None:
+        self._idle_since = None
+
+    def timeout_keep_alive_handler(self) -> None:
+        """End an idle connection; abort it if the client does not read its answer."""
+        self.timeout_keep_alive_task = None
+        if self._idle_since is None:
+            return  # a request is under way; its answer starts another timer
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
+        elif self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            super().timeout_keep_alive_handler()
+
+    def _read_in_pieces(self, data: bytes) -> None:
+        self._whole = None
+        start, enough = 0, perf_counter() + _SLICE
+        while start < len(data):
+            if start and perf_counter() > enough:
+                self._unparsed.append(data[start:])
+                self.flow.pause_reading()
+                self.loop.call_soon(self._read_on)
+                return
+            end = start + (_BODY_PIECE if self._head_size is None else _HEAD_PIECE)
+            self._read(data[start:end])
+            start = end
+
+    def _read_on(self) -> None:
+        """Go on with what was left for later, unless the connection has ended."""
+        data = b"".join(self._unparsed)
+        self._unparsed.clear()
+        if self.transport.is_closing():
+            return
+        self.data_received(data)
+        if not self._unparsed and not self.pipeline:
+            self.flow.resume_reading()
+
+    def _read(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        if self._head_size is not None:
+            self._head_size += len(data)
+        self._unset_keepalive_if_required()
+        self._parse(data)
+        if self._head_size is not None and self._head_size > HEAD_LIMIT and not self.transport.is_closing():
+            self._refuse(431)
+        elif self._read_timer is None and self._head_size != 0:
+            self._start_read_timer(limits.BODY_SECONDS if self._head_size is None else limits.HEAD_SECONDS)
+
+    def _parse(self, data: bytes) -> None:
+        """Parse the received bytes; anything but HTTP is answered with 400 and ends the connection."""
+        while data:
+            try:
+                self.parser.feed_data(data)
+                return
+            except httptools.HttpParserError:
+                self._refuse(*UNSUPPORTED_VERSION) if is_other_version(data) and not self.headers else self._refuse(400)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                if self.parser.get_method() == b"CONNECT":
+                    self._refuse(400)
+                    return
+                data = self._without_upgrade() + data[upgrade.args[0] :]
+
+    def _without_upgrade(self) -> bytes:
+        """The head of a request without its upgrade to another protocol.
+
+        The parser passes over the body of such a request, and takes it for what the other protocol says. There is no
+        other one here: a body that was read as further requests would be an attack on whoever shares the connection.
+        """
+        self._given = self.headers
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        kept = (b"%s: %s\r\n" % header for header in self.headers if header[0] != b"upgrade")
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        return b"%s %s HTTP/%s\r\n%s\r\n" % (method, self.url, version, b"".join(kept))
+
+    def shutdown(self) -> None:
+        """Close the connection when no request is running. A TLS client's closing alert is not waited for."""
+        super().shutdown()
+        self.loop.call_later(_LINGER, self._close_when_idle, self.loop.time() + GRACE)
+
+    def _close_when_idle(self, deadline: float) -> None:
+        if self not in self.connections:
+            return
+        answers = self.cycle is not None and not self.cycle.response_complete
+        if (answers or self.transport.get_write_buffer_size()) and self.loop.time() < deadline:
+            self.loop.call_later(_LINGER, self._close_when_idle, deadline)
+        else:
+            self.transport.abort()
+
+    def _refuse(self, status: int, why: str = "") -> None:
+        """End the connection in the words of Go's server."""
+        self.transport.write(refusal(status, why))
+        self.transport.close()

@@ -1,0 +1,94 @@
+"""The protocols of authentication and authorization, and those that other parts need of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NewType, Protocol
+
+from simkit.meta.attributes import Attributes, Decision
+from simkit.meta.identity import Identity
+from simkit.meta.message import Credentials
+from simkit.meta.objects import Object
+
+
+class Authenticator(Protocol):
+    """Finds the identity behind credentials, as ``authenticator.Request`` of k8s.io/apiserver does.
+
+    An implementation must not raise for credentials of another kind, must not change what it is given, and must say
+    when it may wait for a service outside the process: requests then run on worker threads.
+    """
+
+    @property
+    def leaves_process(self) -> bool:
+        """True if ``authenticate`` may wait for something outside the process."""
+        ...
+
+    def authenticate(self, credentials: Credentials) -> Identity | None:
+        """The identity; None for credentials of another kind. Raises a 401 StatusError for bad ones of its kind."""
+        ...
+
+
+class Authorizer(Protocol):
+    """Decisions on requests, as ``Authorizer`` of k8s.io/apiserver/pkg/authorization/authorizer makes them.
+
+    An implementation must not raise for attributes that it does not understand: it has no opinion then.
+    """
+
+    @property
+    def leaves_process(self) -> bool:
+        """True if a call may wait for another process."""
+        ...
+
+    def authorize(self, ask: Attributes) -> Decision:
+        """Allow, deny or no opinion, with the reason and the evidence."""
+        ...
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        """The rules of an identity in a namespace, as far as this authorizer can list them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RuleList:
+    """Answer to a rules review: resource rules, non-resource rules, and whether the list may be incomplete."""
+
+    resource_rules: Sequence[Mapping[str, Any]] = ()
+    path_rules: Sequence[Mapping[str, Any]] = ()
+    incomplete: bool = False
+    error: str = ""
+
+
+Token = NewType("Token", str)
+
+
+class TokenIssuer(Protocol):
+    """Issues service account tokens: what the registry needs of authentication."""
+
+    def issue(self, claims: Mapping[str, Any]) -> Token: ...
+
+
+class EscalationGuard(Protocol):
+    """The RBAC escalation check on written roles and bindings: what admission needs of authorization.
+
+    References
+    ----------
+    pkg/registry/rbac/escalation_check.go, release 1.30.
+    """
+
+    @property
+    def leaves_process(self) -> bool:
+        """True if a call may wait for another process."""
+        ...
+
+    def check_role(self, identity: Identity, role: Object, old: Object | None, *, requested_name: str = "") -> None:
+        """Raises the 403 StatusError of kube-apiserver if the role has more rules than the identity.
+
+        ``requested_name`` is the name in the request's path, empty on POST: ``escalate`` limited to a name counts
+        only for a request that carries it.
+        """
+        ...
+
+    def check_binding(self, identity: Identity, binding: Object, old: Object | None) -> None:
+        """Raises the 403 (or 404 for a missing role) StatusError if the binding grants more than the identity has."""
+        ...

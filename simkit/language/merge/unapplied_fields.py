@@ -1,0 +1,96 @@
+"""Removal of fields that an applied configuration no longer has, unless another manager owns them.
+
+structured-merge-diff v4.4, Updater.prune in merge/update.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simkit.language.merge.fieldset import EMPTY, Fields, difference, intersection, union
+from simkit.language.merge.managedfields import Owner, VersionedSet
+from simkit.language.merge.remove import ensure_named_fields_are_members, remove_items
+from simkit.language.merge.type_def import TypeDef, type_def_of
+from simkit.language.merge.typed import field_set
+from simkit.language.merge.versions import Converter
+from simkit.meta.objects import Object
+
+
+@dataclass(frozen=True, slots=True)
+class _Versioned:
+    """An object in one of its versions."""
+
+    object: Object
+    type_def: TypeDef
+    api_version: str
+
+    @property
+    def fields(self) -> Fields:
+        return ensure_named_fields_are_members(field_set(self.object, self.type_def), self.type_def)
+
+    def without(self, fields: Fields) -> _Versioned:
+        left: Any = remove_items(self.object, fields, self.type_def)
+        return _Versioned(left or {}, self.type_def, self.api_version)
+
+
+@dataclass(frozen=True, slots=True)
+class Pruner:
+    """Removes fields whose only manager has given them up."""
+
+    type_def: TypeDef
+    api_version: str
+    convert: Converter | None
+
+    def prune(
+        self, wanted: Object, managed: Mapping[Owner, VersionedSet], last: VersionedSet | None, mine: Fields
+    ) -> Object:
+        """The wanted object without the fields that only the applier owned before and no longer owns.
+
+        Parameters
+        ----------
+        wanted
+            The live object with the intent merged in, in the version of the request.
+        managed
+            All managed, that of the new intent included.
+        last, mine
+            What the applier owned before, and what it owns now.
+        """
+        if last is None or not last.fields:
+            return wanted
+        if last.api_version == self.api_version and not difference(last.fields, mine):
+            return wanted
+        whole = self._in_version(_Versioned(wanted, self.type_def, self.api_version), last.api_version)
+        if whole is None:
+            return wanted
+        gone = ensure_named_fields_are_members(last.fields, whole.type_def)
+        left = self._with_owned(whole, whole.without(gone), managed)
+        at_last = self._in_version(left, last.api_version)
+        if at_last is not None:
+            dangling = intersection(difference(whole.fields, at_last.fields), gone)
+            whole = whole.without(dangling)
+        back = self._in_version(whole, self.api_version)
+        return back.object if back is not None else wanted
+
+    def _with_owned(self, whole: _Versioned, left: _Versioned, managed: Mapping[Owner, VersionedSet]) -> _Versioned:
+        """The remaining object with all owned fields put back, beginning with those in its own version."""
+        owned: dict[str, Fields] = {whole.api_version: EMPTY}
+        for claim in managed.values():
+            owned[claim.api_version] = union(owned.get(claim.api_version, EMPTY), claim.fields)
+        for version, fields in owned.items():
+            all_of_it, rest = self._in_version(whole, version), self._in_version(left, version)
+            if all_of_it is None or rest is None:
+                continue
+            keep = union(rest.fields, ensure_named_fields_are_members(fields, all_of_it.type_def))
+            whole, left = all_of_it, all_of_it.without(difference(all_of_it.fields, keep))
+        return left
+
+    def _in_version(self, versioned: _Versioned, api_version: str) -> _Versioned | None:
+        """The object in another version; None if it is not served."""
+        if versioned.api_version == api_version:
+            return versioned
+        if self.convert is None:
+            return _Versioned(versioned.object, versioned.type_def, api_version)
+        found = self.convert(versioned.object, api_version)
+        return None if found is None else _Versioned(found[0], type_def_of(found[1]), api_version)

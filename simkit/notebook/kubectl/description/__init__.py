@@ -1,0 +1,1 @@
+"""Objects as kubectl describes them, one file per family of kinds."""

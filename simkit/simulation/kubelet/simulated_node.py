@@ -1,0 +1,89 @@
+"""One simulated node: its identity, its lease, and what its kubelet reports of it.
+
+Upstream: pkg/kubelet/kubelet_node_status.go and k8s.io/component-helpers/apimachinery/lease, release 1.30.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.engine.controllers.client_requests import path_of
+from simkit.engine.controllers.controller_manager import Client, Perform
+from simkit.engine.controllers.lister import Lister, uid_of
+from simkit.engine.controllers.resources import NODES
+from simkit.meta.clock import micro_time
+from simkit.meta.domain import NODE_LEASE_NAMESPACE, api_group
+from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
+from simkit.meta.message import Request, Response
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at
+from simkit.simulation.kubelet.addresses import PodAddresses
+from simkit.simulation.kubelet.node_config import node_conditions
+
+LEASES: Final = GroupResource(api_group("coordination"), "leases")
+_LEASE_SECONDS: Final = 40
+_MERGE: Final = "application/merge-patch+json"
+
+
+class SimulatedNode:
+    """One kubelet."""
+
+    def __init__(self, name: str, address: str, addresses: PodAddresses) -> None:
+        self.name, self.address, self.addresses = name, address, addresses
+        self.identity = Identity(f"system:node:{name}", ("system:nodes", MASTERS, AUTHENTICATED))
+        self.alive = True
+        self.pods_in_stages = self.status_in_stages = False
+        """True if stages, and not this kubelet, say what becomes of its pods, and of its node."""
+        self.reported = 0.0
+        self.healthy_since = 0.0
+
+
+class NodeClient:
+    """Requests in the name of one node."""
+
+    def __init__(self, perform: Perform, node: SimulatedNode) -> None:
+        self._perform, self._node = perform, node
+
+    def perform(self, request: Request) -> Response:
+        headers = {**request.headers, "user-agent": ("kubelet",)}
+        sent = Request(request.method, request.path, request.query, headers, request.body)
+        return self._perform(sent, self._node.identity)
+
+
+def create_lease(client: Client, node: SimulatedNode, made: Object, now: float) -> None:
+    """Create the lease of a node, unless it has one."""
+    lease = {
+        "apiVersion": f"{LEASES.group}/v1",
+        "kind": "Lease",
+        "metadata": {
+            "name": node.name,
+            "namespace": NODE_LEASE_NAMESPACE,
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": node.name, "uid": uid_of(made)}],
+        },
+        "spec": {
+            "holderIdentity": node.name,
+            "leaseDurationSeconds": _LEASE_SECONDS,
+            "renewTime": micro_time(now),
+        },
+    }
+    client.perform(Request.of("POST", path_of(LEASES, NODE_LEASE_NAMESPACE), lease))
+
+
+def renew_lease(client: Client, node: SimulatedNode, now: float) -> None:
+    """Renew the lease by which a node says that it lives."""
+    change = {"spec": {"renewTime": micro_time(now), "holderIdentity": node.name}}
+    path = path_of(LEASES, NODE_LEASE_NAMESPACE, node.name)
+    client.perform(Request.of("PATCH", path, change, content_type=_MERGE))
+
+
+def report_conditions(client: Client, lister: Lister, node: SimulatedNode, now: float) -> None:
+    """Write the conditions of a node, with those of others kept."""
+    stored = lister.get(Key(NODES, "", node.name))
+    if stored is None:
+        return
+    told = node_conditions(now, node.healthy_since)
+    own = {each["type"] for each in told}
+    others = [each for each in at(stored, "status", "conditions") or () if each.get("type") not in own]
+    path = path_of(NODES, "", node.name, "status")
+    change = {"status": {"conditions": [*told, *others]}}
+    client.perform(Request.of("PATCH", path, change, content_type=_MERGE))

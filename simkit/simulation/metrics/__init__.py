@@ -1,0 +1,1 @@
+"""The resource usage of simulated pods and nodes, served as the group ``metrics``."""

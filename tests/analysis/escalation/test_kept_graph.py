@@ -1,0 +1,81 @@
+"""The graph of a changed cluster is that of a cluster which was always so, whatever is kept of the earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simkit.analysis.escalation.find.graph import EscalationGraph
+from simkit.meta.names import Key
+from simkit.snapshot.memory import MemorySnapshot
+from simkit.snapshot.overlay import OverlaySnapshot
+from tests.analysis.escalation.scenes import fenced, pod
+from tests.analysis.worlds import account, binding, namespace, role, rule
+
+RULES = (
+    rule("create", "serviceaccounts/token"),
+    rule("create,patch", "pods,deployments", groups=",apps"),
+    rule("impersonate", "users,groups"),
+    rule("bind,create,update,patch", "clusterroles,roles,rolebindings,clusterrolebindings", groups="*"),
+    rule("escalate,update,patch", "clusterroles,roles", groups="*"),
+    rule("create", "serviceaccounts/token", names="app"),
+    rule("bind", "clusterroles,roles", groups="*", names="r0,r1"),
+    rule("impersonate", "users,serviceaccounts", names="app"),
+    rule("patch", "namespaces"),
+    rule("get,list", "secrets"),
+    rule("*", "*", groups="*"),
+)
+SUBJECTS = ("user:ann", "sa:dev/app", "sa:ops/app", "sa:gone/app", "group:devs", "group:system:authenticated")
+PLACES = ("", "dev", "ops")
+
+
+def roles(draw: st.DrawFn, number: int) -> dict[str, Any]:
+    some = draw(st.lists(st.sampled_from(RULES), min_size=0, max_size=3))
+    return role(f"r{number}", *some)
+
+
+def bindings(draw: st.DrawFn, number: int) -> dict[str, Any]:
+    subjects = draw(st.lists(st.sampled_from(SUBJECTS), min_size=0, max_size=2, unique=True))
+    return binding(f"b{number}", f"r{draw(st.integers(0, 3))}", *subjects, namespace=PLACES[number % 3])
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> list[Mapping[str, Any]]:
+    """Roles and bindings of which some are missing, two namespaces of three, and a pod."""
+    objects: list[Mapping[str, Any]] = [namespace("dev"), fenced("ops"), account("dev", "app"), account("ops", "app")]
+    objects += [pod("ops", "app-0", "app"), role("cluster-admin", rule("*", "*", groups="*"))]
+    objects += [roles(draw, number) for number in range(draw(st.integers(1, 4)))]
+    return [*objects, *(bindings(draw, number) for number in range(draw(st.integers(1, 6))))]
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> list[Mapping[str, Any]]:
+    """Objects that are written in one step."""
+    made: list[Mapping[str, Any]] = []
+    for _ in range(draw(st.integers(1, 2))):
+        kind = draw(st.sampled_from((roles, bindings, bindings)))
+        made.append(kind(draw, draw(st.integers(0, 5))))
+    if draw(st.booleans()):
+        made.append(draw(st.sampled_from((fenced("dev"), namespace("ops")))))
+    return made
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(clusters(), st.lists(changes(), min_size=1, max_size=4), st.data())
+def test_what_is_kept_is_what_would_be_found(
+    objects: list[Mapping[str, Any]], steps: list[list[Mapping[str, Any]]], data: st.DataObject
+) -> None:
+    """After each of some changes and removals every state has the edges that a new graph gives it, in their order."""
+    before = MemorySnapshot(objects, captured=["*"])
+    graph = EscalationGraph(before)
+    assert graph.everything
+    keys = [key for key, obj in before.items() if str(obj.get("kind")).endswith("Binding")]
+    snapshot: Any = before
+    for put in steps:
+        gone: list[Key] = data.draw(st.lists(st.sampled_from(keys), max_size=1)) if keys else []
+        snapshot = OverlaySnapshot(snapshot, put, gone)
+        graph = graph.after(snapshot, snapshot.covered)
+        assert graph.everything == EscalationGraph(snapshot).everything
