@@ -246,7 +246,7 @@ def field_labels(facts: Facts) -> str:
         {
             "resources": lines(rows),
             "customResources": custom,
-            "default": {"labels": default["everyOtherResource"], "error": default["error"]},
+            "default": {"labels": default["everyOtherResource"], "error": default["error"].replace('"%s"', "%q")},
             "listed": {"error": facts["errorOfResourcesListed"]},
         }
     )

@@ -17,6 +17,14 @@ from simkit.meta.names import GroupKind, GroupResource
 class SimkitError(Exception):
     """Wrong use of simkit. The message says what was wrong, where, and what to try."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The error as it was raised, whatever its constructor takes: workers of a fleet send theirs back."""
+        return _raised, (type(self), self.args), self.__dict__
+
+
+def _raised(kind: type[SimkitError], args: tuple[Any, ...]) -> SimkitError:
+    return kind.__new__(kind, *args)
+
 
 class UnknownResource(SimkitError):
     """A word that names no resource of the release."""

@@ -13,7 +13,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS
 from simkit.meta.message import Request
-from simkit.schema.admissionplugins import on_by_default
+from simkit.schema.admissionplugins import on_by_default, plugins_of
 from simkit.schema.feature_gates import parse_feature_gates
 from tests.shared import SHARED, needs_shared
 
@@ -151,7 +151,7 @@ def test_field_selectors_take_the_measured_names_and_no_others(everything: Clust
 def test_admission_plugins_are_asked_in_the_measured_order() -> None:
     table = facts("admission-1.30.json")
     assert on_by_default("1.30", parse_feature_gates({}).values) == table["defaultEnabled"]
-    ours = [name for name in PLUGINS if name != "SecurityContextDeny"]  # gone with 1.30
+    ours = [name for name in PLUGINS if name in plugins_of("1.30")]
     assert ours == [name for name in table["orderAll"] if name in PLUGINS]
 
 

@@ -61,8 +61,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "plan": ("cut", HOSTILE, *ALL, "--best", "2"),
     "upgrade": ("upgrade", HOSTILE, "--to", "1.33", "--audit-log", "LOG", "--all"),
     "crd-diff": ("crd-diff", "OLD", "NEW"),
-    "fleet audit": ("fleet", "audit", HOSTILE, "EMPTY"),
-    "fleet diff": ("fleet", "diff", "--golden", "EMPTY", HOSTILE, "EMPTY"),
+    "fleet audit": ("fleet", "audit", HOSTILE, "SMALL"),
+    "fleet diff": ("fleet", "diff", "--golden", "SMALL", HOSTILE, "SMALL"),
     **{f"can-i {at}": ("can-i", "get", "secrets", "--dump", HOSTILE, f"--as={who}") for at, who in enumerate(SUBJECTS)},
     **{f"list {at}": ("can-i", "--list", "--dump", HOSTILE, f"--as={who}") for at, who in enumerate(SUBJECTS)},
 }
@@ -81,11 +81,14 @@ def dump() -> Dump:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The paths of EMPTY, LOG and SUITE in the commands."""
+    """The paths of EMPTY, SMALL, LOG and SUITE in the commands."""
     folder = tmp_path_factory.mktemp("hostile")
     empty = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
     texts: dict[str, Any] = {
         "EMPTY": orjson.dumps(empty),
+        "SMALL": yaml.safe_dump_all(
+            [empty, *map(_access, ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"))]
+        ).encode(),
         "LOG": b"\n".join(orjson.dumps(_event(text)) for text in PAYLOADS.values()),
         "SUITE": yaml.safe_dump({"expectations": [_expectation(text) for text in PAYLOADS.values()]}).encode(),
     }
@@ -122,6 +125,14 @@ def _event(text: str) -> dict[str, Any]:
     user = {"username": text, "groups": [text, "system:authenticated"]}
     event = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "stage": "ResponseComplete", "verb": "get", "user": user}
     return {**event, "userAgent": text, "objectRef": where, "responseStatus": {"code": 200}}
+
+
+def _access(kind: str) -> dict[str, Any]:
+    """A role without rules, or a binding of it without subjects."""
+    metadata = {"name": "none"} if kind.startswith("Cluster") else {"name": "none", "namespace": "default"}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind.removesuffix("Binding"), "name": "none"}
+    what: dict[str, Any] = {"roleRef": role} if kind.endswith("Binding") else {"rules": []}
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata, **what}
 
 
 def _expectation(text: str) -> dict[str, Any]:
