@@ -61,8 +61,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "plan": ("cut", HOSTILE, *ALL, "--best", "2"),
     "upgrade": ("upgrade", HOSTILE, "--to", "1.33", "--audit-log", "LOG", "--all"),
     "crd-diff": ("crd-diff", "OLD", "NEW"),
-    "fleet audit": ("fleet", "audit", HOSTILE, "SMALL"),
-    "fleet diff": ("fleet", "diff", "--golden", "SMALL", HOSTILE, "SMALL"),
+    "fleet audit": ("fleet", "audit", HOSTILE, "SMALL", "--scheduler", "threads"),
+    "fleet diff": ("fleet", "diff", "--golden", "SMALL", HOSTILE, "SMALL", "--scheduler", "threads"),
     **{f"can-i {at}": ("can-i", "get", "secrets", "--dump", HOSTILE, f"--as={who}") for at, who in enumerate(SUBJECTS)},
     **{f"list {at}": ("can-i", "--list", "--dump", HOSTILE, f"--as={who}") for at, who in enumerate(SUBJECTS)},
 }
