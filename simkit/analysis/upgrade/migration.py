@@ -13,7 +13,7 @@ import pandas as pd
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.logic.migration.documents import Document, Rewritten, rewrite
-from simkit.logic.migration.mend import Mended
+from simkit.logic.migration.migrate_object import MigratedObject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
@@ -80,11 +80,11 @@ class Migration(Result):
     def _rows(self) -> Iterator[tuple[Any, ...]]:
         for each in self.files:
             for document in each.rewritten.documents:
-                mended = document.mended
-                verdict = "a person has to see to it" if mended.person else "rewritten"
-                after = mended.to or document.before
+                migrated = document.migrated
+                verdict = "a person has to see to it" if migrated.person else "rewritten"
+                after = migrated.to or document.before
                 place = (each.path, document.line, document.kind, document.name)
-                yield (*place, document.before, after, verdict, mended.person, mended.notes)
+                yield (*place, document.before, after, verdict, migrated.person, migrated.notes)
             for problem in each.rewritten.problems:
                 line, _, told = problem.removeprefix("line ").partition(": ")
                 number = int(line) if line.isdigit() else 1
@@ -206,14 +206,14 @@ def _tried(rewritten: Rewritten, server: Sandbox, release: str) -> Rewritten:
 
 
 def _tried_document(document: Document, server: Sandbox, release: str) -> Document:
-    mended = document.mended
-    if not mended.changed or mended.person:
+    migrated = document.migrated
+    if not migrated.changed or migrated.person:
         return document
-    said = refusal(mended.object, server, release)
+    said = refusal(migrated.object, server, release)
     if not said:
         return document
     told = f"a server of {release} refuses it: {said}"
-    return replace(document, mended=replace(mended, person=(told,)))
+    return replace(document, migrated=replace(migrated, person=(told,)))
 
 
 def refusal(obj: Object, server: Sandbox, release: str) -> str:
@@ -252,4 +252,4 @@ def ensure_namespace(server: Sandbox, namespace: str) -> None:
     server.perform(Request.of("POST", "/api/v1/namespaces", body), identity=administrator())
 
 
-__all__ = ["Mended", "MigratedFile", "Migration", "create_on_trial", "ensure_namespace", "migrate", "refusal"]
+__all__ = ["MigratedFile", "MigratedObject", "Migration", "create_on_trial", "ensure_namespace", "migrate", "refusal"]

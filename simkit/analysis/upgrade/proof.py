@@ -16,7 +16,7 @@ from simkit.analysis.upgrade.migration import create_on_trial, ensure_namespace
 from simkit.analysis.upgrade.removed_resources import RemovedResources
 from simkit.analysis.upgrade.replay import ReplayedRequest, RequestKey, best_answers, replay
 from simkit.analysis.upgrade.span import ReleaseSpan
-from simkit.logic.migration.mend import mend
+from simkit.logic.migration.migrate_object import migrate_object
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersion
@@ -123,7 +123,7 @@ def _manifests(sandbox: Sandbox, span: ReleaseSpan, items: Iterable[Item]) -> It
 def _manifest(item: Item, release: str, server: Sandbox, start: Sandbox | None) -> Answers:
     before = _created(item.obj, start) if start is not None else None
     after = _created(item.obj, server)
-    found = mend(item.obj, release)
+    found = migrate_object(item.obj, release)
     mended = create_on_trial(found.object, server, release) if found.changed else None
     told = f"written as {found.to}" if found.to else "; ".join(found.person) or "nothing to change"
     if mended is not None and not _accepted(mended):
@@ -187,7 +187,9 @@ def _moved(request: RecordedRequest, removed: RemovedResources, release: str) ->
         return None
     uri = request.uri.replace(f"/{request.api_version}/", f"/{version}/", 1)
     body = (
-        mend(request.body, release, output_version=version).object if isinstance(request.body, dict) else request.body
+        migrate_object(request.body, release, output_version=version).object
+        if isinstance(request.body, dict)
+        else request.body
     )
     return replace(request, uri=uri, group_version=GroupVersion.parse(version), body=body)
 

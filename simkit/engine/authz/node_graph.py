@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.engine.seams import Change
-from simkit.logic.rbac.layered import Layered, LayeredGroups
+from simkit.logic.rbac.forkable_mapping import ForkableGroups, ForkableMapping
 from simkit.meta.domain import api_group, label
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
@@ -51,15 +51,15 @@ class NodeGraph:
     """
 
     def __init__(self) -> None:
-        self._nodes: Layered[Key, str] = Layered()
+        self._nodes: ForkableMapping[Key, str] = ForkableMapping()
         """The node of each pod that has one."""
-        self._uses: LayeredGroups[str, Key, Keys] = LayeredGroups()
+        self._uses: ForkableGroups[str, Key, Keys] = ForkableGroups()
         """The objects that each node's pods use."""
-        self._claims: Layered[str, Key] = Layered()
+        self._claims: ForkableMapping[str, Key] = ForkableMapping()
         """The claim of each bound volume."""
-        self._secrets: LayeredGroups[Key, str, Keys] = LayeredGroups()
+        self._secrets: ForkableGroups[Key, str, Keys] = ForkableGroups()
         """The secrets of the volumes bound to each claim."""
-        self._attached: Layered[Key, str] = Layered()
+        self._attached: ForkableMapping[Key, str] = ForkableMapping()
         """The node of each volume attachment and resource slice."""
 
     @classmethod

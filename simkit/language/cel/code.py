@@ -1,6 +1,6 @@
 """A piece of generated Python, and the protocol of the generator for writers of single constructs.
 
-Imports go one way: this module, then ``branches``, ``fast_forms`` and ``runtime_cost``, then ``generate``, whose
+Imports go one way: this module, then ``branches``, ``inlined_calls`` and ``runtime_cost``, then ``generate``, whose
 Generator is the one Writer.
 """
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from simkit.language.cel import branches, fast_forms, runtime_cost
+from simkit.language.cel import branches, inlined_calls, runtime_cost
 from simkit.language.cel.code import Code
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.declarations import Function, Overload
@@ -305,7 +305,7 @@ class Generator:
         if node.function == "size" and self.fast and arguments[0].type.kind in ("list", "map", "string", "dyn"):
             self.spend(1)
             text, kind = self.code(arguments[0]).text, arguments[0].type.kind
-            return Code(f"len({text})" if kind != "dyn" else fast_forms.dynamic_size(self, text))
+            return Code(f"len({text})" if kind != "dyn" else inlined_calls.dynamic_size(self, text))
         texts = [self.value(each) for each in arguments]
         if self.counting:
             texts = runtime_cost.charge(self, node, arguments, texts)
@@ -313,11 +313,11 @@ class Generator:
 
     def applied(self, node: Call, arguments: list[Node], texts: list[str]) -> str:
         """A Python expression for a call whose arguments are written already."""
-        form = fast_forms.form(self, node, arguments, texts) if self.fast else None
+        form = inlined_calls.form(self, node, arguments, texts) if self.fast else None
         if form is not None:
             return form
-        if node.function in fast_forms.GENERIC and node.target is None:
-            return f"{fast_forms.GENERIC[node.function]}({', '.join(texts)})"
+        if node.function in inlined_calls.GENERIC and node.target is None:
+            return f"{inlined_calls.GENERIC[node.function]}({', '.join(texts)})"
         function = self.functions.get(node.function)
         if function is None:
             return f"unbound({node.function!r})"
@@ -358,7 +358,7 @@ class Generator:
         element = declared.element if declared is not None else None
         if not self.fast:
             return Code(self.kept(f"index({text}, {index})"), element)
-        return Code(fast_forms.indexed(self, operand, key, text, index), element)
+        return Code(inlined_calls.indexed(self, operand, key, text, index), element)
 
     def as_expression(self, write: Callable[[], str]) -> str | None:
         """The result of the writer, unless it needs statements."""

@@ -24,7 +24,7 @@ def _release(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-class _Lived(_Part):
+class _Dated(_Part):
     """An element that is introduced, and may be deprecated and removed; all in names of releases."""
 
     introduced: str = ""
@@ -34,7 +34,7 @@ class _Lived(_Part):
     _texts = field_validator("introduced", "deprecated", "removed", mode="before")(_release)
 
 
-class Version(_Lived):
+class Version(_Dated):
     """A version of a group, or of some kinds of it."""
 
     name: str
@@ -69,7 +69,7 @@ class Change(_Part):
     _text = field_validator("release", mode="before")(_release)
 
 
-class Element(_Lived):
+class Element(_Dated):
     """A part of a version: a resource, field, annotation, enumerated value or component configuration."""
 
     sort: Literal["resource", "field", "annotation", "enumerated value", "component configuration"]
@@ -79,7 +79,7 @@ class Element(_Lived):
     changes: tuple[Change, ...] = ()
 
 
-class ProtobufField(_Lived):
+class ProtobufField(_Dated):
     """The number of a field in the binary form of a message."""
 
     message: str
@@ -106,7 +106,7 @@ class Replacement(_Part):
     """The transition, for a replacement that the project does not control."""
 
 
-class Flag(_Lived):
+class Flag(_Dated):
     """A flag, command or argument; stable unless marked."""
 
     name: str
@@ -117,7 +117,7 @@ class Flag(_Lived):
     """True if each use of the deprecated element warns."""
 
 
-class Behavior(_Lived):
+class Behavior(_Dated):
     """A feature that is neither an API nor a flag; ``deprecated`` is when its end was announced."""
 
     name: str
@@ -151,7 +151,7 @@ class Gate(_Part):
     _text = field_validator("removed", mode="before")(_release)
 
 
-class Metric(_Lived):
+class Metric(_Dated):
     """A metric. ``hidden`` is the first release that shows it only on demand."""
 
     name: str

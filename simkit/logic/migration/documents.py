@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simkit.language.yaml.decode import BrokenText, decode
 from simkit.language.yaml.roundtrip import rewritten
-from simkit.logic.migration.mend import Mended, mend, reshapes
+from simkit.logic.migration.migrate_object import MigratedObject, migrate_object, reshapes
 from simkit.meta.objects import Object, name_of
 from simkit.schema.lifecycle import is_served, lifecycle_of
 from simkit.snapshot.sources import Piece
@@ -29,7 +29,7 @@ class Document:
     kind: str
     name: str
     before: str
-    mended: Mended
+    migrated: MigratedObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +109,10 @@ def _document(chunk: str, line: int, release: str, output_version: str) -> tuple
 
 
 def _undone(document: Document, told: str) -> Document:
-    mended = document.mended
-    if not mended.changed:
+    migrated = document.migrated
+    if not migrated.changed:
         return document
-    kept = Mended(mended.object, mended.to, False, (*mended.person, told), mended.notes)
+    kept = MigratedObject(migrated.object, migrated.to, False, (*migrated.person, told), migrated.notes)
     return Document(document.line, document.kind, document.name, document.before, kept)
 
 
@@ -127,11 +127,11 @@ def _mended(value: Any, line: int, release: str, output_version: str) -> tuple[A
             documents += found
         changed = any(new is not old for new, old in zip(made, items, strict=True))
         return ({**value, "items": made} if changed else value), documents
-    mended = mend(value, release, output_version=output_version)
-    if not mended.changed and not mended.person:
+    migrated = migrate_object(value, release, output_version=output_version)
+    if not migrated.changed and not migrated.person:
         return value, []
-    document = Document(line, str(value.get("kind")), _name(value), str(value.get("apiVersion")), mended)
-    return (mended.object if mended.changed else value), [document]
+    document = Document(line, str(value.get("kind")), _name(value), str(value.get("apiVersion")), migrated)
+    return (migrated.object if migrated.changed else value), [document]
 
 
 def _name(obj: Object) -> str:
@@ -183,24 +183,24 @@ def _template(chunk: str, line: int, release: str, file: str) -> Iterator[Docume
         here = line - 1 + head.line
         if not head.is_plain:
             told = "the version depends on values: see that the template has one for this release"
-            yield Document(here, head.kind, head.name, "", Mended({}, person=(told,)))
+            yield Document(here, head.kind, head.name, "", MigratedObject({}, person=(told,)))
         elif lifecycle_of(head.api_version, head.kind) and not is_served(head.api_version, head.kind, release):
             yield Document(here, head.kind, head.name, head.api_version, _of_head(head, release))
 
 
-def _of_head(head: Template, release: str) -> Mended:
-    bare = mend({"apiVersion": head.api_version, "kind": head.kind, "metadata": {"name": "a"}}, release)
+def _of_head(head: Template, release: str) -> MigratedObject:
+    bare = migrate_object({"apiVersion": head.api_version, "kind": head.kind, "metadata": {"name": "a"}}, release)
     if not bare.to or bare.person:
-        return bare if bare.person else Mended({}, person=(f"{head.api_version} {head.kind} has no successor",))
+        return bare if bare.person else MigratedObject({}, person=(f"{head.api_version} {head.kind} has no successor",))
     expected = {"apiVersion": bare.to, "kind": head.kind, "metadata": {"name": "a"}}
     if bare.object == expected and not reshapes(head.kind, head.api_version, bare.to):
-        return Mended(expected, bare.to, changed=True)
+        return MigratedObject(expected, bare.to, changed=True)
     told = f"fields change from {head.api_version} to {bare.to}: render the template, or rewrite it by hand"
-    return Mended({}, bare.to, person=(told,))
+    return MigratedObject({}, bare.to, person=(told,))
 
 
 def _template_text(chunk: str, documents: list[Document]) -> str:
-    if len(documents) != 1 or not documents[0].mended.changed:
+    if len(documents) != 1 or not documents[0].migrated.changed:
         return chunk
     match = _VERSION.search(chunk)
-    return chunk[: match.start(3)] + documents[0].mended.to + chunk[match.end(3) :] if match else chunk
+    return chunk[: match.start(3)] + documents[0].migrated.to + chunk[match.end(3) :] if match else chunk

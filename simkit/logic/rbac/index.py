@@ -22,7 +22,7 @@ from simkit.logic.rbac.binding import (
     key_of,
     missing_text,
 )
-from simkit.logic.rbac.layered import Layered, ScopedGroups
+from simkit.logic.rbac.forkable_mapping import ForkableMapping, ScopedGroups
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.logic.rbac.ruleset import RuleSet, mentions_of
@@ -73,8 +73,8 @@ class AccessIndex:
     __slots__ = ("_bindings", "_bound", "_mentioned", "_roles", "_sharing", "_uses")
 
     def __init__(self) -> None:
-        self._roles: Layered[Key, RuleSet] = Layered()
-        self._bindings: Layered[Key, Binding] = Layered()
+        self._roles: ForkableMapping[Key, RuleSet] = ForkableMapping()
+        self._bindings: ForkableMapping[Key, Binding] = ForkableMapping()
         self._bound: ScopedGroups[Principal, Key, Binding] = ScopedGroups()
         """Bindings by subject, and by the scope of their grants."""
         self._uses: ScopedGroups[Key, Key, Binding] = ScopedGroups()

@@ -1,4 +1,4 @@
-"""Mended objects mean what real programs made of the same objects."""
+"""MigratedObject objects mean what real programs made of the same objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from simkit.kinds.conversions import convert
 from simkit.kinds.conversions.explain import differences
-from simkit.logic.migration.mend import mend
+from simkit.logic.migration.migrate_object import migrate_object
 from tests.kinds.conversions.test_recorded import EXCEPTIONS, lines, plain, typed
 from tests.shared import needs_shared
 
@@ -33,7 +33,7 @@ def test_mended_objects_mean_the_same() -> None:
     for record in lines():
         if record["step"] != 1 or record["from"] == record["to"] or "error" in record:
             continue
-        mended = mend(record["input"], "1.30", output_version=record["to"])
+        mended = migrate_object(record["input"], "1.30", output_version=record["to"])
         if mended.person or not mended.changed:
             continue
         compared += 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.logic.migration import mend, rewrite
+from simkit.logic.migration import migrate_object, rewrite
 from simkit.logic.migration.structural_schema import structural
 
 CRD = "apiextensions.k8s.io/v1beta1"
@@ -21,7 +21,7 @@ def obj(kind: str, api_version: str, **more: Any) -> dict[str, Any]:
 def test_old_defaults_are_written_down() -> None:
     """A Deployment keeps what its old version meant by leaving fields out."""
     template = {"metadata": {"labels": {"app": "a"}}, "spec": {}}
-    found = mend(obj("Deployment", "extensions/v1beta1", spec={"template": template}), "1.16").object["spec"]
+    found = migrate_object(obj("Deployment", "extensions/v1beta1", spec={"template": template}), "1.16").object["spec"]
     assert found["selector"] == {"matchLabels": {"app": "a"}}
     assert found["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 1}
 
@@ -29,20 +29,20 @@ def test_old_defaults_are_written_down() -> None:
 def test_no_field_is_added_that_no_manifest_has() -> None:
     """Annotations and status that only servers write stay out."""
     template = {"metadata": {"labels": {"app": "a"}}, "spec": {}}
-    found = mend(obj("DaemonSet", "extensions/v1beta1", spec={"template": template}), "1.16").object
+    found = migrate_object(obj("DaemonSet", "extensions/v1beta1", spec={"template": template}), "1.16").object
     assert "annotations" not in found["metadata"]
-    assert "status" not in mend(obj("CustomResourceDefinition", CRD, spec={"version": "v1"}), "1.22").object
+    assert "status" not in migrate_object(obj("CustomResourceDefinition", CRD, spec={"version": "v1"}), "1.22").object
 
 
 def test_decisions_for_a_person() -> None:
     """Kinds without a successor, side effects and signers are left to somebody."""
-    assert "no successor" in mend(obj("PodSecurityPolicy", "policy/v1beta1"), "1.25").person[0]
+    assert "no successor" in migrate_object(obj("PodSecurityPolicy", "policy/v1beta1"), "1.25").person[0]
     hook = obj("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1beta1", webhooks=[{"name": "h"}])
-    assert "sideEffects is Unknown" in mend(hook, "1.22").person[0]
+    assert "sideEffects is Unknown" in migrate_object(hook, "1.22").person[0]
     hook["webhooks"] = [{"name": "h", "sideEffects": "None"}]
-    assert not mend(hook, "1.22").person
+    assert not migrate_object(hook, "1.22").person
     request = obj("CertificateSigningRequest", "certificates.k8s.io/v1beta1", spec={"request": "YQ=="})
-    assert "signer" in mend(request, "1.22").person[0]
+    assert "signer" in migrate_object(request, "1.22").person[0]
 
 
 def test_fields_that_would_be_lost() -> None:
@@ -52,7 +52,7 @@ def test_fields_that_would_be_lost() -> None:
         "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}},
     }
     scaler = obj("HorizontalPodAutoscaler", "autoscaling/v2beta1", spec={"maxReplicas": 1, "metrics": [metric]})
-    found = mend(scaler, "1.25")
+    found = migrate_object(scaler, "1.25")
     assert not found.changed
     assert 'unknown field "spec.metrics[0].resource.target"' in found.person[0]
 
@@ -60,15 +60,15 @@ def test_fields_that_would_be_lost() -> None:
 def test_references() -> None:
     """The target of an autoscaler follows its kind to where it is."""
     target = {"apiVersion": "extensions/v1beta1", "kind": "Deployment", "name": "web"}
-    found = mend(obj("HorizontalPodAutoscaler", "autoscaling/v1", spec={"scaleTargetRef": target}), "1.30")
+    found = migrate_object(obj("HorizontalPodAutoscaler", "autoscaling/v1", spec={"scaleTargetRef": target}), "1.30")
     assert found.object["spec"]["scaleTargetRef"]["apiVersion"] == "apps/v1"
 
 
 def test_an_output_version() -> None:
     """A version can be asked for that is not the only one left."""
     job = obj("CronJob", "batch/v1beta1", spec={})
-    assert not mend(job, "1.22").changed
-    assert mend(job, "1.22", output_version="batch/v1").object["apiVersion"] == "batch/v1"
+    assert not migrate_object(job, "1.22").changed
+    assert migrate_object(job, "1.22", output_version="batch/v1").object["apiVersion"] == "batch/v1"
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_templates_as_far_as_they_are_plain() -> None:
     job = "apiVersion: batch/v1beta1\nkind: CronJob\nmetadata:\n  name: {{ .Release.Name }}\n"
     assert rewrite(job, "1.25").text == job.replace("v1beta1", "v1")
     ingress = rewrite("apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata:\n  name: {{ .Release.Name }}\n", "1.22")
-    assert "render the template" in ingress.documents[0].mended.person[0]
+    assert "render the template" in ingress.documents[0].migrated.person[0]
     chosen = rewrite("apiVersion: {{ .Values.version }}\nkind: Ingress\n", "1.22")
-    assert "depends on values" in chosen.documents[0].mended.person[0]
+    assert "depends on values" in chosen.documents[0].migrated.person[0]
 
 
 def test_lists_and_json() -> None:
@@ -147,6 +147,6 @@ def test_a_rewritten_text_says_what_is_wanted(old: dict[str, Any], new: dict[str
 @pytest.mark.parametrize("metadata", [[1], "a", {"name": "a", "annotations": ["x"]}])
 def test_metadata_of_a_wrong_type_is_left_to_a_person(metadata: Any) -> None:
     """An object that no server takes is told, and not rewritten."""
-    found = mend({"apiVersion": "extensions/v1beta1", "kind": "Ingress", "metadata": metadata}, "1.33")
+    found = migrate_object({"apiVersion": "extensions/v1beta1", "kind": "Ingress", "metadata": metadata}, "1.33")
     assert not found.changed
     assert "is not an object" in found.person[0]

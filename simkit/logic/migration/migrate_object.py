@@ -27,7 +27,7 @@ _SAFE_EFFECTS: Final = ("None", "NoneOnDryRun")
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class MigratedObject:
     """An object as it should be written, and what is to be said about it."""
 
     object: Object
@@ -40,7 +40,7 @@ class Mended:
     """The changes that keep the meaning and may be worth a look."""
 
 
-def mend(obj: Object, release: str, *, output_version: str = "") -> Mended:
+def migrate_object(obj: Object, release: str, *, output_version: str = "") -> MigratedObject:
     """An object for a release: in its own version where that is served, else in the one that takes its place.
 
     Parameters
@@ -51,39 +51,39 @@ def mend(obj: Object, release: str, *, output_version: str = "") -> Mended:
     Examples
     --------
     >>> job = {"apiVersion": "batch/v1beta1", "kind": "CronJob", "metadata": {"name": "nightly"}, "spec": {}}
-    >>> mend(job, "1.25").object["apiVersion"]
+    >>> migrate_object(job, "1.25").object["apiVersion"]
     'batch/v1'
-    >>> mend({**job, "apiVersion": "example.com/v1beta1"}, "1.25").changed
+    >>> migrate_object({**job, "apiVersion": "example.com/v1beta1"}, "1.25").changed
     False
     """
     version, kind = str(obj.get("apiVersion") or ""), str(obj.get("kind") or "")
     if lifecycle_of(version, kind) is None:
         if _is_of_nobody(version, kind, release):
             told = f"no release from {RELEASES[0]} on serves {version} {kind}, and its group is the server's own"
-            return Mended(obj, person=(told,))
-        return _with_references(Mended(obj), release)
+            return MigratedObject(obj, person=(told,))
+        return _with_references(MigratedObject(obj), release)
     wanted = output_version if output_version and convertible(kind, version, output_version) else ""
     if not wanted and is_served(version, kind, release):
-        return _with_references(Mended(obj), release)
+        return _with_references(MigratedObject(obj), release)
     target = wanted or successor(version, kind, release).partition(" ")[0]
     if wanted == version:
-        return _with_references(Mended(obj), release)
+        return _with_references(MigratedObject(obj), release)
     if not target:
-        return Mended(obj, person=(f"{version} {kind} is gone at {release} and has no successor",))
+        return MigratedObject(obj, person=(f"{version} {kind} is gone at {release} and has no successor",))
     wrong_part = _wrong_metadata(obj)
     if wrong_part:
-        return Mended(obj, person=(f"{wrong_part} is not an object, so it cannot be rewritten",))
+        return MigratedObject(obj, person=(f"{wrong_part} is not an object, so it cannot be rewritten",))
     unknown = _unknown_fields(obj, version, kind) if reshapes(kind, version, target) else ()
     if unknown:
-        return Mended(
+        return MigratedObject(
             obj, person=tuple(f"{each}: {version} has no such field, so it cannot be rewritten" for each in unknown)
         )
     try:
         converted: Draft = copied(convert(obj, target))
     except (ConversionError, AttributeError, TypeError, KeyError, ValueError) as wrong:
-        return Mended(obj, person=(f"{version} {kind} could not be converted to {target}: {wrong}",))
+        return MigratedObject(obj, person=(f"{version} {kind} could not be converted to {target}: {wrong}",))
     person, notes = _tidied(converted, obj, GroupVersion.parse(target).group, kind)
-    return _with_references(Mended(converted, target, True, tuple(person), tuple(notes)), release)
+    return _with_references(MigratedObject(converted, target, True, tuple(person), tuple(notes)), release)
 
 
 def _wrong_metadata(obj: Object) -> str:
@@ -188,18 +188,18 @@ def _event(converted: Draft) -> Iterator[str]:
 # References within an object
 
 
-def _with_references(mended: Mended, release: str) -> Mended:
+def _with_references(migrated: MigratedObject, release: str) -> MigratedObject:
     """The object with its references in versions that the release serves, such as the target of an autoscaler."""
-    found = list(_references(mended.object, (), release, 0))
+    found = list(_references(migrated.object, (), release, 0))
     if not found:
-        return mended
-    obj = copied(mended.object)
+        return migrated
+    obj = copied(migrated.object)
     for path, version in found:
         node = obj
         for step in path:
             node = node[step]
         node["apiVersion"] = version
-    return replace(mended, object=obj, changed=True)
+    return replace(migrated, object=obj, changed=True)
 
 
 def _references(value: Any, path: tuple[Any, ...], release: str, depth: int) -> Iterator[tuple[tuple[Any, ...], str]]:

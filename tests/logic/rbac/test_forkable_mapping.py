@@ -1,4 +1,4 @@
-"""Layered mappings behave like copies, however they were forked."""
+"""ForkableMapping mappings behave like copies, however they were forked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.logic.rbac.layered import Layered, LayeredGroups, ScopedGroups
+from simkit.logic.rbac.forkable_mapping import ForkableGroups, ForkableMapping, ScopedGroups
 
 names = st.sampled_from("abc")
 step = st.one_of(
@@ -22,7 +22,7 @@ steps = st.lists(step, max_size=60)
 @given(steps)
 def test_mapping_against_copies(run: Any) -> None:
     """A mapping and its forks hold what plain copies would."""
-    pairs: list[tuple[Layered[str, int], dict[str, int]]] = [(Layered(), {})]
+    pairs: list[tuple[ForkableMapping[str, int], dict[str, int]]] = [(ForkableMapping(), {})]
     for action, name, _, number in run:
         mapping, model = pairs[number % len(pairs)]
         if action == "put":
@@ -42,8 +42,8 @@ def test_mapping_against_copies(run: Any) -> None:
 @given(steps)
 def test_groups_against_copies(run: Any) -> None:
     """Groups and their forks hold what plain copies would, with or without scopes."""
-    first: tuple[LayeredGroups[str, str, int], ScopedGroups[str, str, int], dict[tuple[str, str], int]]
-    first = (LayeredGroups(), ScopedGroups(), {})
+    first: tuple[ForkableGroups[str, str, int], ScopedGroups[str, str, int], dict[tuple[str, str], int]]
+    first = (ForkableGroups(), ScopedGroups(), {})
     all_of = [first]
     for action, group, name, number in run:
         groups, scoped, model = all_of[number % len(all_of)]
@@ -71,7 +71,7 @@ def test_groups_against_copies(run: Any) -> None:
 
 def test_many_forks_leave_few_layers() -> None:
     """A mapping that is written and forked in turn keeps its layers few, and its base unmerged."""
-    mapping = Layered[int, int]()
+    mapping = ForkableMapping[int, int]()
     for number in range(50_000):
         mapping.put(number, number)
     base = mapping.fork()

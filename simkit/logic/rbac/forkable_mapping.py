@@ -23,14 +23,14 @@ class _Gone:
 _GONE: Final = _Gone()
 
 
-class Layered(Generic[K, V]):
+class ForkableMapping(Generic[K, V]):
     """A mapping that forks in constant time. Values are never None.
 
     Readers need no lock beside one writer; ``fork`` and writes exclude each other, which is the caller's duty.
 
     Examples
     --------
-    >>> first = Layered[str, int]()
+    >>> first = ForkableMapping[str, int]()
     >>> first.put("a", 1)
     >>> second = first.fork()
     >>> second.remove("a")
@@ -71,20 +71,20 @@ class Layered(Generic[K, V]):
         contents = (self._own, *(layer.content for layer in self._below))
         return [value for value in _flattened(contents, _newer).values() if not isinstance(value, _Gone)]
 
-    def fork(self) -> Layered[K, V]:
+    def fork(self) -> ForkableMapping[K, V]:
         """An independent mapping with the same content."""
         if self._own:
             self._below = _settled((_Layer(self._own, len(self._own)), *self._below), _newer)
             self._own = {}
-        return Layered(self._below)
+        return ForkableMapping(self._below)
 
 
-class LayeredGroups(Generic[K, M, V]):
+class ForkableGroups(Generic[K, M, V]):
     """Groups of named members that fork in constant time. The cost of a write does not depend on the size of a group.
 
     Examples
     --------
-    >>> groups = LayeredGroups[str, str, int]()
+    >>> groups = ForkableGroups[str, str, int]()
     >>> groups.put("even", "two", 2)
     >>> fork = groups.fork()
     >>> fork.put("even", "four", 4)
@@ -147,12 +147,12 @@ class LayeredGroups(Generic[K, M, V]):
             if not own:
                 del self._own[group]
 
-    def fork(self) -> LayeredGroups[K, M, V]:
+    def fork(self) -> ForkableGroups[K, M, V]:
         """Independent groups with the same members."""
         if self._own:
             self._below = _settled((_Layer(self._own, self._writes), *self._below), _both)
             self._own, self._writes = {}, 0
-        return LayeredGroups(self._below)
+        return ForkableGroups(self._below)
 
 
 class ScopedGroups(Generic[K, M, V]):
@@ -170,8 +170,8 @@ class ScopedGroups(Generic[K, M, V]):
     __slots__ = ("_members", "_scopes")
 
     def __init__(self) -> None:
-        self._members: LayeredGroups[tuple[K, str], M, V] = LayeredGroups()
-        self._scopes: LayeredGroups[K, str, str] = LayeredGroups()
+        self._members: ForkableGroups[tuple[K, str], M, V] = ForkableGroups()
+        self._scopes: ForkableGroups[K, str, str] = ForkableGroups()
 
     def members(self, group: K, scope: str) -> list[V]:
         """The members of a group in one scope, in the order of their addition."""
