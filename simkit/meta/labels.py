@@ -6,7 +6,7 @@ Follows ``k8s.io/apimachinery/pkg/labels/selector.go``, release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -120,7 +120,8 @@ class LabelSelector:
 NOTHING: Final = LabelSelector((Requirement("", "in"),))
 """The selector that matches nothing."""
 
-_TOKEN: Final = re.compile(r"[ \t\r\n]*(==|!=|[!=<>(),]|[^ \t\r\n!=<>(),]+|$)")
+_TOKEN: Final = re.compile(r"[ \t\r\n]*(==|!=|[!=<>(),]|[^ \t\r\n!=<>(),\0]+)\0?")
+"""A token; a NUL directly behind it belongs to it, and any other NUL ends the text, as in kube-apiserver."""
 _WORDS: Final = ("in", "notin")
 _OPERATORS: Final = ("=", "==", "!=", ">", "<", *_WORDS)
 
@@ -129,7 +130,7 @@ class _Parser:
     """A recursive-descent parser that fails where kube-apiserver's does, with its messages."""
 
     def __init__(self, text: str) -> None:
-        self._tokens: list[str] = [found[1] for found in _TOKEN.finditer(text) if found[1]] + [""]
+        self._tokens: list[str] = [*_tokens(text), ""]
         self._at = 0
 
     def _peek(self) -> str:
@@ -226,6 +227,13 @@ class _Parser:
             if after == ")":
                 self._next()
                 return values
+
+
+def _tokens(text: str) -> Iterator[str]:
+    at = 0
+    while found := _TOKEN.match(text, at):
+        yield found[1]
+        at = found.end()
 
 
 def _is_word(token: str) -> bool:

@@ -128,3 +128,10 @@ def test_escaped_backslashes_before_commas() -> None:
     selector = fields.parse("a=x\\\\,b=y\\,z")
     assert selector.exact("a") == "x\\"
     assert selector.exact("b") == "y,z"
+
+
+def test_a_nul_ends_the_text_unless_it_follows_a_token() -> None:
+    """``a=b`` and a NUL is ``a=b``; after another NUL, or a blank and a NUL, nothing is read."""
+    assert labels.parse("a=b\0") == labels.parse("a=b\0\0c") == labels.parse("a=b \0c") == labels.parse("a=b")
+    with pytest.raises(labels.BadSelector, match="^found 'c', expected: ',' or 'end of string'$"):
+        labels.parse("a=b\0c")
