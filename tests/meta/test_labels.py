@@ -133,5 +133,5 @@ def test_escaped_backslashes_before_commas() -> None:
 def test_a_nul_ends_the_text_unless_it_follows_a_token() -> None:
     """``a=b`` and a NUL is ``a=b``; after another NUL, or a blank and a NUL, nothing is read."""
     assert labels.parse("a=b\0") == labels.parse("a=b\0\0c") == labels.parse("a=b \0c") == labels.parse("a=b")
-    with pytest.raises(labels.BadSelector, match="^found 'c', expected: ',' or 'end of string'$"):
+    with pytest.raises(labels.BadSelector, match=r"^found 'c', expected: ',' or 'end of string'$"):
         labels.parse("a=b\0c")
