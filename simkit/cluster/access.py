@@ -23,10 +23,13 @@ from simkit.engine.egress.call import Caller, CallFailed, Poster
 from simkit.engine.egress.kubeconfig import ClientConfig, load_kubeconfig
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.seams import Authorizer, Store
+from simkit.meta.behaviour import serving
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHORIZATION_GROUP, LABEL_DOMAIN
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import quoted
+from simkit.schema.behaviour import behaviour_of
+from simkit.schema.feature_gates import parse_feature_gates
 from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.cluster")
@@ -139,7 +142,9 @@ class Access:
             )
             return WebhookAuthorizer(poster, settings, self.clock, conditions=each.conditions, counters=self.metrics)
 
-        chosen = parse(content, str(self.options.authorization_config), sorted(AUTHORIZERS))
+        release, gates = self.options.release, self.options.feature_gates
+        with serving(behaviour_of(release, parse_feature_gates(gates, release).values)):
+            chosen = parse(content, str(self.options.authorization_config), sorted(AUTHORIZERS))
         return [NamedAuthorizer(each.type, each.name, made(each)) for each in chosen]
 
 

@@ -6,9 +6,11 @@ Follows ``k8s.io/apiserver/pkg/authorization/authorizer/interfaces.go``, release
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from simkit.meta.fields import Term
 from simkit.meta.identity import Identity
+from simkit.meta.labels import Requirement
 from simkit.meta.names import Key
 
 
@@ -17,7 +19,8 @@ class Attributes:
     """The attributes of one authorization request. ``path`` is set for non-resource requests only.
 
     ``resource`` is the plural, ``subresource`` is apart from it, the core group and "all namespaces" are empty
-    strings. A list or watch limited to one name by a field selector carries that name.
+    strings. A list or watch limited to one name by a field selector carries that name. The selectors are those parts
+    that could be read; they only narrow what is asked for, so that an authorizer may ignore them.
     """
 
     identity: Identity
@@ -30,11 +33,19 @@ class Attributes:
     name: str = ""
     path: str = ""
     is_resource: bool = True
+    field_selector: tuple[Term, ...] = ()
+    label_selector: tuple[Requirement, ...] = ()
 
     @property
     def resource_path(self) -> str:
         """``pods`` or ``pods/log``: the form in which rules name resources."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
+    def without_selectors(self) -> Attributes:
+        """The same question about all objects, for authorizers that do not look at selectors."""
+        if not self.field_selector and not self.label_selector:
+            return self
+        return replace(self, field_selector=(), label_selector=())
 
 
 class Verdict(enum.Enum):

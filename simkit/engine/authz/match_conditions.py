@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, duplicate, internal_error, invalid_value, required, too_many
 
 if TYPE_CHECKING:
@@ -19,17 +20,28 @@ MOST: Final = 64
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}
 _RESOURCE: Final = ("namespace", "verb", "group", "version", "resource", "subresource", "name")
-_QUESTION: Final[Mapping[str, Any]] = {
+_REQUIREMENT: Final = {"type": "object", "fields": {"key": _TEXT, "operator": _TEXT, "values": _TEXTS}}
+_SELECTOR: Final = {
     "type": "object",
-    "fields": {
-        "resourceAttributes": {"type": "object", "fields": dict.fromkeys(_RESOURCE, _TEXT)},
+    "fields": {"rawSelector": _TEXT, "requirements": {"type": "array", "items": _REQUIREMENT}},
+}
+
+
+def _question(*, selectors: bool) -> Mapping[str, Any]:
+    """The schema of the variable ``request``."""
+    attributes = {
+        **dict.fromkeys(_RESOURCE, _TEXT),
+        **({"fieldSelector": _SELECTOR, "labelSelector": _SELECTOR} if selectors else {}),
+    }
+    fields = {
+        "resourceAttributes": {"type": "object", "fields": attributes},
         "nonResourceAttributes": {"type": "object", "fields": {"path": _TEXT, "verb": _TEXT}},
         "user": _TEXT,
         "groups": _TEXTS,
         "extra": {"type": "object", "values": _TEXTS},
         "uid": _TEXT,
-    },
-}
+    }
+    return {"type": "object", "fields": fields}
 
 
 class ConditionsError(Exception):
@@ -68,13 +80,15 @@ def complete(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def environment() -> Environment:
+def environment(version: str, *, selectors: bool) -> Environment:
     """The environment with the one variable ``request``; made with the first condition."""
     from simkit.language.cel.decl_types import DeclType
-    from simkit.language.cel.environment import OWN_EXPRESSIONS, Environment
+    from simkit.language.cel.environment import Environment
     from simkit.schema.structural import Schema
 
-    return Environment({"request": DeclType(Schema(_QUESTION, _unnamed), "request")}, version=OWN_EXPRESSIONS)
+    return Environment(
+        {"request": DeclType(Schema(_question(selectors=selectors), _unnamed), "request")}, version=version
+    )
 
 
 def _unnamed(name: str) -> Schema:
@@ -84,7 +98,7 @@ def _unnamed(name: str) -> Schema:
 
 def compiled(expressions: Sequence[str], path: str) -> tuple[MatchConditions | None, list[FieldError]]:
     """The compiled conditions, or all errors; None if there are no conditions."""
-    from simkit.language.cel.environment import CompileError, InstantiationError, ResultTypeError
+    from simkit.language.cel.environment import CompileError, InstantiationError, ResultTypeError, own_version
     from simkit.language.cel.types import BOOL
 
     if len(expressions) > MOST:
@@ -99,7 +113,8 @@ def compiled(expressions: Sequence[str], path: str) -> tuple[MatchConditions | N
         else:
             seen.add(expression)
             try:
-                programs.append(environment().compile(expression, expected=BOOL))
+                known = environment(own_version(), selectors=applies("authorizers-see-selectors"))
+                programs.append(known.compile(expression, expected=BOOL))
             except ResultTypeError as error:
                 errors.append(invalid_value(field, expression, str(error)))
             except InstantiationError as error:

@@ -1,6 +1,6 @@
 """The Node authorizer: a kubelet may read the objects that its own pods need.
 
-Upstream: plugin/pkg/auth/authorizer/node, release 1.30.
+Upstream: plugin/pkg/auth/authorizer/node, releases 1.30 and 1.36.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from simkit.logic.rbac.defaults import default_objects
 from simkit.logic.rbac.match import rule_allows
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.attributes import ALLOW, NO_OPINION, Attributes, Decision
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import NODE_LEASE_NAMESPACE, api_group
 from simkit.meta.fielderror import quoted
 from simkit.meta.identity import Identity
@@ -27,6 +28,9 @@ _ROLE: Final = "system:node"
 _LEASES: Final = GroupResource(api_group("coordination"), "leases")
 _CSI_NODES: Final = GroupResource(api_group("storage"), "csinodes")
 _ITS_OWN: Final = ("get", "create", "update", "patch", "delete")
+_POD_WRITES: Final = frozenset(
+    {("", "create"), ("", "delete"), ("status", "update"), ("status", "patch"), ("eviction", "create")}
+)
 _ALLOWED: Final = Decision(ALLOW)
 _NOTHING: Final = Decision(NO_OPINION)
 
@@ -73,6 +77,10 @@ class NodeAuthorizer:
             special = _SPECIAL.get(GroupResource(ask.group, ask.resource))
             if special is not None:
                 return special(self, node, ask)
+        return self._as_all(ask)
+
+    def _as_all(self, ask: Attributes) -> Decision:
+        """The decision of the rules that hold for all nodes."""
         return _ALLOWED if any(rule_allows(rule, ask) for rule in self._of_all()) else _NOTHING
 
     def _of_all(self) -> Sequence[Rule]:
@@ -148,12 +156,48 @@ class NodeAuthorizer:
         """Resource slices: reading all, changing the node's own."""
         if ask.subresource:
             return _no("cannot authorize ResourceSlice subresources")
-        if ask.verb in ("create", "watch", "list", "deletecollection"):
+        if ask.verb == "create":
             return _ALLOWED
+        if ask.verb in ("watch", "list", "deletecollection"):
+            if not applies("nodes-read-their-own") or _selects(ask, "nodeName", node):
+                return _ALLOWED
+            return _no("can only list/watch/deletecollection resourceslices with nodeName field selector")
         if ask.verb in ("get", "update", "patch", "delete"):
             return self.related(node, ask)
         verbs = "get, watch, list, create, update, patch, delete, deletecollection"
         return _no(f"only the following verbs are allowed for a ResourceSlice: {verbs}")
+
+    def own_node(self, node: str, ask: Attributes) -> Decision:
+        """Nodes: reading the own one, by name, since it may not exist yet; admission checks writes."""
+        if not applies("nodes-read-their-own"):
+            return self._as_all(ask)
+        part, verb = ask.subresource, ask.verb
+        if verb in ("update", "patch") and part in ("", "status"):
+            return _ALLOWED
+        if part:
+            return _NOTHING
+        if verb == "create":
+            return _ALLOWED
+        if verb not in ("get", "list", "watch"):
+            return _NOTHING
+        if ask.name == node:
+            return _ALLOWED
+        which = f"'{ask.name}'" if ask.name else "all nodes"
+        return _no(f"node '{node}' cannot read {which}, only its own Node object")
+
+    def pod(self, node: str, ask: Attributes) -> Decision:
+        """Pods: reading those of the node; admission checks which are written."""
+        if not applies("nodes-read-their-own"):
+            return self._as_all(ask)
+        if (ask.subresource, ask.verb) in _POD_WRITES:
+            return _ALLOWED
+        if ask.subresource or ask.verb not in ("get", "list", "watch"):
+            return _NOTHING
+        if ask.verb != "get" and _selects(ask, "spec.nodeName", node):
+            return _ALLOWED
+        if ask.verb == "get" or ask.name:
+            return self.related(node, ask)
+        return _no("can only list/watch pods with spec.nodeName field selector")
 
     def related(self, node: str, ask: Attributes) -> Decision:
         """The decision on an object that must be related to the node."""
@@ -163,6 +207,11 @@ class NodeAuthorizer:
         if self.relations.related(node, key):
             return _ALLOWED
         return _no(f"no relationship found between node '{node}' and this object")
+
+
+def _selects(ask: Attributes, field: str, value: str) -> bool:
+    """True if the field selector asks for objects with the value only."""
+    return any(term.field == field and term.value == value and term.equal for term in ask.field_selector)
 
 
 def _no(reason: str) -> Decision:
@@ -180,4 +229,6 @@ _SPECIAL: Final[Mapping[GroupResource, Callable[[NodeAuthorizer, str, Attributes
     _LEASES: NodeAuthorizer.lease,
     _CSI_NODES: NodeAuthorizer.csi_node,
     graph.SLICES: NodeAuthorizer.slice,
+    graph.NODES: NodeAuthorizer.own_node,
+    graph.PODS: NodeAuthorizer.pod,
 }

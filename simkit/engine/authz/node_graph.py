@@ -16,9 +16,17 @@ from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_o
 from simkit.meta.podspec import containers_of
 from simkit.snapshot.protocol import Snapshot
 
-PODS, SECRETS, CONFIG_MAPS, CLAIMS, VOLUMES, ACCOUNTS = (
+PODS, NODES, SECRETS, CONFIG_MAPS, CLAIMS, VOLUMES, ACCOUNTS = (
     GroupResource("", name)
-    for name in ("pods", "secrets", "configmaps", "persistentvolumeclaims", "persistentvolumes", "serviceaccounts")
+    for name in (
+        "pods",
+        "nodes",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "serviceaccounts",
+    )
 )
 ATTACHMENTS: Final = GroupResource(api_group("storage"), "volumeattachments")
 RESOURCE_CLAIMS: Final = GroupResource(api_group("resource"), "resourceclaims")
@@ -84,6 +92,8 @@ class NodeGraph:
         """True if a node has to do with an object."""
         if key.resource in (ATTACHMENTS, SLICES):
             return self._attached.get(key) == node
+        if key.resource == PODS:
+            return self._nodes.get(key) == node
         if key.resource == VOLUMES:
             claim = self._claims.get(key.name)
             return claim is not None and self._used(node, claim)

@@ -33,6 +33,7 @@ class RBACAuthorizer:
         self._decided: dict[Attributes, Decision] = {}
 
     def authorize(self, ask: Attributes) -> Decision:
+        ask = ask.without_selectors()
         decided = self._decided  # the present one: what is decided while a role changes goes into the old one
         known = decided.get(ask)
         if known is None:

@@ -24,6 +24,7 @@ from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.go_json import compact
 from simkit.meta.identity import Identity
 from simkit.meta.objects import null_creation
+from simkit.meta.selector_requirements import selectors_to_review
 from simkit.meta.user_info import user_fields
 
 _LOG: Final = logging.getLogger("simkit.authz")
@@ -173,7 +174,8 @@ def spec_of(ask: Attributes) -> dict[str, Any]:
             "subresource": ask.subresource,
             "name": ask.name,
         }
-        spec["resourceAttributes"] = {name: value for name, value in attributes.items() if value}
+        selectors = selectors_to_review(ask.field_selector, ask.label_selector)
+        spec["resourceAttributes"] = {**{name: value for name, value in attributes.items() if value}, **selectors}
     else:
         spec["nonResourceAttributes"] = {"path": ask.path, "verb": ask.verb}
     who = user_fields(identity)

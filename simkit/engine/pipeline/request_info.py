@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
 from simkit.meta import fields, labels
 from simkit.meta.attributes import Attributes
+from simkit.meta.behaviour import applies
 from simkit.meta.identity import Identity
 from simkit.meta.name_validation import path_segment
 from simkit.meta.names import GroupResource
+from simkit.meta.selector_requirements import parsed_or_empty
 
 _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _NAMESPACE_PARTS: Final = frozenset({"status", "finalize"})
@@ -29,6 +31,8 @@ _LONGEST: Final = 16 * 1024
 """The longest selectors that are searched for a name, since the client is not authenticated yet."""
 _REMEMBERED: Final = 256
 """Characters of the longest path whose request info is cached."""
+_WITH_SELECTORS: Final = frozenset({"list", "watch", "deletecollection"})
+"""Verbs whose selectors authorizers see, unless the verb stood in the path."""
 _LONG_RUNNING_VERBS: Final = frozenset({"watch", "proxy"})
 _LONG_RUNNING_SUBRESOURCES: Final = frozenset({"attach", "exec", "proxy", "log", "portforward"})
 _NUMBERS: Final = ("limit", "timeoutSeconds")
@@ -53,6 +57,8 @@ class RequestInfo:
     """The path after the subresource, for connections that pass a path on."""
     old_watch: bool = False
     """True if the path has the ``/watch/`` prefix."""
+    field_selector: str = ""
+    label_selector: str = ""
 
     @property
     def group_resource(self) -> GroupResource:
@@ -71,7 +77,14 @@ class RequestInfo:
             self.name,
             "" if self.is_resource else self.path,
             self.is_resource,
+            *self._selectors(),
         )
+
+    def _selectors(self) -> tuple[tuple[fields.Term, ...], tuple[labels.Requirement, ...]]:
+        """The selectors that authorizers see; one that cannot be parsed is left out, since the verb refuses it."""
+        if not (self.field_selector or self.label_selector) or not applies("authorizers-see-selectors"):
+            return (), ()
+        return parsed_or_empty(self.field_selector, self.label_selector)
 
 
 def parse_request_info(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
@@ -113,7 +126,13 @@ def _parsed(method: str, path: str, query: Mapping[str, Sequence[str]]) -> Reque
         subresource = ""
     if not name and verb in ("get", "delete"):
         verb, name = _collection(verb, query)
-    return RequestInfo(decoded, verb, True, group, version, resource, subresource, namespace, name, rest, old_watch)
+    info = RequestInfo(decoded, verb, True, group, version, resource, subresource, namespace, name, rest, old_watch)
+    return _with_selectors(info, query) if verb in _WITH_SELECTORS and not old_watch else info
+
+
+def _with_selectors(info: RequestInfo, query: Mapping[str, Sequence[str]]) -> RequestInfo:
+    by_field, by_label = (query.get(name, ("",))[0] for name in ("fieldSelector", "labelSelector"))
+    return replace(info, field_selector=by_field, label_selector=by_label) if by_field or by_label else info
 
 
 @lru_cache(maxsize=2048)

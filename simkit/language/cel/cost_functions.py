@@ -31,6 +31,12 @@ def _check(sizes: Sizes, overload: str, target: Value | None, values: Sequence[V
     return Range(350_000, 350_000), None
 
 
+def _selector(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
+    """A selector is read, and becomes a list of requirements of two letters at least."""
+    size = sizes.library_size(values[0])
+    return Range(10, 10).plus(size.scaled(0.1)).plus(size.scaled(0.5).times(Range(50, 50))), None
+
+
 def _visit(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
     """The cost of isSorted, sum, min, max, indexOf and lastIndexOf: of a list, or of a string."""
     if target is None:
@@ -176,6 +182,8 @@ def _format_error(sizes: Sizes, overload: str, target: Value | None, values: Seq
 
 _LIBRARY: Final[dict[str, Rule]] = {
     "check": _check,
+    "fieldSelector": _selector,
+    "labelSelector": _selector,
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _visit),
     **dict.fromkeys(("url", "quantity", "isQuantity", "isIP", "cidr", "isCIDR"), _argument),
     **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), _same_size),

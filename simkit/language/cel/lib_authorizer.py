@@ -1,6 +1,6 @@
 """Authorization checks from inside an expression: ``authorizer.group('').resource('pods').check('get')``.
 
-k8s.io/apiserver/pkg/cel/library/authz.go, release 1.30.
+k8s.io/apiserver/pkg/cel/library/authz.go, releases 1.30 and 1.36.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from simkit.language.cel.declarations import Library, declared
 from simkit.language.cel.errors import EvaluationError
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.identity import Identity, service_account
+from simkit.meta.name_validation import dns_label, dns_subdomain
+from simkit.meta.selector_requirements import parsed_or_empty
 
 Ask = Callable[[Attributes], Decision]
 
@@ -64,7 +66,7 @@ class DecisionValue:
 
 
 def _path(asker: AuthorizerValue, path: str) -> PathCheck:
-    if not path:
+    if not path.strip():
         raise EvaluationError("path must not be empty")
     return PathCheck(Attributes(asker.identity, "", path=path, is_resource=False), asker.ask)
 
@@ -74,10 +76,16 @@ def _group(asker: AuthorizerValue, group: str) -> GroupCheck:
 
 
 def _service_account(asker: AuthorizerValue, namespace: str, name: str) -> AuthorizerValue:
+    if dns_subdomain(name, False):
+        raise EvaluationError("Invalid service account name")
+    if dns_label(namespace, False):
+        raise EvaluationError("Invalid service account namespace")
     return AuthorizerValue(service_account(namespace, name), asker.ask)
 
 
 def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
+    if not resource.strip():
+        raise EvaluationError("resource must not be empty")
     return ResourceCheck(replace(check.question, version="*", resource=resource), check.ask)
 
 
@@ -87,6 +95,14 @@ def _with(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
         return ResourceCheck(replace(check.question, **changes), check.ask)
 
     return found
+
+
+def _field_selector(check: ResourceCheck, text: str) -> ResourceCheck:
+    return ResourceCheck(replace(check.question, field_selector=parsed_or_empty(text, "")[0]), check.ask)
+
+
+def _label_selector(check: ResourceCheck, text: str) -> ResourceCheck:
+    return ResourceCheck(replace(check.question, label_selector=parsed_or_empty("", text)[1]), check.ask)
 
 
 def _check(check: _Check, verb: str) -> DecisionValue:
@@ -110,5 +126,14 @@ AUTHORIZER: Final = Library(
         declared("decision_error", "Decision.error() string", lambda found: found.decision.error),
         declared("decision_allowed", "Decision.allowed() bool", lambda found: found.decision.allowed),
         declared("decision_reason", "Decision.reason() string", lambda found: found.decision.reason),
+    ),
+)
+
+AUTHORIZER_SELECTORS: Final = Library(
+    "authzSelectors",
+    (1, 31),
+    (
+        declared("authorizer_fieldselector", "ResourceCheck.fieldSelector(string) ResourceCheck", _field_selector),
+        declared("authorizer_labelselector", "ResourceCheck.labelSelector(string) ResourceCheck", _label_selector),
     ),
 )

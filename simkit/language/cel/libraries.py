@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from simkit.language.cel.declarations import Function, Library, functions_of
-from simkit.language.cel.lib_authorizer import AUTHORIZER
+from simkit.language.cel.lib_authorizer import AUTHORIZER, AUTHORIZER_SELECTORS
 from simkit.language.cel.lib_lists import LISTS, LISTS_3, SETS
 from simkit.language.cel.lib_named_formats import NAMED_FORMATS
 from simkit.language.cel.lib_network import NETWORK
@@ -33,6 +33,7 @@ LIBRARIES: Final[tuple[Library, ...]] = (
     STRINGS,
     STRINGS_2,
     AUTHORIZER,
+    AUTHORIZER_SELECTORS,
     OPTIONALS,
     QUANTITIES,
     SETS,

@@ -107,6 +107,9 @@ _DOUBLE_SIZE_0: Final = "ceiling(size_of({0}) * 2, 0.1)"
 _SEARCH: Final = "ceiling(1 + size_of({0}), 0.1) * ceiling(size_of({1}), 0.25)"
 _LIBRARY: Final[dict[str, str]] = {
     "check": "350000",
+    **dict.fromkeys(
+        ("fieldSelector", "labelSelector"), "10 + ceiling(size_of({1}), 0.1) + 50 * ceiling(size_of({1}), 0.5)"
+    ),
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), "traversal({0})"),
     **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim", "quantity", "isQuantity"), _SIZE_0),
     **dict.fromkeys(("cidr", "isIP", "isCIDR"), _SIZE_0),

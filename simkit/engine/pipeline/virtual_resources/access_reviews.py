@@ -27,6 +27,7 @@ from simkit.meta.identity import Identity
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource
 from simkit.meta.objects import Draft
+from simkit.meta.selector_requirements import reviewed_fields, reviewed_labels
 from simkit.meta.user_info import user_info
 
 Handler = Callable[[Engine, RequestContext, RequestScope], Response]
@@ -105,12 +106,23 @@ def question(spec: Mapping[str, Any], identity: Identity) -> Attributes:
         identity,
         get("verb", ""),
         get("group", ""),
-        get("version", ""),
+        get("version") or "*",
         get("resource", ""),
         get("subresource", ""),
         get("namespace", ""),
         get("name", ""),
+        field_selector=reviewed_fields(get("fieldSelector") or {})[0],
+        label_selector=reviewed_labels(get("labelSelector") or {})[0],
     )
+
+
+def _ignored(spec: Mapping[str, Any]) -> Iterator[str]:
+    """The sentences about selectors that could not be read as a whole."""
+    attributes = spec.get("resourceAttributes") or {}
+    for name, read in (("fieldSelector", reviewed_fields), ("labelSelector", reviewed_labels)):
+        found, whole = read(attributes.get(name) or {})
+        if not whole:
+            yield f"spec.resourceAttributes.{name} {'partially ' if found else ''}ignored due to parse error"
 
 
 def _answered(
@@ -127,8 +139,9 @@ def _answered(
         status["denied"] = True
     if decision.reason:
         status["reason"] = decision.reason
-    if decision.error:
-        status["evaluationError"] = decision.error
+    errors = [*([decision.error] if decision.error else []), *_ignored(spec)]
+    if errors:
+        status["evaluationError"] = "; ".join(errors)
     return review_response(context, scope, {**draft, "status": status})
 
 
