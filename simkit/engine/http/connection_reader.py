@@ -6,6 +6,7 @@ client has taken too long, and when a connection ends.
 
 from __future__ import annotations
 
+import re
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,6 +31,8 @@ HEAD_LIMIT: Final = 1024 * 1024
 _HEAD_PIECE: Final = 512
 _BODY_PIECE: Final = 64 * 1024
 """Bytes that are parsed at once, between requests and within a body; then others may get their turn."""
+_METHOD: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?= )")
+"""A method at the start of a request: any token (RFC 9110, section 9.1), as Go's server takes it."""
 _SLICE: Final = 0.001
 """Seconds for which requests of one connection are answered, one behind the other."""
 
@@ -53,6 +56,8 @@ class ConnectionReader(HttpToolsProtocol):
         """The time of the last answer, while the next request has not begun."""
         self._head_size: int | None = 0  # None while a body is being read
         self._read_timer: asyncio.TimerHandle | None = None
+        self._unlisted_method: bytes | None = None
+        """The method of a request, if the parser does not know it and reads another in its place."""
         self._unparsed: list[bytes] = []
         """Received bytes that are not parsed yet, so that other connections get their turn."""
 
@@ -144,6 +149,14 @@ class ConnectionReader(HttpToolsProtocol):
             try:
                 self.parser.feed_data(data)
                 return
+            except httptools.HttpParserInvalidMethodError:
+                line = _METHOD.match(data) if self._head_size == len(data) else None
+                if line is None:
+                    self._refuse(400)
+                    return
+                self._unlisted_method = line[0]
+                self._renew_parser()
+                data = b"PROPFIND" + data[line.end() :]
             except httptools.HttpParserError:
                 self._refuse(*UNSUPPORTED_VERSION) if is_other_version(data) and not self.headers else self._refuse(400)
                 return
@@ -162,9 +175,12 @@ class ConnectionReader(HttpToolsProtocol):
         self._given = self.headers
         method, version = self.parser.get_method(), self.parser.get_http_version().encode()
         kept = (b"%s: %s\r\n" % header for header in self.headers if header[0] != b"upgrade")
+        self._renew_parser()
+        return b"%s %s HTTP/%s\r\n%s\r\n" % (method, self.url, version, b"".join(kept))
+
+    def _renew_parser(self) -> None:
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
-        return b"%s %s HTTP/%s\r\n%s\r\n" % (method, self.url, version, b"".join(kept))
 
     def shutdown(self) -> None:
         """Close the connection when no request is running. A TLS client's closing alert is not waited for."""

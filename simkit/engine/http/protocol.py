@@ -150,7 +150,8 @@ class HTTPConnection(ConnectionReader):
             self.headers, self._given = self._given, None
         self._stop_read_timer()
         size, self._head_size = self._head_size or 0, None
-        self._method = self.parser.get_method().decode("ascii")
+        self._method = (self._unlisted_method or self.parser.get_method()).decode("ascii")
+        self._unlisted_method = None
         if (
             size > HEAD_LIMIT
             and len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_LIMIT

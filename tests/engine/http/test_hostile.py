@@ -283,7 +283,11 @@ def test_large_heads(server: Server, target: bytes, headers: bytes) -> None:
         (b"GET http:// HTTP/1.1", b"400"),
         (b"GET http://a:99999999/ HTTP/1.1", b"400"),
         (b"GET //elsewhere/api/v1/secrets HTTP/1.1", b"403"),
-        (b"get /api/v1/secrets HTTP/1.1", b"400"),
+        (b"get /api/v1/secrets HTTP/1.1", b"403"),
+        (b"FOO /api/v1/secrets HTTP/1.1", b"403"),
+        (b"M!X /version HTTP/1.1", b"403"),
+        (b"FO/O /version HTTP/1.1", b"400"),
+        (b"FOO /version HTTP/2.0", b"505"),
         (b"PRI * HTTP/2.0", b"400"),
         (b"GET /api/v1/secrets\x00 HTTP/1.1", b"400"),
         (b"GET /api/v1/\xff HTTP/1.1", b"400"),
@@ -340,3 +344,16 @@ def test_no_headers_at_all(server: Server) -> None:
     sock = connect(server)
     sock.sendall(GET + GET.replace(b"HTTP/1.1", b"HTTP/2.0"))
     assert re.findall(rb"HTTP/1.1 (\d+)", all_of(sock)) == [b"200", b"505"]
+
+
+def test_a_request_with_an_unlisted_method_has_a_body_and_a_successor(server: Server) -> None:
+    """The body belongs to it, and the connection goes on with the next request."""
+    sock = connect(server)
+    body = b"GET /nope HTTP/1.1\r\nhost: x\r\n\r\n"
+    sock.sendall(b"FOO /version HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+    time.sleep(0.1)
+    sock.sendall(b"GET /version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+    answer = all_of(sock)
+    assert answer.count(b"HTTP/1.1 ") == 2
+    assert answer.startswith(b"HTTP/1.1 403")
+    assert b"gitVersion" in answer
