@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
 from simkit.meta.allocator import return_free_memory, share_arenas
 
-_YOUNG: Final = 20_000
-"""The allocations before the youngest generation is collected: a hundred written pods."""
-
-
+_YOUNG: Final = 2_000
+"""The allocations before the youngest generation is collected: some ten written pods."""
 _MIDDLE: Final = 3
 """Collections of the youngest until those that survived them are examined too. Each object is examined once by either,
-whatever these numbers are; but a collection holds the interpreter, and all threads wait for it: some milliseconds."""
-_OLD: Final = 1_600
-"""Collections of those until all objects are examined, which takes long."""
+whatever these numbers are; but a collection holds the interpreter, and all threads wait for it: a millisecond."""
+_OLD: Final = 2
+"""Collections of those until their survivors are examined, some 20,000 objects, and kept without a further look."""
+_ALL: Final = 2
+"""The number of the collection that examines all generations."""
 _EVERY: Final = 20.0
 """Seconds between two rounds of a server process."""
-_GROWN: Final = 1.25
-"""The factor by which the kept objects must have grown before they are examined too."""
+_GROWN: Final = 1.5
+"""The factor by which memory must have grown before the kept objects are examined too."""
+_GROWN_MOST: Final = 2.5
+"""The same where the last examination found hardly anything."""
+_HARDLY: Final = 0.02
+"""The part of the memory that is hardly anything."""
 
 
 @contextmanager
@@ -45,38 +50,56 @@ def collection_paused() -> Iterator[None]:
 
 
 def collect_seldom() -> None:
-    """Make collections rare and freeze all present objects, for a server process.
+    """Make collections rare and short, and freeze all present objects, for a server process.
 
     What a server makes is stored and stays, or goes at once by itself; looking it through again and again takes a
-    third of the time of a write.
+    third of the time of a write. So whatever survives the collection of all generations is frozen (see ``Rounds``), and
+    no collection examines more than what was made since the one before.
     """
     share_arenas()
-    gc.freeze()
+    _freeze_all()
     gc.set_threshold(_YOUNG, _MIDDLE, _OLD)
+    if freeze_survivors not in gc.callbacks:
+        gc.callbacks.append(freeze_survivors)
+
+
+def _freeze_all() -> None:
+    """Freeze all objects, and have the collector count none: it waits until a quarter more than it has counted came."""
+    gc.freeze()
+    gc.collect()
+
+
+def freeze_survivors(phase: str, info: Mapping[str, int]) -> None:
+    """Freeze what survived a collection of all generations; the collector calls it."""
+    if phase == "stop" and info["generation"] == _ALL:
+        gc.freeze()
 
 
 class Rounds:
     """Collections of a server process: each examines what has come since the one before, and keeps the rest.
 
-    What is kept is examined again when it has grown by a quarter. So garbage that was there for a while, as a fork that
-    nobody uses any more, goes soon, and the price of a round is that of what was made since the last one.
+    What is kept is examined again when memory has grown by half, or by more after an examination that found hardly
+    anything. So garbage that was there for a while, as a fork that nobody uses any more, goes soon; and the price of
+    a round is that of what was made since the last one.
     """
 
     def __init__(self) -> None:
-        self._collections, self._kept = -1, gc.get_freeze_count()
+        self._collections, self._blocks, self._grown = -1, sys.getallocatedblocks(), _GROWN
 
     def round(self) -> bool:
         """Collect, unless next to nothing has happened or collections are paused; True if all objects were examined."""
         collections = gc.get_stats()[1]["collections"]
         if collections == self._collections or not gc.isenabled():
             return False
-        thorough = gc.get_freeze_count() > _GROWN * self._kept
+        before = sys.getallocatedblocks()  # to count the kept objects takes longer than many a request
+        thorough = before > self._grown * self._blocks
         if thorough:
             gc.unfreeze()
         gc.collect()
-        gc.freeze()
+        _freeze_all()
         if thorough:
-            self._kept = gc.get_freeze_count()
+            self._blocks = sys.getallocatedblocks()
+            self._grown = _GROWN if self._blocks < (1 - _HARDLY) * before else _GROWN_MOST
         self._collections = gc.get_stats()[1]["collections"]
         return thorough
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
+from collections.abc import Iterator, Mapping
 
 import pytest
 
-from simkit.meta.python_gc import Rounds, collect_seldom, collection_paused
+from simkit.meta.python_gc import Rounds, collect_seldom, collection_paused, freeze_survivors
+
+_USUAL = gc.get_threshold()
 
 
 def test_is_on_again_after_an_error() -> None:
@@ -26,17 +30,44 @@ def test_stays_off_where_it_was_off() -> None:
     assert gc.isenabled()
 
 
-def test_seldom_collecting_leaves_what_is_there() -> None:
-    """A server's process looks at young objects only, and less often; the collector stays on."""
+@pytest.fixture
+def seldom() -> Iterator[None]:
+    """The settings of a server process, for one test."""
     before = gc.get_threshold()
+    collect_seldom()
     try:
-        collect_seldom()
-        assert gc.isenabled()
-        assert gc.get_freeze_count() > 0
-        assert gc.get_threshold() > before
+        yield
     finally:
+        gc.callbacks.remove(freeze_survivors)
         gc.unfreeze()
         gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("seldom")
+def test_seldom_collecting_leaves_what_is_there() -> None:
+    """A server's process looks at young objects only, and less often; the collector stays on."""
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 0
+    assert gc.get_threshold()[0] > _USUAL[0]
+
+
+@pytest.mark.usefixtures("seldom")
+def test_no_collection_examines_what_survived_another() -> None:
+    """However much a server makes and keeps, the garbage collector holds it for a few milliseconds at once."""
+    examined = list[int]()
+
+    def look(phase: str, info: Mapping[str, int]) -> None:
+        if phase == "start":
+            examined.append(sum(len(gc.get_objects(number)) for number in range(info["generation"] + 1)))
+
+    gc.callbacks.append(look)
+    try:
+        many = [[number] for number in range(200_000)]
+    finally:
+        gc.callbacks.remove(look)
+    assert len(many) == 200_000
+    assert len(examined) > 20
+    assert max(examined) < 40_000
 
 
 class _Circle:
@@ -46,30 +77,38 @@ class _Circle:
         self.itself = self
 
 
+@pytest.mark.usefixtures("seldom")
 def test_rounds_find_new_garbage() -> None:
-    """New garbage in circles is freed at once; kept objects are searched when there is a quarter more of them."""
-    before = gc.get_threshold()
-    try:
-        collect_seldom()
-        rounds = Rounds()
-        young = weakref.ref(_Circle())
-        assert not rounds.round()
-        assert young() is None
-        old = _Circle()
-        gc.collect(1)
-        assert not rounds.round()
-        gone = weakref.ref(old)
-        del old
-        gc.collect(1)
-        assert not rounds.round()
-        assert gone() is not None
-        many = [[number] for number in range(gc.get_freeze_count())]
-        gc.collect(1)
-        assert not rounds.round()  # it keeps them
-        gc.collect(1)
-        assert rounds.round()
-        assert gone() is None
-        assert many
-    finally:
-        gc.unfreeze()
-        gc.set_threshold(*before)
+    """New garbage in circles is freed at once; kept objects are searched when memory has grown by half."""
+    rounds = Rounds()
+    young = weakref.ref(_Circle())
+    assert not rounds.round()
+    assert young() is None
+    old = _Circle()
+    gc.collect(1)
+    assert not rounds.round()
+    gone = weakref.ref(old)
+    del old
+    gc.collect(1)
+    assert not rounds.round()
+    assert gone() is not None
+    many = [[number] for number in range(sys.getallocatedblocks() // 3)]
+    gc.collect(1)
+    assert rounds.round()
+    assert gone() is None
+    assert many
+
+
+@pytest.mark.usefixtures("seldom")
+def test_rounds_search_later_where_they_found_nothing() -> None:
+    """Objects that are all in use are not searched again until memory has grown to more than the double."""
+    rounds = Rounds()
+    many = [[number] for number in range(sys.getallocatedblocks() // 3)]
+    gc.collect(1)
+    assert rounds.round()
+    many += [[number] for number in range(sys.getallocatedblocks() // 3)]
+    gc.collect(1)
+    assert not rounds.round()
+    many += [[number] for number in range(sys.getallocatedblocks() // 2)]
+    gc.collect(1)
+    assert rounds.round()

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from simkit.engine.http import request_state as limits
 from simkit.engine.http.message import RawHeaders
@@ -20,6 +20,7 @@ from simkit.engine.http.refusals import UNSUPPORTED_VERSION, is_other_version, r
 if TYPE_CHECKING:
     import asyncio
 
+    from uvicorn._types import ASGI3Application
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
@@ -60,11 +61,25 @@ class ConnectionReader(HttpToolsProtocol):
         """The method of a request, if the parser does not know it and reads another in its place."""
         self._unparsed: list[bytes] = []
         """Received bytes that are not parsed yet, so that other connections get their turn."""
+        self._reads_on = False
+        """True if they will be parsed in the loop's next turn."""
+        self._running: RequestResponseCycle | None = None
+        """The request that is being answered; ``cycle`` is the last one that was read."""
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_read_timer()
         super()._unset_keepalive_if_required()  # uvicorn's own, which ends its timer
         super().connection_lost(exc)
+        running, self._running = self._running, None
+        if running is not None and not running.response_complete:
+            running.disconnected = True
+            running.message_event.set()
+        self.pipeline.clear()  # requests that nobody waits for refer to this connection, and it to them
+        self._unparsed.clear()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def _read_timed_out(self) -> None:
         """End the connection of a client that did not send the rest in time."""
@@ -91,6 +106,8 @@ class ConnectionReader(HttpToolsProtocol):
             self.server_state.total_requests += 1
             self.flow.resume_reading()
         self._idle_since = self.loop.time()
+        if self._unparsed:
+            self._read_later()
 
     def _unset_keepalive_if_required(self) -> None:
         self._idle_since = None
@@ -109,20 +126,28 @@ class ConnectionReader(HttpToolsProtocol):
             super().timeout_keep_alive_handler()
 
     def _read_in_pieces(self, data: bytes) -> None:
+        """Parse received bytes, until it takes too long or a request has to wait for the answer to one before."""
         self._whole = None
         start, enough = 0, perf_counter() + _SLICE
         while start < len(data):
-            if start and perf_counter() > enough:
+            if start and (self.pipeline or perf_counter() > enough):
                 self._unparsed.append(data[start:])
-                self.flow.pause_reading()
-                self.loop.call_soon(self._read_on)
+                self._read_later()
                 return
             end = start + (_BODY_PIECE if self._head_size is None else _HEAD_PIECE)
             self._read(data[start:end])
             start = end
 
+    def _read_later(self) -> None:
+        """Leave what was received for the loop's next turn, or until the requests that wait have begun."""
+        self.flow.pause_reading()
+        if not self._reads_on and not self.pipeline:
+            self._reads_on = True
+            self.loop.call_soon(self._read_on)
+
     def _read_on(self) -> None:
         """Go on with what was left for later, unless the connection has ended."""
+        self._reads_on = False
         data = b"".join(self._unparsed)
         self._unparsed.clear()
         if self.transport.is_closing():

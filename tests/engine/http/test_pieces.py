@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import re
 import socket
 import time
@@ -11,6 +13,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
@@ -80,3 +83,34 @@ def test_pieces(port: int, requests: list[tuple[bytes, bytes]], cuts: list[float
     places = [0, *sorted(int(cut * len(stream)) for cut in cuts), len(stream)]
     pieces = [stream[start:end] for start, end in pairwise(places)]
     assert answers(port, pieces) == [code for _, code in (*requests, LAST)]
+
+
+def test_many_requests_behind_one_that_takes_longer(port: int) -> None:
+    """They are read when the answers before them are written, and none is lost."""
+    stream = REQUESTS[6][0] + REQUESTS[0][0] * 2000 + REQUESTS[6][0] + REQUESTS[0][0] * 200 + LAST[0]
+    assert answers(port, [stream]) == [b"400", *[b"200"] * 2000, b"400", *[b"200"] * 201]
+
+
+def test_requests_of_a_client_that_reads_nothing(port: int) -> None:
+    """Few of them are taken apart, and nothing of them is left when the connection has ended."""
+
+    def kept() -> int:
+        return sum(isinstance(each, RequestResponseCycle) for each in gc.get_objects())
+
+    gc.collect()
+    before, most = kept(), 0
+    gc.disable()
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            connection.settimeout(0.2)
+            with contextlib.suppress(TimeoutError):
+                while True:
+                    connection.sendall(b"GET /openapi/v3 HTTP/1.1\r\nhost: x\r\n\r\n" * 1000)
+            most = kept() - before
+        end = time.monotonic() + 10
+        while kept() > before + 1 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert kept() <= before + 1  # the last one refers to the connection
+    finally:
+        gc.enable()
+    assert most < 200
