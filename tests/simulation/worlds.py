@@ -69,3 +69,20 @@ def container(cluster: Cluster, name: str, index: int = 0) -> Object:
     """The status of a container of a pod."""
     found: Object = cluster.get("pod", name)["status"]["containerStatuses"][index]
     return found
+
+
+def execute(cluster: Cluster, name: str, *command: str, container: str = "main", given: bytes = b"") -> tuple[int, str]:
+    """The exit code of a command in a container, and what it writes."""
+    simulation = cluster._control_plane.simulation
+    assert simulation is not None
+    found = cluster.get("pod", name)
+    process = simulation.connections.command(found, container, command, stdin=bool(given), tty=False)
+    written: list[bytes] = []
+    if given:
+        process.feed(given)
+        process.end_input()
+    for _ in range(1000):
+        written += [data for _, data in process.poll()]
+        if process.failure or process.exit_code is not None:
+            break
+    return process.exit_code or 0, b"".join(written).decode()

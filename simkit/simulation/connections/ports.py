@@ -1,18 +1,73 @@
 """The default listeners on ports of a pod.
 
-A request of HTTP/1 is answered with 200 and a text that names the pod, the port and the request line; any other bytes
-come back as they are.
+Web servers that everybody knows serve the files of their container. Else a request of HTTP/1 is answered with 200 and a
+text that names the pod, the port and the request line; any other bytes come back as they are.
+
+A pod that names ports, in its specification or in the command of a program that the built-in shell does not have,
+listens on those alone. One that names none listens on all.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
+from simkit.engine.controllers.lister import uid_of
 from simkit.engine.seams import PortHandler
-from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.meta.errors import StatusError
+from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.simulation.kubelet.images import WEB_SERVERS, image_name
+from simkit.simulation.kubelet.shell import UnknownCommand, check_known
+from simkit.simulation.shell.files import FileError, Files
 
-_REQUEST: Final = re.compile(rb"[A-Z]{3,7} (\S{1,8192}) HTTP/1\.[01]\r\n")
+_REQUEST: Final = re.compile(rb"([A-Z]{3,7}) (\S{1,8192}) HTTP/1\.[01]\r\n")
+_NUMBER: Final = re.compile(r"(?:^|.*[:=])(\d{2,5})")
+_PROBES: Final = ("readinessProbe", "livenessProbe", "startupProbe")
+_MOST_HEAD: Final = 64 * 1024
+
+
+def named_ports(pod: Object) -> frozenset[int]:
+    """The ports that a pod names; empty for one that names none.
+
+    Examples
+    --------
+    >>> sorted(named_ports({"spec": {"containers": [{"ports": [{"containerPort": 80}], "command": ["srv", "-p=81"]}]}}))
+    [80, 81]
+    """
+    containers = (*(at(pod, "spec", "containers") or ()), *(at(pod, "spec", "initContainers") or ()))
+    return frozenset(port for container in containers for port in _of_container(container))
+
+
+def _of_container(container: Mapping[str, Any]) -> Iterator[int]:
+    for port in container.get("ports") or ():
+        if (port.get("protocol") or "TCP") == "TCP":
+            yield port["containerPort"]
+    for probe in _PROBES:
+        for handler in ("httpGet", "tcpSocket", "grpc"):
+            found = at(container, probe, handler, "port")
+            if isinstance(found, int):
+                yield found
+    if image_name(container.get("image", "")) in WEB_SERVERS and not container.get("command"):
+        yield 80
+    words = [*(container.get("command") or ()), *(container.get("args") or ())]
+    try:
+        check_known(words)
+    except UnknownCommand:
+        yield from (int(found[1]) for found in map(_NUMBER.fullmatch, words) if found is not None)
+
+
+def refused(pod: Object, port: int) -> StatusError:
+    """The error of a connection to a port on which nothing listens, as containerd tells it."""
+    sandbox = hashlib.sha256(f"sandbox\0{uid_of(pod)}".encode()).hexdigest()
+    text = (
+        f"error forwarding port {port} to pod {sandbox}, uid : failed to execute portforward in network namespace "
+        f'"/var/run/netns/cni-{uid_of(pod)}": failed to connect to localhost:{port} inside namespace "{sandbox}", '
+        f"IPv4: dial tcp4 127.0.0.1:{port}: connect: connection refused "
+        "IPv6 dial tcp6: address localhost: no suitable address"
+    )
+    return StatusError(500, "InternalError", text)
 
 
 def echo(pod: Object, port: int) -> PortHandler:
@@ -38,3 +93,50 @@ def echo(pod: Object, port: int) -> PortHandler:
         return f"{head}Connection: close\r\n\r\n".encode() + body
 
     return answer
+
+
+def web_server(files: Files, image: str) -> PortHandler:
+    """The handler of a web server that serves the files of its container.
+
+    Examples
+    --------
+    >>> answer = web_server(Files({"/usr/share/nginx/html/a.txt": "hi"}), "nginx")
+    >>> answer(b"GET /a.txt HTTP/1.1\\r\\n") + answer(b"\\r\\n")
+    b'HTTP/1.1 200 OK\\r\\nServer: nginx\\r\\nContent-Type: text/plain\\r\\nContent-Length: 2\\r\\n\\r\\nhi'
+    """
+    name = image_name(image)
+    folder = WEB_SERVERS[name].folder
+    kept = b""
+
+    def answer(data: bytes) -> bytes:
+        nonlocal kept
+        kept += data
+        made = b""
+        while b"\r\n\r\n" in kept:
+            head, _, kept = kept.partition(b"\r\n\r\n")
+            made += _page(files, folder, name, head + b"\r\n")
+        if len(kept) > _MOST_HEAD:
+            kept = b""
+        return made
+
+    return answer
+
+
+def _page(files: Files, folder: str, server: str, head: bytes) -> bytes:
+    found = _REQUEST.match(head)
+    if found is None:
+        return _response(server, "400 Bad Request", "text/html", b"<h1>400 Bad Request</h1>\n")
+    path = found[2].decode("latin-1").partition("?")[0]
+    path += "index.html" if path.endswith("/") else ""
+    try:
+        body, status = files.read(f"{folder}/{path.lstrip('/')}"), "200 OK"
+    except FileError:
+        body, status = b"<h1>404 Not Found</h1>\n", "404 Not Found"
+    kind = "text/plain" if path.endswith(".txt") and status == "200 OK" else "text/html"
+    made = _response(server, status, kind, body)
+    return made[: -len(body)] if found[1] == b"HEAD" and body else made
+
+
+def _response(server: str, status: str, kind: str, body: bytes) -> bytes:
+    head = f"HTTP/1.1 {status}\r\nServer: {server}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body

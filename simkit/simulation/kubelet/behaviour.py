@@ -27,6 +27,7 @@ from simkit.meta.duration import seconds
 from simkit.meta.labels import LabelSelector
 from simkit.meta.labels import parse as parse_selector
 from simkit.meta.objects import Object, annotations_of, labels_of, metadata, namespace_of
+from simkit.simulation.kubelet.images import files_of, is_shell_image
 from simkit.simulation.kubelet.process import Container, Program, Step, completes, forever
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
 
@@ -114,7 +115,7 @@ class Behaviours:
 
     def files(self, pod: Object, container: Mapping[str, Any]) -> dict[str, str | bytes]:
         """The files that a container starts with."""
-        found: dict[str, str | bytes] = {}
+        found = files_of(str(container.get("image", "")))
         for each in reversed(self._concerned(pod, container)):
             found |= each.files
         return found
@@ -149,16 +150,10 @@ class Behaviours:
         if script:
             return script_program(script)
         command = [*(container.spec.get("command") or ()), *(container.spec.get("args") or ())]
-        if container.spec.get("command") or _is_shell_image(image):
+        if container.spec.get("command") or is_shell_image(image):
             try:
                 return script_program(command)
             except UnknownCommand:
                 pass
         owners = metadata(pod).get("ownerReferences") or ()
         return completes if any(owner.get("kind") == "Job" for owner in owners) else forever
-
-
-def _is_shell_image(image: str) -> bool:
-    """True if the arguments of an image without a command are commands."""
-    name = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
-    return name in ("busybox", "alpine", "bash", "debian", "ubuntu")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simkit.engine.controllers.lister import Lister
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
+from simkit.meta.objects import Object, at, name_of, namespace_of
 
 _CONFIG_MAPS: Final = GroupResource("", "configmaps")
 _SECRETS: Final = GroupResource("", "secrets")
@@ -73,35 +73,3 @@ def missing_reference(
 
 def _found(pod: Object, reference: Mapping[str, Any], resource: GroupResource, lister: Lister) -> Object | None:
     return lister.get(Key(resource, namespace_of(pod), reference.get("name", "")))
-
-
-def environment(pod: Object, container: Mapping[str, Any], lister: Lister | None) -> dict[str, str]:
-    """The variables of a container, as far as they are values, fields of the pod, config maps or secrets."""
-    found = {"HOSTNAME": name_of(pod), "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-    for variable in container.get("env") or ():
-        name, value = variable.get("name", ""), variable.get("value")
-        path = at(variable, "valueFrom", "fieldRef", "fieldPath")
-        reference = at(variable, "valueFrom", "configMapKeyRef")
-        if path:
-            value = field_value(pod, path)
-        elif reference and lister is not None:
-            source = _found(pod, reference, _CONFIG_MAPS, lister)
-            value = (at(source, "data") or {}).get(reference.get("key"), "")
-        found[name] = str(value or "")
-    return found
-
-
-def field_value(pod: Object, path: str) -> str:
-    """The text of a field of a pod, as the downward API gives it.
-
-    Examples
-    --------
-    >>> field_value({"metadata": {"name": "web", "labels": {"app": "x"}}}, "metadata.labels['app']")
-    'x'
-    """
-    for prefix, values in (("metadata.labels['", labels_of(pod)), ("metadata.annotations['", annotations_of(pod))):
-        if path.startswith(prefix):
-            return values.get(path[len(prefix) :].removesuffix("']"), "")
-    if path.startswith("metadata."):
-        return str(metadata(pod).get(path.removeprefix("metadata."), ""))
-    return str(at(pod, *path.split(".")) or "")

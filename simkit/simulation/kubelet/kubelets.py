@@ -25,8 +25,9 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.simulation.kubelet.addresses import PodAddresses
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.kubelet.configuration_errors import environment, missing_reference, missing_volume
+from simkit.simulation.kubelet.configuration_errors import missing_reference, missing_volume
 from simkit.simulation.kubelet.container_status import PodEnvironment, Progress, Told
+from simkit.simulation.kubelet.environment import SERVICES, environment
 from simkit.simulation.kubelet.node_config import (
     NodeConfig,
     node_address,
@@ -35,6 +36,7 @@ from simkit.simulation.kubelet.node_config import (
 )
 from simkit.simulation.kubelet.pod_status import PodNetwork, grace_ends, stopped_status, updated_status
 from simkit.simulation.kubelet.processes import Processes
+from simkit.simulation.kubelet.requests import listed, read, service_account_token
 from simkit.simulation.kubelet.simulated_node import (
     NodeClient,
     SimulatedNode,
@@ -42,6 +44,7 @@ from simkit.simulation.kubelet.simulated_node import (
     renew_lease,
     report_conditions,
 )
+from simkit.simulation.kubelet.volumes import Volumes
 from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.kubelet")
@@ -80,7 +83,10 @@ class Kubelets:
         self._nodes: dict[str, SimulatedNode] = {}
         self.origin: Callable[[], None] | None = None
         """Has those of a fork learn what the ones of its origin know, which happens when that is first asked for."""
-        self.processes = Processes(behaviours)
+        volumes = Volumes(
+            lambda key: read(perform, key), lambda pod, source: service_account_token(perform, pod, source)
+        )
+        self.processes = Processes(behaviours, volumes)
         self._due: dict[Key, float] = {}
         self._heap: list[tuple[float, Key]] = []
         self._network_condition = tuple(map(int, release.split("."))) >= (1, 29)
@@ -319,7 +325,10 @@ class Kubelets:
 
     def _pod_environment(self, client: Client, lister: Lister) -> PodEnvironment:
         def process(pod: Object, container: Mapping[str, Any], restarts: int, started: float) -> Any:
-            return self.processes.of(pod, container, restarts, started, environment(pod, container, lister))
+            def variables() -> Mapping[str, str]:
+                return environment(pod, container, lister.get, lister.scan(SERVICES, namespace_of(pod)))
+
+            return self.processes.of(pod, container, restarts, started, variables)
 
         def tell(pod: Object, container: Mapping[str, Any], told: Told) -> None:
             self._event(client, pod, told, container.get("name", ""))
@@ -374,6 +383,11 @@ class Kubelets:
             "preconditions": {"uid": uid_of(pod)},
         }
         client.perform(Request.of("DELETE", path_of(PODS, key.namespace, key.name), options))
+
+    def environment(self, pod: Object, container: Mapping[str, Any]) -> Mapping[str, str]:
+        """The variables of a container as they would be if it started now."""
+        services = listed(self._perform, SERVICES, namespace_of(pod))
+        return environment(pod, container, lambda key: read(self._perform, key), services)
 
     # Heartbeats
 

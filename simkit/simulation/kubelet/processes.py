@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from simkit.engine.controllers.lister import uid_of
 from simkit.meta.objects import Object
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.process import Container, Process
+from simkit.simulation.kubelet.volumes import Volumes
 from simkit.simulation.shell.files import Files
 
 
 class Processes:
     """Processes and files by pod and container. The process before the last restart is kept for its log."""
 
-    def __init__(self, behaviours: Behaviours) -> None:
-        self._behaviours = behaviours
+    def __init__(self, behaviours: Behaviours, volumes: Volumes) -> None:
+        self._behaviours, self._volumes = behaviours, volumes
         self._by_pod: dict[str, dict[tuple[str, int], Process]] = {}
         self._files: dict[tuple[str, str], Files] = {}
 
     def of(
-        self, pod: Object, container: Mapping[str, Any], restarts: int, started: float, environment: Mapping[str, str]
+        self,
+        pod: Object,
+        container: Mapping[str, Any],
+        restarts: int,
+        started: float,
+        environment: Callable[[], Mapping[str, str]],
     ) -> Process:
-        """The process of a container; it starts where there is none yet."""
+        """The process of a container; it starts where there is none yet, and only then has an environment made."""
         name, own = str(container.get("name", "")), self._by_pod.setdefault(uid_of(pod), {})
         found = own.get((name, restarts))
         if found is None:
-            given = Container(pod, container, restarts, started, environment, self.files(pod, container))
+            given = Container(pod, container, restarts, started, environment(), self.files(pod, container))
             steps = self._behaviours.program(given)(given)
             found = own[name, restarts] = Process(steps, started, takes_input=bool(container.get("stdin")))
             for key in [key for key in own if key[0] == name and key[1] < restarts - 1]:
@@ -39,11 +45,14 @@ class Processes:
         return self._by_pod.get(uid, {}).get((container, restarts))
 
     def files(self, pod: Object, container: Mapping[str, Any]) -> Files:
-        """The files of a container: first those that the test gives it."""
+        """The files of a container: first those that the test gives it, and its volumes."""
         key = (uid_of(pod), str(container.get("name", "")))
         found = self._files.get(key)
         if found is None:
-            found = self._files[key] = Files(self._behaviours.files(pod, container))
+            found = self._files[key] = Files()
+            self._volumes.mount(found, pod, container)
+            for path, text in self._behaviours.files(pod, container).items():
+                found.place(path, text.encode() if isinstance(text, str) else text)
         return found
 
     def kill(self, pod: Object, now: float, code: int) -> None:
@@ -55,5 +64,6 @@ class Processes:
         """Forget a pod that is gone."""
         uid = uid_of(pod)
         self._by_pod.pop(uid, None)
+        self._volumes.forget(pod)
         for key in [key for key in self._files if key[0] == uid]:
             del self._files[key]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Final
 
+from simkit.simulation.shell.effects import error, line, read_all, whole
+from simkit.simulation.shell.file_commands import FILE_COMMANDS
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.interpreter import (
-    STDERR,
-    Effect,
     Exit,
     Machine,
     Read,
@@ -20,23 +19,12 @@ from simkit.simulation.shell.interpreter import (
     run_interactive,
     run_script,
 )
+from simkit.simulation.shell.system_commands import SYSTEM_COMMANDS
+from simkit.simulation.shell.text_commands import TEXT_COMMANDS
 
 Command = Callable[[Machine, list[str]], Run]
 _MOST_NUMBERS: Final = 100_000
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "0": "\0", "a": "\a", "b": "\b"}
-
-
-def _whole(text: str) -> int:
-    """A number in few digits; 0 for any other text."""
-    return int(text) if re.fullmatch(r"-?\d{1,12}", text) else 0
-
-
-def _line(text: str) -> Write:
-    return Write(f"{text}\n".encode())
-
-
-def _error(command: str, text: str) -> Write:
-    return Write(f"{command}: {text}\n".encode(), STDERR)
 
 
 def _escaped(text: str) -> str:
@@ -60,7 +48,7 @@ def _printf(machine: Machine, words: list[str]) -> Run:
         if found[0] == "%%":
             return "%"
         text = given.pop(0) if given else ""
-        return str(_whole(text)) if found[0][-1] == "d" else text
+        return str(whole(text)) if found[0][-1] == "d" else text
 
     yield Write(re.sub(r"%(?:%|[sd])", value, form).encode())
     return 0
@@ -75,8 +63,8 @@ def _cat(machine: Machine, words: list[str]) -> Run:
             continue
         try:
             yield Write(machine.files.read(machine.path(name)))
-        except FileError as error:
-            yield _error("cat", f"can't open '{name}': {error}")
+        except FileError as problem:
+            yield error("cat", f"can't open '{name}': {problem}")
             code = 1
     return code
 
@@ -87,9 +75,9 @@ def _ls(machine: Machine, words: list[str]) -> Run:
         try:
             path = machine.path(name)
             for each in [name] if machine.files.is_file(path) else machine.files.listed(path):
-                yield _line(each)
-        except FileError as error:
-            yield _error("ls", f"{name}: {error}")
+                yield line(each)
+        except FileError as problem:
+            yield error("ls", f"{name}: {problem}")
             code = 1
     return code
 
@@ -115,9 +103,9 @@ def _rm(machine: Machine, words: list[str]) -> Run:
     for name in [word for word in words[1:] if not word.startswith("-")]:
         try:
             machine.files.remove(machine.path(name))
-        except FileError as error:
+        except FileError as problem:
             if not force:
-                yield _error("rm", f"can't remove '{name}': {error}")
+                yield error("rm", f"can't remove '{name}': {problem}")
                 code = 1
     return code
 
@@ -125,20 +113,20 @@ def _rm(machine: Machine, words: list[str]) -> Run:
 def _cd(machine: Machine, words: list[str]) -> Run:
     target = words[1] if len(words) > 1 else "/"
     if not machine.files.is_folder(machine.path(target)):
-        yield _error("sh: cd", f"can't cd to {target}: No such file or directory")
+        yield error("sh: cd", f"can't cd to {target}: No such file or directory")
         return 2
     machine.folder = machine.path(target)
     return 0
 
 
 def _pwd(machine: Machine, words: list[str]) -> Run:
-    yield _line(machine.folder)
+    yield line(machine.folder)
     return 0
 
 
 def _env(machine: Machine, words: list[str]) -> Run:
     for name, value in sorted(machine.environment.items()):
-        yield _line(f"{name}={value}")
+        yield line(f"{name}={value}")
     return 0
 
 
@@ -154,7 +142,11 @@ def _export(machine: Machine, words: list[str]) -> Run:
 def _date(machine: Machine, words: list[str]) -> Run:
     moment = datetime.fromtimestamp(machine.now, UTC)
     form = next((word[1:] for word in words[1:] if word.startswith("+")), "%a %b %e %H:%M:%S UTC %Y")
-    yield _line(moment.strftime(form))
+    wrong = next((word for word in words[1:] if not word.startswith(("+", "-"))), "")
+    if wrong:
+        yield error("date", f"invalid date '{wrong}'")
+        return 1
+    yield line(moment.strftime(form))
     return 0
 
 
@@ -166,25 +158,25 @@ def _sleep(machine: Machine, words: list[str]) -> Run:
     units: Mapping[str, int] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)([smhd]?)", text)
     if found is None:
-        yield _error("sleep", f"invalid number '{text}'")
+        yield error("sleep", f"invalid number '{text}'")
         return 1
     yield float(found[1]) * units[found[2] or "s"]
     return 0
 
 
 def _seq(machine: Machine, words: list[str]) -> Run:
-    numbers = [_whole(word) for word in words[1:4]]
+    numbers = [whole(word) for word in words[1:4]]
     first, step = (numbers[0] if len(numbers) > 1 else 1), (numbers[1] if len(numbers) > 2 else 1)
     last = numbers[-1] if numbers else 0
     span = range(first, last + (1 if step >= 0 else -1), step or 1)
     for number in span[:_MOST_NUMBERS]:
-        yield _line(str(number))
+        yield line(str(number))
     return 0
 
 
 def _exit(machine: Machine, words: list[str]) -> Run:
     yield from ()
-    raise Exit(_whole(words[1]) % 256 if len(words) > 1 else machine.code)
+    raise Exit(whole(words[1]) % 256 if len(words) > 1 else machine.code)
 
 
 def _true(machine: Machine, words: list[str]) -> Run:
@@ -198,12 +190,12 @@ def _false(machine: Machine, words: list[str]) -> Run:
 
 
 def _hostname(machine: Machine, words: list[str]) -> Run:
-    yield _line(machine.hostname)
+    yield line(machine.hostname)
     return 0
 
 
 def _whoami(machine: Machine, words: list[str]) -> Run:
-    yield _line("root" if words[0] == "whoami" else "uid=0(root) gid=0(root)")
+    yield line("root" if words[0] == "whoami" else "uid=0(root) gid=0(root)")
     return 0
 
 
@@ -232,7 +224,7 @@ def _holds(machine: Machine, given: list[str]) -> bool:
         case [left, "!=", right]:
             return left != right
         case [left, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" as operator, right]:
-            sign = (_whole(left) > _whole(right)) - (_whole(left) < _whole(right))
+            sign = (whole(left) > whole(right)) - (whole(left) < whole(right))
             wanted = {"-eq": (0,), "-ne": (-1, 1), "-lt": (-1,), "-le": (-1, 0), "-gt": (1,), "-ge": (0, 1)}
             return sign in wanted[operator]
     return False
@@ -248,18 +240,11 @@ def _sh(machine: Machine, words: list[str]) -> Run:
         try:
             text = machine.files.read(machine.path(rest[0])).decode("utf-8", "replace")
         except FileError:
-            yield _error("sh", f"can't open '{rest[0]}': No such file or directory")
+            yield error("sh", f"can't open '{rest[0]}': No such file or directory")
             return 2
         return (yield from run_script(machine.child(), text))
     prompt = machine.environment.get("TERM") is not None
     return (yield from run_interactive(machine.child(), prompt=prompt))
-
-
-def _read_all() -> Generator[Effect, bytes, bytes]:
-    parts = []
-    while part := (yield Read(everything=True)):
-        parts.append(part)
-    return b"".join(parts)
 
 
 def _tar(machine: Machine, words: list[str]) -> Run:
@@ -283,52 +268,13 @@ def _tar(machine: Machine, words: list[str]) -> Run:
             yield Write(machine.files.packed(paths, folder, machine.now))
             return 0
         if "x" in flags:
-            machine.files.unpack((yield from _read_all()), folder)
+            machine.files.unpack((yield from read_all()), folder)
             return 0
-    except FileError as error:
-        yield _error("tar", f"{paths[0] if paths else '-'}: {error}")
+    except FileError as problem:
+        yield error("tar", f"{paths[0] if paths else '-'}: {problem}")
         return 1
-    yield _error("tar", "must specify one of -c, -x")
+    yield error("tar", "must specify one of -c, -x")
     return 1
-
-
-def _head_or_tail(machine: Machine, words: list[str]) -> Run:
-    number, names = 10, []
-    for before, word in pairwise(words):
-        if before == "-n" or re.fullmatch(r"-\d+", word):
-            number = abs(_whole(word))
-        elif word != "-n":
-            names.append(word)
-    try:
-        data = machine.files.read(machine.path(names[0])) if names else (yield from _read_all())
-    except FileError as error:
-        yield _error(words[0], f"{names[0]}: {error}")
-        return 1
-    lines = data.splitlines(keepends=True)
-    yield Write(b"".join(lines[:number] if words[0] == "head" else lines[-number:] if number else []))
-    return 0
-
-
-def _grep(machine: Machine, words: list[str]) -> Run:
-    given = [word for word in words[1:] if not word.startswith("-")]
-    quiet = any(word.startswith("-") and "q" in word for word in words[1:])
-    try:
-        data = machine.files.read(machine.path(given[1])) if len(given) > 1 else (yield from _read_all())
-    except FileError as error:
-        yield _error("grep", f"{given[1]}: {error}")
-        return 2
-    wanted = given[0].encode() if given else b""
-    found = [line for line in data.splitlines() if wanted in line]
-    if found and not quiet:
-        yield Write(b"\n".join(found) + b"\n")
-    return 0 if found else 1
-
-
-def _wc(machine: Machine, words: list[str]) -> Run:
-    data = yield from _read_all()
-    counts = {"-l": data.count(b"\n"), "-c": len(data), "-w": len(data.split())}
-    yield _line(str(counts.get(words[1] if len(words) > 1 else "-l", 0)))
-    return 0
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
@@ -363,9 +309,8 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "bash": _sh,
     "ash": _sh,
     "tar": _tar,
-    "head": _head_or_tail,
-    "tail": _head_or_tail,
-    "grep": _grep,
-    "wc": _wc,
+    **FILE_COMMANDS,
+    **TEXT_COMMANDS,
+    **SYSTEM_COMMANDS,
 }
 """All commands, by name."""

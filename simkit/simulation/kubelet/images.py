@@ -1,0 +1,43 @@
+"""Images that everybody knows: web servers with a first page, and shells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class WebServer(NamedTuple):
+    """The folder that a web server serves, and its first page."""
+
+    folder: str
+    page: str
+
+
+WEB_SERVERS: Final[Mapping[str, WebServer]] = {
+    "nginx": WebServer("/usr/share/nginx/html", "<html><body><h1>Welcome to nginx!</h1></body></html>\n"),
+    "httpd": WebServer("/usr/local/apache2/htdocs", "<html><body><h1>It works!</h1></body></html>\n"),
+}
+"""Web servers by the name of their image."""
+_SHELLS: Final = frozenset({"busybox", "alpine", "bash", "debian", "ubuntu"})
+
+
+def image_name(image: str) -> str:
+    """The last part of an image's name.
+
+    Examples
+    --------
+    >>> image_name("docker.io/library/nginx:1.25@sha256:0")
+    'nginx'
+    """
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+
+
+def is_shell_image(image: str) -> bool:
+    """True if the arguments of an image without a command are commands."""
+    return image_name(image) in _SHELLS
+
+
+def files_of(image: str) -> dict[str, str | bytes]:
+    """The files that an image has."""
+    server = WEB_SERVERS.get(image_name(image))
+    return {f"{server.folder}/index.html": server.page} if server is not None else {}

@@ -1,0 +1,138 @@
+"""The volumes of pods as files in their containers.
+
+Config maps, secrets and fields are read when a program looks at them, so that a change is seen at once. Other volumes
+are file trees in memory, which outlive their pod where they are claims.
+
+Upstream: pkg/volume/{configmap,secret,downwardapi,projected}, release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from simkit.engine.controllers.lister import uid_of
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.simulation.kubelet.downward import listed_fields, resource_value
+from simkit.simulation.kubelet.environment import CONFIG_MAPS, SECRETS, Get, content
+from simkit.simulation.shell.files import Files, Source
+
+Token = Callable[[Object, Mapping[str, Any]], bytes]
+"""A token of a pod's service account, for a source of a projected volume."""
+
+
+class Volumes:
+    """The file trees of volumes, by what they belong to.
+
+    Parameters
+    ----------
+    get
+        Finds config maps and secrets.
+    token
+        Issues tokens of service accounts.
+    """
+
+    def __init__(self, get: Get, token: Token) -> None:
+        self._get, self._token = get, token
+        self._trees: dict[tuple[str, ...], Files] = {}
+
+    def mount(self, files: Files, pod: Object, container: Mapping[str, Any]) -> None:
+        """Show the volumes of a pod in the files of a container, and what a kubelet writes into each."""
+        files.mount("/etc/hostname", lambda: {"": f"{_hostname(pod)}\n".encode()})
+        files.mount("/etc/hosts", lambda: {"": _hosts(pod)})
+        files.mount("/etc/resolv.conf", lambda: {"": _resolver(pod)})
+        volumes = {each.get("name"): each for each in at(pod, "spec", "volumes") or ()}
+        for mount in container.get("volumeMounts") or ():
+            volume = volumes.get(mount.get("name"))
+            if volume is not None:
+                files.mount(mount.get("mountPath", "/"), self._tree(pod, volume, mount.get("subPath") or ""))
+
+    def forget(self, pod: Object) -> None:
+        """Forget the volumes that end with a pod."""
+        for key in [key for key in self._trees if key[:2] == ("pod", uid_of(pod))]:
+            del self._trees[key]
+
+    def _tree(self, pod: Object, volume: Mapping[str, Any], inner: str) -> Files | Source:
+        if any(kind in volume for kind in ("configMap", "secret", "downwardAPI", "projected")):
+            return self._source(pod, volume, inner)
+        key = (*_owner(pod, volume), inner)
+        if key not in self._trees:
+            self._trees[key] = Files(folders=("/",))
+        return self._trees[key]
+
+    def _source(self, pod: Object, volume: Mapping[str, Any], inner: str) -> Source:
+        issued: dict[str, bytes] = {}
+
+        def shown() -> Mapping[str, bytes]:
+            found = self._shown(pod, volume, issued)
+            if not inner:
+                return found
+            below = {name[len(inner) + 1 :]: text for name, text in found.items() if name.startswith(f"{inner}/")}
+            return {"": found[inner]} if inner in found else below
+
+        return shown
+
+    def _shown(self, pod: Object, volume: Mapping[str, Any], issued: dict[str, bytes]) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for source in at(volume, "projected", "sources") or (volume,):
+            if source.get("configMap"):
+                found |= self._content(pod, CONFIG_MAPS, source["configMap"])
+            if source.get("secret"):
+                found |= self._content(pod, SECRETS, source["secret"])
+            for item in at(source, "downwardAPI", "items") or ():
+                found[item.get("path", "")] = _field(pod, item).encode()
+            if source.get("serviceAccountToken"):
+                path = source["serviceAccountToken"].get("path", "token")
+                if path not in issued:
+                    issued[path] = self._token(pod, source["serviceAccountToken"])
+                found[path] = issued[path]
+        return found
+
+    def _content(self, pod: Object, resource: GroupResource, source: Mapping[str, Any]) -> dict[str, bytes]:
+        name = source.get("name") or source.get("secretName") or ""
+        found = content(self._get(Key(resource, namespace_of(pod), name)))
+        items: Sequence[Mapping[str, Any]] = source.get("items") or ()
+        if not items:
+            return found
+        return {item.get("path", ""): found[item["key"]] for item in items if item.get("key") in found}
+
+
+def _field(pod: Object, item: Mapping[str, Any]) -> str:
+    if item.get("resourceFieldRef"):
+        return resource_value(pod, {}, item["resourceFieldRef"])
+    return listed_fields(pod, at(item, "fieldRef", "fieldPath") or "")
+
+
+def _owner(pod: Object, volume: Mapping[str, Any]) -> tuple[str, ...]:
+    """The thing with which a volume lives: a claim, a path of a node, or the pod."""
+    name = str(volume.get("name", ""))
+    if volume.get("persistentVolumeClaim"):
+        return "claim", namespace_of(pod), str(volume["persistentVolumeClaim"].get("claimName", ""))
+    if volume.get("hostPath"):
+        return "host", str(at(pod, "spec", "nodeName") or ""), str(volume["hostPath"].get("path", ""))
+    return "pod", uid_of(pod), name
+
+
+def _hostname(pod: Object) -> str:
+    return str(at(pod, "spec", "hostname") or name_of(pod))[:63]
+
+
+def _hosts(pod: Object) -> bytes:
+    lines = ["# Kubernetes-managed hosts file.", "127.0.0.1\tlocalhost", "::1\tlocalhost ip6-localhost ip6-loopback"]
+    address, subdomain = at(pod, "status", "podIP") or "", at(pod, "spec", "subdomain")
+    names = _hostname(pod)
+    if subdomain:
+        names = f"{names}.{subdomain}.{namespace_of(pod)}.svc.cluster.local\t{names}"
+    lines.append(f"{address}\t{names}")
+    aliases = at(pod, "spec", "hostAliases") or ()
+    if aliases:
+        lines += ["", "# Entries added by HostAliases."]
+        lines += [f"{each.get('ip')}\t{' '.join(each.get('hostnames') or ())}".replace(" ", "\t") for each in aliases]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _resolver(pod: Object) -> bytes:
+    namespace = namespace_of(pod)
+    search = f"search {namespace}.svc.cluster.local svc.cluster.local cluster.local"
+    return f"{search}\nnameserver 10.96.0.10\noptions ndots:5\n".encode()

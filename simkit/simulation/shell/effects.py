@@ -1,0 +1,85 @@
+"""Small parts of commands: lines they print, errors, and their input as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Sequence
+
+from simkit.simulation.shell.files import FileError
+from simkit.simulation.shell.interpreter import STDERR, Effect, Machine, Read, Write
+
+
+def whole(text: str) -> int:
+    """A number in few digits; 0 for any other text.
+
+    Examples
+    --------
+    >>> whole("-12"), whole("x")
+    (-12, 0)
+    """
+    return int(text) if re.fullmatch(r"-?\d{1,12}", text) else 0
+
+
+def line(text: str) -> Write:
+    """A line on the standard output."""
+    return Write(f"{text}\n".encode())
+
+
+def error(command: str, text: str) -> Write:
+    """A line of a command on the standard error."""
+    return Write(f"{command}: {text}\n".encode(), STDERR)
+
+
+def read_all() -> Generator[Effect, bytes, bytes]:
+    """The rest of the standard input."""
+    parts = []
+    while part := (yield Read(everything=True)):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def contents(machine: Machine, command: str, names: Sequence[str]) -> Generator[Effect, bytes, tuple[bytes, int]]:
+    """The files of some names one after the other, or the standard input; and the exit code so far."""
+    found, code = [], 0
+    for name in names or ["-"]:
+        if name == "-":
+            found.append((yield from read_all()))
+            continue
+        try:
+            found.append(machine.files.read(machine.path(name)))
+        except FileError as problem:
+            yield error(command, f"{name}: {problem}")
+            code = 1
+    return b"".join(found), code
+
+
+def options(words: Sequence[str], valued: str = "") -> tuple[dict[str, str], list[str]]:
+    """The one-letter options of a command with their values, and its other words.
+
+    Parameters
+    ----------
+    words
+        The words after the command.
+    valued
+        The letters of the options that take a value.
+
+    Examples
+    --------
+    >>> options(["-rn", "-k2", "file"], valued="k")
+    ({'r': '', 'n': '', 'k': '2'}, ['file'])
+    """
+    found: dict[str, str] = {}
+    rest: list[str] = []
+    given = iter(words)
+    for word in given:
+        if word == "--":
+            return found, [*rest, *given]
+        if not word.startswith("-") or word == "-" or word.startswith("--"):
+            rest.append(word)
+            continue
+        for place, letter in enumerate(word[1:], 2):
+            if letter in valued:
+                found[letter] = word[place:] or next(given, "")
+                break
+            found[letter] = ""
+    return found, rest

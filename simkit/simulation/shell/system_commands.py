@@ -1,0 +1,71 @@
+"""Commands about the machine and its processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from simkit.simulation.shell.effects import line
+from simkit.simulation.shell.interpreter import NOT_FOUND, Machine, Run, Write
+
+
+def _uptime(machine: Machine, words: list[str]) -> Run:
+    at = datetime.fromtimestamp(machine.now, UTC).strftime("%H:%M:%S")
+    yield line(f" {at} up 0 min,  0 users,  load average: 0.00, 0.00, 0.00")
+    return 0
+
+
+def _uname(machine: Machine, words: list[str]) -> Run:
+    known = {"s": "Linux", "n": machine.hostname, "r": "6.1.0-simkit", "v": "#1 SMP", "m": "x86_64", "o": "GNU/Linux"}
+    asked = "".join(word.lstrip("-") for word in words[1:]) or "s"
+    yield line(" ".join(value for letter, value in known.items() if "a" in asked or letter in asked))
+    return 0
+
+
+def _ps(machine: Machine, words: list[str]) -> Run:
+    yield line("PID   USER     TIME  COMMAND")
+    yield line(f"    1 root      0:00 {machine.environment.get('_', 'sh')}")
+    yield line("    7 root      0:00 ps")
+    return 0
+
+
+def _nproc(machine: Machine, words: list[str]) -> Run:
+    yield line("8")
+    return 0
+
+
+def _which(machine: Machine, words: list[str]) -> Run:
+    from simkit.simulation.shell.commands import COMMANDS  # which has those of this module
+
+    found = [word for word in words[1:] if not word.startswith("-")]
+    for name in found:
+        if name in COMMANDS:
+            yield line(name if words[0] == "command" else f"/bin/{name}")
+    return 0 if all(name in COMMANDS for name in found) else NOT_FOUND if words[0] == "command" else 1
+
+
+def _nothing(machine: Machine, words: list[str]) -> Run:
+    yield from ()
+    return 0
+
+
+def _clear(machine: Machine, words: list[str]) -> Run:
+    yield Write(b"\x1b[H\x1b[J")
+    return 0
+
+
+SYSTEM_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
+    "uptime": _uptime,
+    "uname": _uname,
+    "ps": _ps,
+    "nproc": _nproc,
+    "which": _which,
+    "command": _which,
+    "kill": _nothing,
+    "wait": _nothing,
+    "ulimit": _nothing,
+    "umask": _nothing,
+    "clear": _clear,
+}
+"""The commands of this module, by name."""

@@ -1,0 +1,345 @@
+"""Commands that read text or bytes and write other text or bytes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import hashlib
+import re
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from simkit.language.cel.lib_regex import PatternError, pattern
+from simkit.simulation.shell.effects import contents, error, line, options, whole
+from simkit.simulation.shell.files import MOST_BYTES, FileError
+from simkit.simulation.shell.interpreter import Machine, Read, Run, Write
+
+
+def _head_or_tail(machine: Machine, words: list[str]) -> Run:
+    spelled = [f"-n{word[1:]}" if re.fullmatch(r"-\d+", word) else word for word in words[1:]]
+    given, names = options(spelled, valued="nc")
+    data, code = yield from contents(machine, words[0], names)
+    number = abs(whole(given.get("c", given.get("n", "10")).lstrip("+")))
+    parts: Any = data if "c" in given else data.splitlines(keepends=True)
+    if words[0] == "head":
+        found = parts[:number]
+    elif given.get("n", "").startswith("+"):
+        found = parts[max(0, number - 1) :]
+    else:
+        found = parts[-number:] if number else parts[:0]
+    yield Write(found if isinstance(found, bytes) else b"".join(found))
+    if words[0] == "tail" and "f" in given:
+        yield 1e12
+    return code
+
+
+def regular_expression(text: str, *, extended: bool) -> str:
+    """A pattern in the syntax of RE2, from one of grep and sed: in basic ones a backslash makes a letter special.
+
+    Examples
+    --------
+    >>> regular_expression(r"a+\\(b\\|c\\)", extended=False)
+    'a\\\\+(b|c)'
+    """
+    if extended:
+        return text
+    special = "+?|(){}"
+    return re.sub(
+        rf"\\?[{re.escape(special)}]", lambda found: found[0][1:] if len(found[0]) == 2 else f"\\{found[0]}", text
+    )
+
+
+def _matcher(words: list[str], given: Mapping[str, str], text: str) -> Any:
+    """The compiled pattern of grep. Raises PatternError."""
+    if "F" in given or words[0] == "fgrep":
+        made = re.escape(text)
+    else:
+        made = regular_expression(text, extended="E" in given or words[0] == "egrep")
+    made = rf"\b(?:{made})\b" if "w" in given else made
+    made = f"^(?:{made})$" if "x" in given else made
+    return pattern(f"(?i){made}" if "i" in given else made)
+
+
+def _grep(machine: Machine, words: list[str]) -> Run:
+    given, rest = options(words[1:], valued="emABC")
+    wanted = given["e"] if "e" in given else rest.pop(0) if rest else ""
+    try:
+        matcher = _matcher(words, given, wanted)
+    except PatternError:
+        yield error("grep", f"bad regex '{wanted}'")
+        return 2
+    data, code = yield from contents(machine, "grep", rest)
+    lines = data.decode("utf-8", "replace").splitlines()
+    found = [(number, each) for number, each in enumerate(lines, 1) if bool(matcher.search(each)) is ("v" not in given)]
+    if "c" in given:
+        yield line(str(len(found)))
+    elif "q" not in given:
+        for number, each in found:
+            for shown in [hit[0] for hit in matcher.finditer(each)] if "o" in given else [each]:
+                yield line(f"{number}:{shown}" if "n" in given else shown)
+    return 2 if code else 0 if found else 1
+
+
+def _wc(machine: Machine, words: list[str]) -> Run:
+    given, names = options(words[1:])
+    data, code = yield from contents(machine, "wc", names)
+    counts = {"l": data.count(b"\n"), "w": len(data.split()), "c": len(data)}
+    shown = [str(counts[each]) for each in counts if each in given] or [f"{count:9}" for count in counts.values()]
+    yield line(" ".join([*shown, *names]))
+    return code
+
+
+def _sort(machine: Machine, words: list[str]) -> Run:
+    given, names = options(words[1:], valued="kt")
+    data, code = yield from contents(machine, "sort", names)
+    lines = data.decode("utf-8", "replace").splitlines()
+    field = whole(re.split(r"[^0-9]", given.get("k", "1"))[0])
+
+    def key(text: str) -> Any:
+        parts = text.split(given["t"]) if given.get("t") else text.split()
+        chosen = (parts[field - 1] if 0 < field <= len(parts) else "") if "k" in given else text
+        number = re.match(r"\s*-?\d{1,15}(\.\d{1,9})?", chosen)
+        return (float(number[0]) if number else 0.0, text) if "n" in given else chosen
+
+    ordered = sorted(lines, key=key, reverse="r" in given)
+    for each in dict.fromkeys(ordered) if "u" in given else ordered:
+        yield line(each)
+    return code
+
+
+def _uniq(machine: Machine, words: list[str]) -> Run:
+    given, names = options(words[1:])
+    data, code = yield from contents(machine, "uniq", names)
+    runs: list[tuple[str, int]] = []
+    for each in data.decode("utf-8", "replace").splitlines():
+        if runs and runs[-1][0] == each:
+            runs[-1] = each, runs[-1][1] + 1
+        else:
+            runs.append((each, 1))
+    for text, count in runs:
+        if "d" not in given or count > 1:
+            yield line(f"{count:7} {text}" if "c" in given else text)
+    return code
+
+
+def _chosen(text: str, parts: list[str]) -> Iterable[str]:
+    """The parts that a list such as ``1,3-`` names."""
+    for each in text.split(","):
+        first, dash, last = each.partition("-")
+        start = whole(first) or 1
+        yield from parts[start - 1 : (whole(last) or len(parts)) if dash else start]
+
+
+def _cut(machine: Machine, words: list[str]) -> Run:
+    given, names = options(words[1:], valued="dfcb")
+    data, code = yield from contents(machine, "cut", names)
+    separator = given.get("d") or "\t"
+    for each in data.decode("utf-8", "replace").splitlines():
+        if "f" not in given:
+            yield line("".join(_chosen(given.get("c", given.get("b", "")), list(each))))
+        else:
+            yield line(separator.join(_chosen(given["f"], each.split(separator))) if separator in each else each)
+    return code
+
+
+_CLASSES: Final = {
+    "[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "[:lower:]": "abcdefghijklmnopqrstuvwxyz",
+    "[:digit:]": "0123456789",
+    "[:space:]": " \t\n\r\v\f",
+}
+
+
+def _letters(text: str) -> str:
+    """The letters that a set of ``tr`` names."""
+    for name, letters in _CLASSES.items():
+        text = text.replace(name, letters)
+    text = text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r")
+    return re.sub(r"(.)-(.)", lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text)
+
+
+def _tr(machine: Machine, words: list[str]) -> Run:
+    given, rest = options(words[1:])
+    data, code = yield from contents(machine, "tr", ())
+    text, wanted = data.decode("utf-8", "replace"), _letters(rest[0] if rest else "")
+    if "d" in given:
+        text = "".join(each for each in text if (each in wanted) is ("c" in given))
+    elif "s" in given and len(rest) < 2:
+        text = re.sub(f"([{re.escape(wanted)}])\\1+", r"\1", text) if wanted else text
+    elif len(rest) > 1:
+        into = _letters(rest[1])
+        text = text.translate({ord(a): into[min(at, len(into) - 1)] for at, a in enumerate(wanted)} if into else {})
+    yield Write(text.encode())
+    return code
+
+
+def _tee(machine: Machine, words: list[str]) -> Run:
+    given, names = options(words[1:])
+    if "a" not in given:
+        for name in names:
+            machine.files.write(machine.path(name), b"")
+    while data := (yield Read()):
+        for name in names:
+            machine.files.write(machine.path(name), data, append=True)
+        yield Write(data)
+    return 0
+
+
+def _base64(machine: Machine, words: list[str]) -> Run:
+    given, names = options(words[1:], valued="w")
+    data, code = yield from contents(machine, "base64", names)
+    if "d" in given:
+        try:
+            yield Write(base64.b64decode(data))
+        except binascii.Error:
+            yield error("base64", "truncated base64 input")
+            return 1
+        return code
+    text, width = base64.b64encode(data).decode(), whole(given.get("w", "76"))
+    for start in range(0, len(text), width or len(text) or 1):
+        yield line(text[start : start + (width or len(text))])
+    return code
+
+
+def _digest(machine: Machine, words: list[str]) -> Run:
+    method = words[0].removesuffix("sum")
+    for name in words[1:] or ["-"]:
+        data, code = yield from contents(machine, words[0], [name])
+        if code:
+            return code
+        yield line(f"{hashlib.new(method, data, usedforsecurity=False).hexdigest()}  {name}")
+    return 0
+
+
+def _gzip(machine: Machine, words: list[str]) -> Run:
+    given, names = options(words[1:])
+    unpacks = "d" in given or words[0] in ("gunzip", "zcat")
+    for name in names or ["-"]:
+        data, code = yield from contents(machine, words[0], [name])
+        if code:
+            return code
+        try:
+            made = _unpacked(data) if unpacks else gzip.compress(data, mtime=int(machine.now))
+        except (OSError, EOFError, zlib.error):
+            yield error(words[0], "invalid magic")
+            return 1
+        if name == "-" or "c" in given or words[0] == "zcat":
+            yield Write(made)
+            continue
+        machine.files.write(machine.path(name.removesuffix(".gz") if unpacks else f"{name}.gz"), made)
+        machine.files.remove(machine.path(name))
+    return 0
+
+
+def _unpacked(data: bytes) -> bytes:
+    """The bytes that were packed. Raises OSError where they are too many."""
+    reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    found = reader.decompress(data, MOST_BYTES)
+    if not reader.eof:
+        raise OSError("too big, or cut off")
+    return found
+
+
+def _sed(machine: Machine, words: list[str]) -> Run:
+    """Substitutions (``s/a/b/g``), deleted lines (``/a/d``, ``3d``) and printed ones (``-n 2p``)."""
+    given, rest = options(words[1:], valued="e")
+    script = given["e"] if "e" in given else rest.pop(0) if rest else ""
+    try:
+        edit = _editor(script, extended=bool({"E", "r"} & given.keys()), quiet="n" in given)
+    except (PatternError, ValueError, IndexError):
+        yield error("sed", f"unsupported command {script}")
+        return 1
+    for name in rest or ["-"]:
+        data, code = yield from contents(machine, "sed", [name])
+        if code:
+            return code
+        lines = data.decode("utf-8", "replace").splitlines()
+        made = "".join(f"{each}\n" for number, text in enumerate(lines, 1) for each in edit(number, text)).encode()
+        if "i" not in given or name == "-":
+            yield Write(made)
+            continue
+        try:
+            machine.files.write(machine.path(name), made)
+        except FileError as problem:
+            yield error("sed", f"{name}: {problem}")
+            return 1
+    return 0
+
+
+def _editor(script: str, *, extended: bool, quiet: bool) -> Callable[[int, str], list[str]]:
+    """The lines that become of one line. Raises PatternError, ValueError or IndexError for what is not known."""
+    if script.startswith("s"):
+        _, wanted, into, flags = re.split(rf"(?<!\\){re.escape(script[1])}", script)
+        matcher = pattern(regular_expression(wanted, extended=extended))
+        replacement, most = re.sub(r"(?<!\\)&", r"\\g<0>", into), 0 if "g" in flags else 1
+
+        def substituted(number: int, text: str) -> list[str]:
+            changed = matcher.sub(replacement, text, most)
+            return [changed] if not quiet or ("p" in flags and changed != text) else []
+
+        return substituted
+    address, command = script[:-1].strip(), script[-1]
+    if command not in "dp":
+        raise ValueError(script)
+    chosen = pattern(regular_expression(address[1:-1], extended=extended)) if address.startswith("/") else None
+    if chosen is None:
+        first, _, last = address.partition(",")
+        start, end = int(first), int(last or first)
+
+    def edited(number: int, text: str) -> list[str]:
+        concerned = bool(chosen.search(text)) if chosen is not None else start <= number <= end
+        copies = 0 if quiet else 1
+        return [text] * (copies + concerned if command == "p" else copies * (not concerned))
+
+    return edited
+
+
+def _awk(machine: Machine, words: list[str]) -> Run:
+    """``{print $1, $NF}`` alone."""
+    given, rest = options(words[1:], valued="F")
+    program = re.fullmatch(r"\{\s*print\s*(.*?)\s*;?\s*\}", rest[0] if rest else "")
+    if program is None:
+        yield error("awk", f"unsupported program {rest[0] if rest else ''}")
+        return 2
+    data, code = yield from contents(machine, "awk", rest[1:])
+    for text in data.decode("utf-8", "replace").splitlines():
+        fields = text.split(given["F"]) if given.get("F") else text.split()
+        shown = [_field(each.strip(), text, fields) for each in program[1].split(",")]
+        yield line(" ".join(shown))
+    return code
+
+
+def _field(wanted: str, text: str, fields: list[str]) -> str:
+    if wanted in ("", "$0"):
+        return text
+    if wanted.startswith('"'):
+        return wanted.strip('"')
+    number = len(fields) if wanted == "$NF" else whole(wanted.removeprefix("$"))
+    return fields[number - 1] if 0 < number <= len(fields) else ""
+
+
+TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
+    "head": _head_or_tail,
+    "tail": _head_or_tail,
+    "grep": _grep,
+    "egrep": _grep,
+    "fgrep": _grep,
+    "wc": _wc,
+    "sort": _sort,
+    "uniq": _uniq,
+    "cut": _cut,
+    "tr": _tr,
+    "tee": _tee,
+    "base64": _base64,
+    "md5sum": _digest,
+    "sha1sum": _digest,
+    "sha256sum": _digest,
+    "gzip": _gzip,
+    "gunzip": _gzip,
+    "zcat": _gzip,
+    "sed": _sed,
+    "awk": _awk,
+}
+"""The commands of this module, by name."""

@@ -1,0 +1,145 @@
+"""Containers have files, volumes, variables and commands as in a real one."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+
+import pytest
+
+from simkit.simulation.shell.files import FileError, Files
+from tests.simulation.worlds import execute, pod, simulated
+
+_SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"mode": "fast"}}
+_KEYS = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"name": "keys"},
+    "data": {"password": base64.b64encode(b"s3cret").decode()},
+}
+
+
+def test_volumes_are_files() -> None:
+    """Config maps, secrets, fields and tokens are read as files, and a changed config map is seen at once."""
+    cluster = simulated(1)
+    cluster.apply([_SETTINGS, _KEYS])
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("config", "secret", "fields", "scratch")]
+    single = {"name": "config", "mountPath": "/etc/mode", "subPath": "mode"}
+    items = [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]
+    volumes = [
+        {"name": "config", "configMap": {"name": "settings"}},
+        {"name": "secret", "secret": {"secretName": "keys", "items": [{"key": "password", "path": "db/pw"}]}},
+        {"name": "fields", "downwardAPI": {"items": items}},
+        {"name": "scratch", "emptyDir": {}},
+    ]
+    second = {"name": "second", "image": "busybox", "volumeMounts": [{"name": "scratch", "mountPath": "/shared"}]}
+    made = pod("p", labels={"app": "x"}, volumes=volumes, container={"volumeMounts": [*mounts, single]})
+    made["spec"]["containers"].append(second)
+    cluster.create(made)
+    cluster.settle()
+    assert execute(cluster, "p", "cat", "/config/mode", "/etc/mode", "/secret/db/pw") == (0, "fastfasts3cret")
+    assert execute(cluster, "p", "cat", "/fields/labels") == (0, 'app="x"')
+    assert execute(cluster, "p", "sh", "-c", "echo hi > /scratch/a")[0] == 0
+    assert execute(cluster, "p", "cat", "/shared/a", container="second") == (0, "hi\n")
+    assert "Read-only file system" in execute(cluster, "p", "sh", "-c", "echo no > /config/mode")[1]
+    cluster.apply({**_SETTINGS, "data": {"mode": "slow"}})
+    assert execute(cluster, "p", "cat", "/config/mode") == (0, "slow")
+    account = "/var/run/secrets/kubernetes.io/serviceaccount"
+    assert execute(cluster, "p", "cat", f"{account}/namespace") == (0, "default")
+    assert execute(cluster, "p", "cat", f"{account}/token")[1].count(".") == 2
+    assert execute(cluster, "p", "cat", "/etc/hostname") == (0, "p\n")
+
+
+def test_a_claim_keeps_its_files() -> None:
+    """What a pod writes to a claim is there for the next pod."""
+    cluster = simulated(1)
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    cluster.create({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": spec})
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    mounts = {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
+    cluster.create(pod("first", volumes=volumes, container=mounts))
+    cluster.settle()
+    assert execute(cluster, "first", "sh", "-c", "echo kept > /data/file")[0] == 0
+    cluster.delete("pod", "first")
+    cluster.settle()
+    cluster.create(pod("second", volumes=volumes, container=mounts))
+    cluster.settle()
+    assert execute(cluster, "second", "cat", "/data/file") == (0, "kept\n")
+
+
+def test_variables() -> None:
+    """Variables come from values, fields, amounts, maps, secrets and services; one may name an earlier one."""
+    cluster = simulated(1)
+    cluster.apply([_SETTINGS, _KEYS])
+    service = {"ports": [{"port": 80, "name": "http"}], "clusterIP": "10.96.0.77"}
+    cluster.create({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "my-web"}, "spec": service})
+    limits = {"resource": "requests.cpu", "divisor": "1m"}
+    env = [
+        {"name": "WHERE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
+        {"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "password"}}},
+        {"name": "CPU", "valueFrom": {"resourceFieldRef": limits}},
+        {"name": "URL", "value": "$(WHERE)/$(NOT_THERE)/$$(WHERE)"},
+    ]
+    more = {"env": env, "envFrom": [{"configMapRef": {"name": "settings"}, "prefix": "X_"}]}
+    cluster.create(pod("p", requests={"cpu": "250m"}, container=more))
+    cluster.settle()
+    code, text = execute(cluster, "p", "env")
+    found = dict(line.split("=", 1) for line in text.splitlines())
+    assert code == 0
+    assert (found["WHERE"], found["PASSWORD"], found["CPU"], found["X_mode"]) == ("node-0", "s3cret", "250", "fast")
+    assert found["URL"] == "node-0/$(NOT_THERE)/$(WHERE)"
+    assert (found["MY_WEB_SERVICE_HOST"], found["MY_WEB_SERVICE_PORT_HTTP"]) == ("10.96.0.77", "80")
+    assert "KUBERNETES_SERVICE_HOST" in found
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("printf 'b\\na\\nb\\n' | sort -u | tr a-z A-Z", "A\nB\n"),
+        ("printf 'b\\na\\nb\\n' | sort | uniq -c", "      1 a\n      2 b\n"),
+        ("echo a:b:c | cut -d: -f2-", "b:c\n"),
+        ("echo 'x=1' | sed 's/=\\(.*\\)/:[\\1]/'", "x:[1]\n"),
+        ("printf 'one two\\nthree four\\n' | awk '{print $2, $NF}'", "two two\nfour four\n"),
+        ("echo hello | base64 | base64 -d", "hello\n"),
+        ("seq 1 5 | tail -n +4; seq 1 5 | head -c 3", "4\n5\n1\n2"),
+        ("printf 'Ab\\nc+d\\n' | grep -ic 'a[b-z]'; echo c+d | grep -o 'c+'", "1\nc+\n"),
+        ("mkdir -p /d/e; echo 1 > /d/e/f; cp -r /d /g; mv /g/e/f /g/h; find /g -type f", "/g/h\n"),
+        ("dd if=/dev/zero of=/z bs=1K count=2 2>/dev/null; wc -c < /z; stat -c %s /z", "2048\n2048\n"),
+        ("uptime | wc -l; uname -s; basename /a/b.c .c; dirname /a/b", "1\nLinux\nb\n/a\n"),
+        ("ls / | grep -x bin; which ls; date nonsense 2>&1", "bin\n/bin/ls\ndate: invalid date 'nonsense'\n"),
+        ("echo -n abc | sha256sum | cut -c1-8", "ba7816bf\n"),
+        ("echo x | tee /t | cat; cat /t", "x\nx\n"),
+    ],
+)
+def test_commands(script: str, expected: str) -> None:
+    """Commands of every day do what they do elsewhere."""
+    cluster = simulated(1)
+    cluster.create(pod("p"))
+    cluster.settle()
+    assert execute(cluster, "p", "sh", "-c", script)[1] == expected
+
+
+def test_gzip() -> None:
+    """What is packed can be unpacked elsewhere, and the other way round."""
+    cluster = simulated(1)
+    cluster.create(pod("p"))
+    cluster.settle()
+    assert execute(cluster, "p", "sh", "-c", "gunzip | cat", given=gzip.compress(b"packed")) == (0, "packed")
+    assert execute(cluster, "p", "sh", "-c", "echo -n a > /a; gzip /a; gunzip /a.gz; cat /a") == (0, "a")
+
+
+def test_mounted_trees() -> None:
+    """A tree that is mounted is part of the other; what a function gives cannot be written or removed."""
+    files, volume = Files({"/a": "1"}), Files(folders=("/",))
+    files.mount("/volume", volume)
+    files.mount("/given", lambda: {"x/y": b"2"})
+    files.write("/volume/b", b"3")
+    assert volume.read("/b") == b"3"
+    assert files.below("/given") == ["/given/x/y"]
+    assert [each for each in files.tree("/") if each.startswith(("/g", "/v"))] == [
+        "/given", "/given/x", "/given/x/y", "/var", "/volume", "/volume/b",
+    ]  # fmt: skip
+    with pytest.raises(FileError, match="Read-only"):
+        files.remove("/given/x/y")
+    with pytest.raises(FileError, match="busy"):
+        files.remove("/volume")
