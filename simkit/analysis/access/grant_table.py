@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -95,14 +96,10 @@ class GrantTable:
 
     def _pick(self, allowing: Mapping[RuleSet, RuleMatch], scope: str | None, *, own_names: bool) -> AnswerRows:
         """The rows of grants in a namespace (empty: cluster-wide ones; None: all) with one of these rules."""
-        parts = [self._by_rules.get(rules, _NONE) for rules in allowing]
+        parts = [self._in_scope(self._by_rules.get(rules, _NONE), scope) for rules in allowing]
         limits = [_NO_RULE, *allowing.values()]
         numbers = np.concatenate([_FIRST, *parts])
         which = np.repeat(np.arange(len(limits)), [1, *map(len, parts)])
-        if scope is not None:
-            code = self._scopes[numbers]
-            kept = (code == 0) | (code == self._codes.get(scope, 0))
-            numbers, which = numbers[kept], which[kept]
         order = np.argsort(numbers)
         numbers, which = numbers[order], which[order]
         if own_names:
@@ -112,6 +109,17 @@ class GrantTable:
         names[:] = [each for _, each in limits]
         rules = np.array([rule for rule, _ in limits], dtype=np.int64)
         return numbers, rules[which], names[which]
+
+    def _in_scope(self, numbers: Numbers, scope: str | None) -> Numbers:
+        """Those of a rule set's grants that are cluster-wide or in a namespace; for None all."""
+        if scope is None:
+            return numbers
+        scope_of, code = self._scopes.__getitem__, self._codes.get(scope, 0)  # grants are ordered by their scope
+        wide = numbers[: bisect_right(numbers, 0, key=scope_of)]
+        if not code:
+            return wide
+        first, last = (find(numbers, code, key=scope_of) for find in (bisect_left, bisect_right))
+        return np.concatenate([wide, numbers[first:last]])
 
     def _counts(self, number: int, names: tuple[str, ...]) -> bool:
         """True if the grant ever applies to a request for one of the names."""
