@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simkit.cli.flag_types import words
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ def add_arguments(group: Any) -> None:
         "node-heartbeat (may be repeated)",
     )
     group.add_argument(
+        "--addons",
+        type=words,
+        default=None,
+        metavar="A,B",
+        help='workloads in kube-system, as clusters have them (default coredns,kube-proxy; "" or --load: none)',
+    )
+    group.add_argument(
         "--node-config", type=Path, metavar="FILE", help="nodes and behaviours of pods in YAML (docs/testing.md)"
     )
 
@@ -53,6 +61,10 @@ def start(made: ControlPlane, args: argparse.Namespace) -> None:
     config = read_config(args.node_config) if args.node_config is not None else SimulationConfig()
     if not add_configured(made, config, args.nodes, args.stages):
         raise SimkitError(f"{args.node_config} has no nodes; add some to it, or say --nodes 3")
+    from simkit.cluster.addons import ADDONS, add_addons
+
+    ordinary = ADDONS if args.load is None else ()
+    add_addons(made, ordinary if args.addons is None else args.addons)
 
 
 def wanted(args: argparse.Namespace) -> bool:
