@@ -52,5 +52,5 @@ def test_watch(kubeconfig: Path) -> None:
         if secret.name == "kr8s-1":
             break
     assert told[-2:] == [("ADDED", "kr8s-0"), ("ADDED", "kr8s-1")]
-    assert api.whoami() == "simkit-admin"
+    assert api.whoami() == "kubernetes-admin"
     assert "configmaps" in {resource["name"] for resource in api.api_resources()}

@@ -71,7 +71,7 @@ def test_a_first_hour(kubectl: _Kubectl) -> None:
     assert kubectl("auth", "can-i", "list", "cm", "-n", "shop", "--as", "ann").startswith("yes")
     assert kubectl("auth", "can-i", "delete", "cm", "-n", "shop", "--as", "ann", code=1).startswith("no")
     assert "configmaps" in kubectl("auth", "can-i", "--list", "-n", "shop", "--as", "ann")
-    assert "simkit-admin" in kubectl("auth", "whoami")
+    assert "kubernetes-admin" in kubectl("auth", "whoami")
     assert "deleted" in kubectl("delete", "-f", str(manifest))
 
 

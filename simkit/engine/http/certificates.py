@@ -27,7 +27,8 @@ SERVICE_NAMES: Final = (
     "kubernetes.default.svc",
     "kubernetes.default.svc.cluster.local",
 )
-ADMINISTRATOR: Final = "simkit-admin"
+ADMINISTRATOR: Final = "kubernetes-admin"
+"""The user of client configurations, whom kubeadm calls so too."""
 _AUTHORITY: Final = "simkit-ca"
 _DAY: Final = timedelta(days=1)
 _MONTH: Final = 30 * _DAY
@@ -130,7 +131,7 @@ class _Folder:
         if serving is None or not self._fits(serving, authority) or not serving.names_include(*names):
             self._write("apiserver", authority.sign_server(SERVICE_NAMES[0] + "-apiserver", names, span))
         admin = self._read("admin")
-        if admin is None or not self._fits(admin, authority):
+        if admin is None or not self._fits(admin, authority) or not admin.belongs_to(ADMINISTRATOR):
             self._write("admin", authority.sign_client(ADMINISTRATOR, [MASTERS], span))
         if not (self._path / "sa.key").exists():
             write_private(self._path / "sa.key", keypair.new_key_pem())

@@ -51,6 +51,11 @@ class KeyPair:
             return False
         return True
 
+    def belongs_to(self, user: str) -> bool:
+        """True for the certificate of a user."""
+        found = self.certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        return [each.value for each in found] == [user]
+
     def names_include(self, names: Sequence[str], addresses: Sequence[str]) -> bool:
         """True if the certificate is valid for all of these names and addresses."""
         try:

@@ -25,7 +25,11 @@ from simkit.simulation.kubelet.process import Container, Process
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
 
 _HTTP: Final = 80
-_FIELDS: Final = (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses"))
+_FIELDS: Final = (
+    ("initContainers", "initContainerStatuses"),
+    ("containers", "containerStatuses"),
+    ("ephemeralContainers", "ephemeralContainerStatuses"),
+)
 
 
 class KubeletConnections:

@@ -24,6 +24,7 @@ from simkit.simulation.kubelet.container_status import (
     terminated_by_signal,
 )
 
+_STATUSES: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 _DEADLINE: Final = "Pod was active on the node longer than the specified deadline"
 
 
@@ -56,6 +57,7 @@ def updated_status(pod: Object, network: PodNetwork, progress: Progress, environ
     )
     init, ready_to_run = containers.init(started + delay)
     main = containers.main(started + delay if ready_to_run else None)
+    ephemeral = containers.ephemeral(started + delay if ready_to_run else None)
     phase = _phase(spec, init, main)
     if phase in ("Succeeded", "Failed"):
         init = [terminated_by_signal(each, progress.now, 0) for each in init]
@@ -70,6 +72,7 @@ def updated_status(pod: Object, network: PodNetwork, progress: Progress, environ
         "startTime": timestamp(started),
         **({"initContainerStatuses": init} if init else {}),
         "containerStatuses": main,
+        **({"ephemeralContainerStatuses": ephemeral} if ephemeral else {}),
     }
 
 
@@ -84,7 +87,7 @@ def _deadline_passed(pod: Object, started: float, progress: Progress) -> bool:
 def _given_up(pod: Object, status: Status, now: float, reason: str, message: str) -> dict[str, Any]:
     stopped = {
         field: [terminated_by_signal(each, now, 137) for each in status.get(field) or ()]
-        for field in ("initContainerStatuses", "containerStatuses")
+        for field in _STATUSES
         if status.get(field)
     }
     return {
@@ -135,6 +138,14 @@ class _Containers:
         if not known and at(self._pod, "status", "phase") == "Running":
             known = {each["name"]: self._unreported(each) for each in self._spec.get("containers") or ()}
         return [self._advanced(each, known, self._policy, start) for each in self._spec.get("containers") or ()]
+
+    def ephemeral(self, start: float | None) -> list[dict[str, Any]]:
+        """The statuses of ephemeral containers, which are never ready and never start again."""
+        known, found = self._known("ephemeralContainerStatuses"), []
+        for container in self._spec.get("ephemeralContainers") or ():
+            status = self._advanced(container, known, "Never", start)
+            found.append({**status, "ready": False})
+        return found
 
     def _unreported(self, container: Mapping[str, Any]) -> Status:
         """The status of a container of a running pod that has none, as pods of shortened dumps: it runs long since."""
@@ -256,7 +267,7 @@ def stopped_status(pod: Object, now: float, code: int) -> dict[str, Any]:
     status = dict(pod.get("status") or {})
     if has_ended(pod):
         return status
-    for field in ("initContainerStatuses", "containerStatuses"):
+    for field in _STATUSES:
         if status.get(field):
             status[field] = [terminated_by_signal(each, now, code) for each in status[field]]
     codes = [at(each, "state", "terminated", "exitCode") for each in status.get("containerStatuses") or ()]

@@ -16,7 +16,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.kubelet.downward import listed_fields, resource_value
 from simkit.simulation.kubelet.environment import CONFIG_MAPS, SECRETS, Get, content
-from simkit.simulation.shell.files import Files, Source
+from simkit.simulation.shell.files import ROOT, Files, Source
 
 Token = Callable[[Object, Mapping[str, Any]], bytes]
 """A token of a pod's service account, for a source of a projected volume."""
@@ -58,7 +58,7 @@ class Volumes:
             return self._source(pod, volume, inner)
         key = (*_owner(pod, volume), inner)
         if key not in self._trees:
-            self._trees[key] = Files(folders=("/",))
+            self._trees[key] = Files(folders=ROOT if key[0] == "host" else ("/",))
         return self._trees[key]
 
     def _source(self, pod: Object, volume: Mapping[str, Any], inner: str) -> Source:

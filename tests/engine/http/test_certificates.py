@@ -72,7 +72,18 @@ def test_the_administrator_is_known_on_any_clock(tmp_path: Path, clock: SystemCl
     assert contents(tmp_path) == before
     authenticator = ClientCertificates(made.authority.read_bytes(), clock)
     identity = authenticator.authenticate(Credentials(certificates=(der(made.admin_certificate),)))
-    assert identity == Identity("simkit-admin", ("system:masters",))
+    assert identity == Identity("kubernetes-admin", ("system:masters",))
+
+
+def test_a_certificate_of_another_user_is_made_anew(tmp_path: Path) -> None:
+    """The client certificate is always that of the present administrator, whatever the folder had."""
+    made = ensure_certificates(tmp_path)
+    now = datetime.now(UTC)
+    other = _authority(made).sign_client("somebody", [], (now - timedelta(days=1), now + timedelta(days=365)))
+    made.admin_certificate.write_bytes(other.certificate_pem())
+    made.admin_key.write_bytes(other.key_pem())
+    ensure_certificates(tmp_path)
+    assert made.admin_certificate.read_bytes() != other.certificate_pem()
 
 
 def test_clocks_do_not_take_turns(tmp_path: Path) -> None:
@@ -108,7 +119,7 @@ def test_certificates_that_expire_soon_are_renewed(tmp_path: Path) -> None:
     """A certificate with less than a month left is made anew."""
     made = ensure_certificates(tmp_path)
     now = datetime.now(UTC)
-    short = _authority(made).sign_client("simkit-admin", [], (now - timedelta(days=1), now + timedelta(days=29)))
+    short = _authority(made).sign_client("kubernetes-admin", [], (now - timedelta(days=1), now + timedelta(days=29)))
     made.admin_certificate.write_bytes(short.certificate_pem())
     made.admin_key.write_bytes(short.key_pem())
     ensure_certificates(tmp_path)
