@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
 from simkit.cli.notes import note
-from simkit.cli.output import add_output, json_text, write_report, write_rows, write_value
+from simkit.cli.output import add_output, json_text, write_file, write_report, write_rows, write_value
 from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.severities import LEVELS
 from simkit.cli.source import (
@@ -166,8 +166,7 @@ def _cases(
 
 def _save(target: Path, text: str) -> None:
     """Write a file beside the answer, and say where it is."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
+    write_file(target, text)
     note(f"the findings are in {target}")
 
 
@@ -189,7 +188,7 @@ def _sifted(found: Audit, args: argparse.Namespace) -> SuppressedAudit:
 def _write_baseline(found: Audit, target: Path) -> int:
     from simkit.analysis.findings.suppress import baseline
 
-    target.write_text(json_text(baseline(found.findings)), encoding="utf-8")
+    write_file(target, json_text(baseline(found.findings)))
     note(f"{len(found.findings)} findings are in {target}")
     return 0
 

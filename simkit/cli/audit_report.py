@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli.notes import note
-from simkit.cli.output import json_text
+from simkit.cli.output import json_text, write_file
 from simkit.cli.source import read_members
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def write_audit_report(dump: Dump, sifted: SuppressedAudit, name: str, args: arg
         content["comparison"] = compared(content, earlier, args.audit_log)
         _tell(content["comparison"])
     if args.json is not None:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json_text(content), encoding="utf-8")
+        write_file(args.json, json_text(content))
         print(f"The report is in {args.json}", file=sys.stderr)
     if args.html is not None:
         write_page(content, args.html)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simkit.cli.notes import note
-from simkit.cli.output import add_output, write_rows, write_value
+from simkit.cli.output import add_output, write_file, write_rows, write_value
 from simkit.cli.pictures import add_plot
 from simkit.cli.plans import run_plan
 from simkit.cli.source import (
@@ -52,7 +52,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--best", type=int, metavar="N", help="a plan of the N changes that close the most paths")
     parser.add_argument("--free", action="store_true", help="with --best: only changes that cost nothing in use")
     parser.add_argument(
-        "--from", "--subject", dest="sources", action="append", metavar="WHO", help="whose paths (everybody's)"
+        "--from", "--subject", dest="subject", action="append", metavar="WHO", help="whose paths (everybody's)"
     )
     refuse_namespace(parser, "name the goal (--goal 'get secrets in NS')")
     add_audit_log(parser, "access in use, which is not taken away")
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     made = cut(
         dump.snapshot(),
         (args.goal or ("cluster-admin",))[0],
-        sources=args.sources,
+        subject=args.subject,
         audit_log=read_audit_log(args),
         keep=args.keep,
         direct=args.direct,
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     for path in made.left:
         note(one_line(f"left open: {path.subject} by {' '.join(path.primitives)}"))
     if args.write:
-        args.write.write_text(made.yaml(), encoding="utf-8")
+        write_file(args.write, made.yaml())
     if args.verify:
         verified = made.verify(cluster_of(dump))
         note(str(verified))

@@ -23,12 +23,13 @@ examples:
 
 Comments, order and quotes are kept. Objects of other kinds stay as they are, and so do templates with more
 than plain values.
-What was rewritten is tried on a server of the release. What a person has to see to is told on standard error.
+What was rewritten is tried on a server of the release; with --check all else too. What a person has to see to is told
+on standard error.
 
 Exit code: 0 when all is done, 1 when a person has to see to something (with --check: or something is to change),
-2 for wrong use or unreadable files. A document that is not YAML is for a person to see to.
+2 for wrong use and where something is no YAML, no JSON or no object. The rest is done all the same.
 """
-FOUND = 1
+FOUND, UNREADABLE = 1, 2
 SHOWN = ("file", "line", "kind", "name", "before", "after", "verdict", "person")
 
 
@@ -58,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
 
     piped = args.path == ["-"]
     source = f"{sys.stdin.read()}\n" if piped else args.path
-    found = migrate(source, args.to, output_version=args.output_version, sandbox=Cluster(release=args.to))
+    server = Cluster(release=args.to)
+    found = migrate(source, args.to, output_version=args.output_version, sandbox=server, check=args.check)
     writes = not args.check and (args.in_place or args.output_dir is not None)
     if writes:
         for path in found.write(args.output_dir):
@@ -70,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
     elif not writes:
         sys.stdout.write(found.files[0].after.removesuffix("\n") if piped else found.patch())
     _tell(found)
+    if found.unread:
+        return UNREADABLE
     return FOUND if not found or (args.check and found.changed) else 0
 
 

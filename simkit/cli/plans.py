@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli.notes import note
-from simkit.cli.output import write_rows, write_value
+from simkit.cli.output import write_file, write_rows, write_value
 from simkit.cli.pictures import write_plot
 from simkit.cli.source import cluster_of, read_audit_log, read_members
 from simkit.meta.errors import SimkitError
@@ -31,7 +31,7 @@ def run_plan(dump: Dump, args: argparse.Namespace) -> int:
         goal=args.goal or GOALS,
         best=args.best,
         free=args.free,
-        sources=args.sources,
+        subject=args.subject,
         audit_log=read_audit_log(args),
         keep=args.keep,
         members=read_members(args),
@@ -40,7 +40,7 @@ def run_plan(dump: Dump, args: argparse.Namespace) -> int:
     write_plot(made, args)
     _write(made, verified, dump, args)
     if args.write:
-        args.write.write_text("---\n".join(step.remedy.yaml() for step in made), encoding="utf-8")
+        write_file(args.write, "---\n".join(step.remedy.yaml() for step in made))
     if verified is not None:
         print(verified, file=sys.stderr)
         if not verified:

@@ -52,6 +52,7 @@ ARGUMENTS: Final[Mapping[str, str]] = {
     "to": "goal",
     "target": "goal",
     "source": "subject",
+    "sources": "subject",
     "user": "subject",
     "who": "subject",
     "principal": "subject",

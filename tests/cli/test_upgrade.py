@@ -75,3 +75,26 @@ def test_charts_are_rendered_by_helm(
     helm.write_text("#!/bin/sh\necho 'Error: no values' >&2\nexit 1\n")
     assert main(words) == 2
     assert "no values" in capsys.readouterr().err
+
+
+def test_metadata_that_is_no_object_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Such an object is a row of what was not read, with file and line, and not left out in silence."""
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: web\n---\napiVersion: v1\nkind: Pod\n")
+    main(["upgrade", str(tmp_path), "--to", "1.30", "-o", "json"])
+    said = capsys.readouterr()
+    [row] = [row for row in json.loads(said.out) if row["check"] == "not-read"]
+    assert (row["line"], "metadata of a ConfigMap is no object" in row["what"]) == (1, True)
+    assert "metadata of a ConfigMap is no object" in said.err
+
+
+def test_a_report_goes_into_a_folder_that_does_not_exist(tmp_path: Path) -> None:
+    """As everywhere else where a command writes a file."""
+    page = tmp_path / "new" / "deep" / "page.html"
+    main(["upgrade", "--demo", "--to", "1.33", "--report", str(page)])
+    assert "<h1" in page.read_text()
+    known = tmp_path / "other" / "known.json"
+    main(["audit", "--demo", "--write-baseline", str(known)])
+    assert known.exists()
+    plan = tmp_path / "third" / "plan.yaml"
+    main(["cut", "--demo", "--best", "1", "--write", str(plan)])
+    assert "kind" in plan.read_text()

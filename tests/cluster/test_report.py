@@ -102,6 +102,16 @@ def test_the_report_stands_alone(page: Page) -> None:
     assert "proven" in text
 
 
+def test_paper_has_details_of_what_is_worst_alone(tmp_path: Path) -> None:
+    """The page says so; the script opens causes with a whole remedy, steps of the plan, and critical and high ones."""
+    made = content(dump_of(*OBJECTS))
+    text = write_page(made, tmp_path / "report.html").read_text()
+    whole = sum("effect" in cause["remedy"] for cause in made["causes"])
+    assert text.count(" data-full>") == whole > 0
+    assert f"the details of the first {whole} causes and of critical and high findings" in text
+    assert "[data-f=critical], [data-f=high]" in text
+
+
 def test_places_lead_on(tmp_path: Path) -> None:
     """Each place of a path, each point of the plan's curve and each namespace of the heat map leads to more of it."""
     made = content(dump_of(*OBJECTS))

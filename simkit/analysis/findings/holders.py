@@ -69,6 +69,13 @@ Scope = tuple[Subject, str]
 """A subject and the namespace of its grant."""
 
 
+class HeldRisk(NamedTuple):
+    """The name under which a survey keeps the holders of a risky permission."""
+
+    permission: str
+    administrators: bool
+
+
 def risky_permission_checks() -> tuple[Check, ...]:
     """A check for each risky permission of the table."""
     return tuple(_check(permission) for permission in risky_permission_table().permissions)
@@ -97,8 +104,15 @@ def holders(survey: Survey, permission: RiskyPermission, *, administrators: bool
 
     Notes
     -----
-    O(grants that meet one of the requirements).
+    O(grants that meet one of the requirements). Computed once per audit, as several checks ask for it.
     """
+    known: dict[Scope, Holding] = survey.once(
+        HeldRisk(permission.id, administrators), lambda: _holders(survey, permission, administrators)
+    )
+    return known
+
+
+def _holders(survey: Survey, permission: RiskyPermission, administrators: bool) -> dict[Scope, Holding]:
     found: dict[Scope, Holding] = {}
     for risk in permission.grants:
         requirements = requirements_of_grant(risk, survey.snapshot.release)

@@ -12,8 +12,9 @@ from simkit.analysis.escalation.table.risky_permission import (
     risky_permission_table,
 )
 from simkit.analysis.findings.audit import CHECKS, found_by
-from simkit.analysis.findings.holders import BECOMING, questions_of
+from simkit.analysis.findings.holders import BECOMING, HeldRisk, questions_of
 from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey
+from simkit.analysis.rbac.default_objects import settled_defaults
 from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES
 from simkit.logic.rbac.cover import EVERYTHING, covers
 from simkit.logic.rbac.rule import Rule
@@ -21,6 +22,9 @@ from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import Key
 
 RISKY: Final = {one.id: one for one in risky_permission_table().permissions}
+
+OF_DEFAULTS: Final = "default-drift"
+"""The check that looks at the server's own roles and bindings alone."""
 
 
 class CountedFindings:
@@ -36,7 +40,8 @@ class CountedFindings:
     Notes
     -----
     A check of a risky permission is made again if a changed role or binding grants one of the permissions that it asks
-    for, before or after; or if it looks at the access of others. All other checks are made again.
+    for, before or after; or if it looks at the access of others. That of the server's own objects is made again if one
+    of them changed. All other checks are made again.
     """
 
     def __init__(self, survey: Survey, earlier: CountedFindings | None = None, changed: Collection[Key] = ()) -> None:
@@ -63,7 +68,10 @@ class CountedFindings:
         )
         for name, permission in RISKY.items():
             if name in self.by_check and not _concerns(permission, rules, now.snapshot.release):
+                now.keep(self._survey, {HeldRisk(name, administrators=False)} & self._survey.known())
                 yield name, self.by_check[name]
+        if not settled_defaults(now.snapshot.release).keys() & set(changed):
+            yield OF_DEFAULTS, self.by_check[OF_DEFAULTS]
 
 
 def _granting(

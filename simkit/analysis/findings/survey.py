@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Set
 from functools import cached_property
 from typing import Any, Final
 
@@ -57,9 +57,9 @@ class Survey:
             self._worked_out[name] = make()
         return self._worked_out[name]
 
-    def known(self) -> Collection[Hashable]:
+    def known(self) -> Set[Hashable]:
         """The names of what ``once`` has computed."""
-        return tuple(self._worked_out)
+        return self._worked_out.keys()
 
     def keep(self, earlier: Survey, names: Iterable[Hashable]) -> None:
         """Take over what ``once`` has computed in an earlier audit under some names."""

@@ -15,7 +15,7 @@ from simkit.analysis.plan.open_paths import Candidate
 from simkit.analysis.plan.result import HARMS, Plan, PlanStep
 from simkit.analysis.plan.rounds import Question, Round
 from simkit.analysis.rbac.index import NO_MEMBERS
-from simkit.analysis.rbac.subject import Members, parse_subject
+from simkit.analysis.rbac.subject import Members, parse_subject, several
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.python_gc import collection_paused
@@ -30,7 +30,7 @@ def plan(
     goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
     best: int | None = 5,
     free: bool = False,
-    sources: Iterable[Subject | str] | None = None,
+    subject: Subject | str | Iterable[Subject | str] | None = None,
     audit_log: AuditLog | None = None,
     keep: Iterable[Subject | str] = (),
     members: Members | None = None,
@@ -50,8 +50,8 @@ def plan(
     free
         Whether only changes count that cost nothing which is used: by the audit log; without one, nothing that pods
         run as or an installed product lives by.
-    sources
-        Whose paths are to be closed; None for everybody's.
+    subject
+        Whose paths are to be closed: one subject or several; None for everybody's.
     audit_log
         An audit log: what it shows in use.
     keep
@@ -94,7 +94,7 @@ def plan(
     goals = tuple(parse_goal(one) for one in ([goal] if isinstance(goal, Goal | str) else goal))
     used = dict(usage(snapshot, audit_log).allowed) if audit_log is not None else {}
     kept = frozenset(map(parse_subject, keep))
-    listed = None if sources is None else tuple(sources)
+    listed = None if subject is None else several(subject)
     first = Round(snapshot, Question(goals, listed, kept, used, audit_log is not None, members))
     with collection_paused():
         chosen = _needed(first, audit_log) if best is None else None
@@ -107,7 +107,7 @@ def plan(
         members=members,
         snapshot=snapshot,
         sandbox=sandbox,
-        sources=listed,
+        chosen_subjects=listed,
     )
 
 
@@ -141,7 +141,7 @@ def _needed(first: Round, audit_log: AuditLog | None) -> set[Candidate]:
         cut(
             first.snapshot,
             goal,
-            sources=asked.sources,
+            subject=asked.sources,
             audit_log=audit_log,
             keep=asked.keep,
             members=asked.members,

@@ -72,7 +72,7 @@ class Plan(Result, Sequence[PlanStep]):
     with_log: bool = False
     used: tuple[Use, ...] = field(repr=False, default=())
     members: Members = field(repr=False, compare=False, default_factory=dict)
-    sources: tuple[Subject | str, ...] | None = field(repr=False, compare=False, default=None)
+    chosen_subjects: tuple[Subject | str, ...] | None = field(repr=False, compare=False, default=None)
     snapshot: Snapshot | None = field(repr=False, compare=False, default=None)
     sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
 

@@ -97,7 +97,7 @@ def verify(plan: Plan, sandbox: Sandbox) -> PlanVerified:
     for step in plan.steps:
         apply(fork, step.changes)
         snapshot = fork.snapshot()
-        left = escalations(snapshot, plan.sources, goal=plan.goals, members=plan.members)
+        left = escalations(snapshot, plan.chosen_subjects, goal=plan.goals, members=plan.members)
         proofs = [path.prove(fork, members=plan.members) for path in step.closed[:REPROVED]]
         lost = tuple(use for use in in_use if not may(fork, *use))
         in_use = [use for use in in_use if use not in lost]

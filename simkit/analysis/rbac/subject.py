@@ -28,6 +28,11 @@ Members = Mapping[str, Iterable[str]]
 """The members of groups that the cluster does not know: group name to subjects, as ``parse_subject`` reads them."""
 
 
+def several(subjects: Subject | str | Iterable[Subject | str]) -> tuple[Subject | str, ...]:
+    """One subject, or several, as a tuple."""
+    return (subjects,) if isinstance(subjects, Subject | str) else tuple(subjects)
+
+
 def parse_subject(subject: Subject | str) -> Subject:
     """The subject that a text names.
 

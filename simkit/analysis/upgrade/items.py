@@ -104,22 +104,27 @@ def read_items(source: Source) -> Items:
     """The items of files, folders, texts or objects. What has a uid was listed by a server, and counts as stored."""
     found, templates, report = read_documents(source)
     items: list[Item] = []
+    lost = [problem for problem in report if problem.weight == "lost"]
     for each in found:
         item = _item(each)
-        if item is not None:
+        if isinstance(item, Problem):
+            lost.append(item)
+        elif item is not None:
             items.append(item)
             items += release_items(item.obj)
-    lost = tuple(problem for problem in report if problem.weight == "lost")
-    return Items(tuple(items), tuple(templates), lost)
+    return Items(tuple(items), tuple(templates), tuple(lost))
 
 
-def _item(found: Found) -> Item | None:
+def _item(found: Found) -> Item | Problem | None:
+    """The object that was found; None for what is none, and a problem for one that no server takes."""
     obj = found.value
     if not isinstance(obj, dict) or not isinstance(obj.get("kind"), str) or not isinstance(obj.get("apiVersion"), str):
         return None
     meta = obj.get("metadata")
     if not isinstance(meta, dict | None):
-        return None
+        return Problem(
+            found.file, found.line, f"the metadata of a {obj['kind']} is no object", "correct it, or leave it out"
+        )
     stored = bool((meta or {}).get("uid"))
     return Item(obj, "stored" if stored else "manifest", found.file, found.line)
 
@@ -147,7 +152,7 @@ def release_items(obj: Object) -> Iterator[Item]:
     found, _, _ = read_documents([Piece(f"release {name}", manifest)] if manifest.strip() else [])
     for each in found:
         item = _item(each)
-        if item is not None:
+        if isinstance(item, Item):
             yield Item(item.obj, "chart release", "", None, name)
 
 

@@ -12,13 +12,13 @@ import pandas as pd
 
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
-from simkit.logic.migration.documents import Document, Rewritten, rewrite
+from simkit.logic.migration.documents import Document, Rewritten, objects_of, rewrite
 from simkit.logic.migration.migrate_object import MigratedObject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersion, GroupVersionKind
-from simkit.meta.objects import Object, at, namespace_of
+from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.releases import release_name
 from simkit.snapshot.protocol import Sandbox
@@ -62,10 +62,15 @@ class Migration(Result):
     """True if the rewritten objects were sent to a server of the release."""
 
     def __bool__(self) -> bool:
-        return not any(row[-2] for row in self._rows()) and not any(each.rewritten.problems for each in self.files)
+        return not any(row[-2] for row in self._rows()) and not self.unread
 
     def __len__(self) -> int:
         return sum(1 for _ in self._rows())
+
+    @property
+    def unread(self) -> tuple[MigratedFile, ...]:
+        """The files of which something is no YAML and no JSON, or no object."""
+        return tuple(each for each in self.files if each.rewritten.problems)
 
     @property
     def changed(self) -> tuple[MigratedFile, ...]:
@@ -126,6 +131,7 @@ def migrate(
     *,
     output_version: str | None = None,
     sandbox: Sandbox | None = None,
+    check: bool = False,
 ) -> Migration:
     """Manifests rewritten for a release, with comments, order and quotes kept.
 
@@ -140,6 +146,8 @@ def migrate(
     sandbox
         A cluster on a fork of which, at the release, each rewritten object is created as a trial with strict field
         validation; what it refuses is left to a person, with its message.
+    check
+        Whether objects that need no rewriting are tried there as well.
 
     Returns
     -------
@@ -169,6 +177,8 @@ def migrate(
     if sandbox is not None:
         server = sandbox.fork(release=release)
         files = [replace(each, rewritten=_tried(each.rewritten, server, release)) for each in files]
+        if check:
+            files = [replace(each, rewritten=_with_refused(each, server, release)) for each in files]
     return Migration(release, tuple(files), sandbox is not None)
 
 
@@ -216,8 +226,27 @@ def _tried_document(document: Document, server: Sandbox, release: str) -> Docume
     return replace(document, migrated=replace(migrated, person=(told,)))
 
 
+def _with_refused(file: MigratedFile, server: Sandbox, release: str) -> Rewritten:
+    """The text with the objects that need no rewriting and that the server refuses all the same."""
+    text = file.rewritten
+    known = {(one.line, one.kind, one.name) for one in text.documents}
+    refused = []
+    for line, obj in objects_of(file.before):
+        kind, version = obj.get("kind"), obj.get("apiVersion")
+        if not isinstance(kind, str) or not isinstance(version, str):
+            continue
+        name = str(name_of(obj)) if isinstance(obj.get("metadata"), dict) else ""
+        said = "" if (line, kind, name) in known else refusal(obj, server, release)
+        if said:
+            told = MigratedObject(obj, person=(f"a server of {release} refuses it: {said}",))
+            refused.append(Document(line, kind, name, version, told))
+    return replace(text, documents=tuple(sorted((*text.documents, *refused), key=lambda one: one.line)))
+
+
 def refusal(obj: Object, server: Sandbox, release: str) -> str:
     """The refusal of a server for a dry-run creation with strict validation; empty if it accepts the object."""
+    if not isinstance(obj.get("metadata", {}), dict):
+        return "its metadata is no object"
     response = create_on_trial(obj, server, release)
     if response is None or response.succeeded or response.status == _EXISTS:
         return ""

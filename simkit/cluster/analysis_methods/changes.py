@@ -24,7 +24,7 @@ class ChangesMethods(AnalysedCluster):
         self,
         goal: Goal | str = "cluster-admin",
         *,
-        sources: Iterable[Subject | str] | None = None,
+        subject: Subject | str | Iterable[Subject | str] | None = None,
         audit_log: AuditLog | None = None,
         keep: Iterable[Subject | str] = (),
         direct: bool = False,
@@ -36,8 +36,9 @@ class ChangesMethods(AnalysedCluster):
         ----------
         goal
             See ``parse_goal``.
-        sources
-            Whose paths are to be closed; None for everybody but the control plane and those who have the goal already.
+        subject
+            Whose paths are to be closed: one subject or several; None for everybody but the control plane and those who
+            have the goal already.
         audit_log
             An audit log: access that it shows in use is not taken away. Where a path can only be closed by a binding in
             use, its subject is left with just what it uses.
@@ -79,7 +80,7 @@ class ChangesMethods(AnalysedCluster):
         return cut(
             self.snapshot(),
             goal,
-            sources=sources,
+            subject=subject,
             audit_log=audit_log,
             keep=keep,
             direct=direct,
@@ -93,7 +94,7 @@ class ChangesMethods(AnalysedCluster):
         goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
         best: int | None = 5,
         free: bool = False,
-        sources: Iterable[Subject | str] | None = None,
+        subject: Subject | str | Iterable[Subject | str] | None = None,
         audit_log: AuditLog | None = None,
         keep: Iterable[Subject | str] = (),
         members: Members | None = None,
@@ -112,8 +113,8 @@ class ChangesMethods(AnalysedCluster):
         free
             Whether only changes count that cost nothing which is used: by the audit log; without one, nothing that pods
             run as or an installed product lives by.
-        sources
-            Whose paths are to be closed; None for everybody's.
+        subject
+            Whose paths are to be closed: one subject or several; None for everybody's.
         audit_log
             An audit log: what it shows in use.
         keep
@@ -155,7 +156,7 @@ class ChangesMethods(AnalysedCluster):
             goal=goal,
             best=best,
             free=free,
-            sources=sources,
+            subject=subject,
             audit_log=audit_log,
             keep=keep,
             members=members,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -77,6 +78,23 @@ def rewrite(text: str, release: str, *, output_version: str = "", file: str = ""
     return Rewritten("".join(parts), tuple(documents), tuple(problems))
 
 
+def objects_of(text: str) -> Iterator[tuple[int, Object]]:
+    """Every object of a text with its line, as far as it can be read; those of lists one by one."""
+    for chunk, line in pieces(text):
+        with suppress(BrokenText):
+            yield from ((line, one) for one in _flat(decode(chunk)))
+
+
+def _flat(value: Any) -> Iterator[Object]:
+    if isinstance(value, dict):
+        items = value.get("items")
+        if str(value.get("kind", "")).endswith("List") and isinstance(items, list):
+            for item in items:
+                yield from _flat(item)
+        else:
+            yield value
+
+
 def is_separator(piece: str) -> bool:
     """True if a piece of a text is a line between documents."""
     return _SEPARATOR.fullmatch(piece) is not None
@@ -96,6 +114,8 @@ def pieces(text: str) -> Iterator[tuple[str, int]]:
 
 def _document(chunk: str, line: int, release: str, output_version: str) -> tuple[str, list[Document]]:
     value = decode(chunk)
+    if isinstance(value, str | int | float):
+        raise BrokenText(1, f"{str(value)[:40]!r} is no object")
     if not isinstance(value, dict):
         return chunk, []
     wanted, documents = _mended(value, line, release, output_version)

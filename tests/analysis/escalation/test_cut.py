@@ -129,7 +129,7 @@ def test_members_who_use_a_groups_access_keep_it() -> None:
         event("ops/admin", "get", "nodes", "", "node-1"),
         event("ops/admin", "create", "clusterrolebindings", "", apiGroup=RBAC),
     ]
-    made = of(*scene(), *grants, audit_log=log, sources=[ATTACKER])
+    made = of(*scene(), *grants, audit_log=log, subject=[ATTACKER])
     assert not escalations(made.after(), ATTACKER, goal="cluster-admin")
     assert not made.left
 
@@ -142,10 +142,10 @@ def test_paths_that_no_change_closes_are_reported() -> None:
     assert "left open: sa:dev/attacker by C5 A1" in str(made)
 
 
-def test_sources_and_direct_holders() -> None:
+def test_subjects_and_direct_holders() -> None:
     """Only some subjects' paths; or also those who have the goal without a step."""
     objects = [*scene(TOKENS, place="ops"), role("minter", TOKENS), binding("m", "minter", "user:bob", namespace="ops")]
-    assert changes(of(*objects, sources=["user:bob"])) == [
+    assert changes(of(*objects, subject="user:bob")) == [
         "take create serviceaccounts/token out of rule 0 of ClusterRole minter"
     ]
     assert "take sa:ops/admin out of ClusterRoleBinding ops-admin" in changes(of(*objects, direct=True))

@@ -111,3 +111,27 @@ def test_an_object_without_a_name_is_left_to_a_person() -> None:
     [row] = found.to_frame().itertuples()
     assert row.verdict == "a person has to see to it"
     assert "name or generateName is required" in str(row.person)
+
+
+def test_what_is_no_object_is_wrong_input(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Broken YAML and plain text are told with their line; the rest is done, and the exit code is 2."""
+    (folder / "notes.yaml").write_text("---\nremember the milk\n")
+    (folder / "broken.yaml").write_text("a: [\n")
+    assert main(["migrate", str(folder), "--to", "1.25"]) == 2
+    said = capsys.readouterr()
+    assert "notes.yaml:2: 'remember the milk' is no object" in said.err
+    assert "broken.yaml:" in said.err
+    assert "+apiVersion: batch/v1" in said.out
+
+
+def test_check_tells_what_the_server_refuses_anyway(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A document in a version that is still served, but that is not valid; without ``--check`` it is left alone."""
+    (folder / "job.yaml").unlink()
+    (folder / "web.yaml").write_text("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {}\n")
+    (folder / "wrong.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: web\n")
+    assert main(["migrate", str(folder), "--to", "1.30"]) == 0
+    assert main(["migrate", str(folder), "--to", "1.30", "--check"]) == 1
+    said = capsys.readouterr().err
+    assert "web.yaml:1: Deployment web: a server of 1.30 refuses it" in said
+    assert "spec.selector" in said
+    assert "wrong.yaml:1: ConfigMap: a server of 1.30 refuses it: its metadata is no object" in said

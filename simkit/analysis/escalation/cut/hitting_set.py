@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, Generic, TypeVar
 
 E = TypeVar("E")
@@ -11,10 +11,22 @@ EFFORT: Final = 20_000
 """The number of branches that are examined in one component before the best set so far is taken."""
 
 
-def cheapest_hitting_set(sets: Iterable[Collection[E]], weights: Mapping[E, float]) -> tuple[frozenset[E], bool]:
+Solved = dict[frozenset[frozenset[E]], tuple[frozenset[E], bool]]
+"""The answer for each part that was asked before with the same weights."""
+
+
+def cheapest_hitting_set(
+    sets: Iterable[Collection[E]], weights: Mapping[E, float], solved: Solved[E] | None = None
+) -> tuple[frozenset[E], bool]:
     """Elements of least total weight that meet every set, and True if they are proven to be the cheapest.
 
     Elements without a weight cannot be taken. A set that holds no element that can be taken is left unmet.
+
+    Parameters
+    ----------
+    solved
+        The answers for parts without an element in common with the rest, taken from here and added to it. The weight of
+        an element may not change from question to question.
 
     Examples
     --------
@@ -26,10 +38,15 @@ def cheapest_hitting_set(sets: Iterable[Collection[E]], weights: Mapping[E, floa
     wanted = _minimal([some for some in dict.fromkeys(usable) if some])
     chosen: set[E] = set()
     exact = True
+    known: Solved[E] = {} if solved is None else solved
     for part in _parts(wanted):
-        search = _Search(part, weights)
-        chosen |= search.best
-        exact = exact and search.finished
+        name = frozenset(part)
+        if name not in known:
+            search = _Search(part, weights)
+            known[name] = search.best, search.finished
+        best, finished = known[name]
+        chosen |= best
+        exact = exact and finished
     return frozenset(chosen), exact
 
 
@@ -59,20 +76,27 @@ def _parts(sets: Iterable[frozenset[E]]) -> list[list[frozenset[E]]]:
 
 
 class _Search(Generic[E]):
-    """Branch and bound over the sets of one part."""
+    """Branch and bound over the sets of one part.
+
+    A set is a number with a bit for each element, the cheapest lowest.
+    """
 
     def __init__(self, sets: list[frozenset[E]], weights: Mapping[E, float]) -> None:
-        self._weights = weights
         self.best: frozenset[E] = _greedy(sets, weights)
         self._limit = sum(weights[one] for one in self.best)
         self._left = EFFORT
         self.finished = True
-        self._branch(sets, frozenset(), 0, frozenset())
+        self._elements = sorted(frozenset[E]().union(*sets), key=lambda one: (weights[one], str(one)))
+        self._weights = [weights[one] for one in self._elements]
+        bits = {one: 1 << number for number, one in enumerate(self._elements)}
+        masks = (sum(bits[one] for one in some) for some in sets)
+        self._branch(sorted(masks, key=int.bit_count), 0, 0, 0)
 
-    def _branch(self, sets: list[frozenset[E]], chosen: frozenset[E], cost: float, barred: frozenset[E]) -> None:
+    def _branch(self, sets: list[int], chosen: int, cost: float, barred: int) -> None:
+        """Try each element of the smallest set; ``sets`` are those that are not met, smaller ones first."""
         if not sets:
             if cost < self._limit - 1e-9:
-                self.best, self._limit = chosen, cost
+                self.best, self._limit = frozenset(self._elements[number] for number in _bits(chosen)), cost
             return
         if self._left <= 0:
             self.finished = False
@@ -80,23 +104,34 @@ class _Search(Generic[E]):
         self._left -= 1
         if cost + self._at_least(sets, barred) >= self._limit - 1e-9:
             return
-        smallest = min(sets, key=lambda some: len(some - barred))
-        for element in sorted(smallest - barred, key=lambda one: self._weights[one]):
-            rest = [some for some in sets if element not in some]
-            self._branch(rest, chosen | {element}, cost + self._weights[element], barred)
-            barred = barred | {element}  # the next branches do without it
+        smallest = min((some & ~barred for some in sets), key=int.bit_count)
+        for number in _bits(smallest):
+            bit = 1 << number
+            self._branch([some for some in sets if not some & bit], chosen | bit, cost + self._weights[number], barred)
+            barred |= bit  # the next branches do without it
 
-    def _at_least(self, sets: list[frozenset[E]], barred: frozenset[E]) -> float:
+    def _at_least(self, sets: list[int], barred: int) -> float:
         """A lower bound of the cost: the cheapest element of each of some disjoint sets."""
-        total, seen = 0.0, set[E]()
-        for some in sorted(sets, key=len):
-            free = some - barred
+        total, seen = 0.0, 0
+        for some in sets:
+            free = some & ~barred
             if not free:
                 return float("inf")
             if not free & seen:
-                total += min(self._weights[one] for one in free)
+                total += self._weights[_lowest(free)]
                 seen |= free
         return total
+
+
+def _lowest(mask: int) -> int:
+    return (mask & -mask).bit_length() - 1
+
+
+def _bits(mask: int) -> Iterator[int]:
+    """The numbers of the bits that are set, the lowest first."""
+    while mask:
+        yield _lowest(mask)
+        mask &= mask - 1
 
 
 def _greedy(sets: list[frozenset[E]], weights: Mapping[E, float]) -> frozenset[E]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from simkit.analysis.audit_log.events import AuditLog
-from simkit.analysis.escalation.cut.hitting_set import cheapest_hitting_set
+from simkit.analysis.escalation.cut.hitting_set import Solved, cheapest_hitting_set
 from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, Removal, changes_of
 from simkit.analysis.escalation.cut.result import Cut, after
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
@@ -19,7 +19,7 @@ from simkit.analysis.escalation.find.states import AttackState, subject_state
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.usage import default_bindings, usage
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of
-from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subject
+from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subject, several
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED
@@ -54,7 +54,7 @@ def cut(
     snapshot: Snapshot,
     goal: Goal | str = "cluster-admin",
     *,
-    sources: Iterable[Subject | str] | None = None,
+    subject: Subject | str | Iterable[Subject | str] | None = None,
     audit_log: AuditLog | None = None,
     keep: Iterable[Subject | str] = (),
     direct: bool = False,
@@ -67,8 +67,9 @@ def cut(
     ----------
     goal
         See ``parse_goal``.
-    sources
-        Whose paths are to be closed; None for everybody but the control plane and those who have the goal already.
+    subject
+        Whose paths are to be closed: one subject or several; None for everybody but the control plane and those who
+        have the goal already.
     audit_log
         An audit log: access that it shows in use is not taken away. Where a path can only be closed by a binding in
         use, its subject is left with just what it uses.
@@ -109,7 +110,7 @@ def cut(
     """
     members = members or NO_MEMBERS
     cutter = _Cutter(snapshot, parse_goal(goal), audit_log, frozenset(map(parse_subject, keep)), members)
-    return replace(cutter.run(sources, direct=direct), sandbox=sandbox)
+    return replace(cutter.run(subject, direct=direct), sandbox=sandbox)
 
 
 class _Cutter:
@@ -127,10 +128,11 @@ class _Cutter:
         self._sets: dict[frozenset[Removal], dict[AttackState, Path]] = {}
         """The sets of removals that close paths, each with one path of each start that it closes."""
         self._left: dict[AttackState, Path] = {}
+        self._solved: Solved[Removal] = {}
 
-    def run(self, sources: Iterable[Subject | str] | None, *, direct: bool) -> Cut:
+    def run(self, subject: Subject | str | Iterable[Subject | str] | None, *, direct: bool) -> Cut:
         """Find and close paths until none is left."""
-        starts = self._starts(sources, direct=direct)
+        starts = self._starts(subject, direct=direct)
         chosen: frozenset[Removal] = frozenset()
         exact = True
         for _ in tracked(iter(range(ROUNDS)), "closing paths, round"):
@@ -159,9 +161,11 @@ class _Cutter:
             closed_by=ways,
         )
 
-    def _starts(self, sources: Iterable[Subject | str] | None, *, direct: bool) -> tuple[AttackState, ...]:
-        if sources is not None:
-            return tuple(subject_state(parse_subject(one)) for one in sources)
+    def _starts(
+        self, subject: Subject | str | Iterable[Subject | str] | None, *, direct: bool
+    ) -> tuple[AttackState, ...]:
+        if subject is not None:
+            return tuple(subject_state(parse_subject(one)) for one in several(subject))
         is_trusted, found = trusted(self.snapshot), towards(self.graph, self.goal)
         return tuple(
             state
@@ -216,6 +220,6 @@ class _Cutter:
                 if any(state not in self._left for state in paths)
             }
             weights = {one: self._ways.cost(one) for some in wanted for one in some}
-            chosen, exact = cheapest_hitting_set(wanted, weights)
+            chosen, exact = cheapest_hitting_set(wanted, weights, self._solved)
             if not self._in_use.bar(chosen):
                 return chosen, exact

@@ -84,16 +84,26 @@ class ClusterFacts:
         if self._unchanged is not None and read not in self._remembered:
             self._unchanged.same(read)  # keeps it if it is
         if read not in self._remembered:
-            with self.reads.noted() as reads:
-                self._remembered[read] = make()
-            self.composed[read] = tuple(reads)
+            self._work_out(read, make)
         self.reads.note(*read)
         known: T = self._remembered[read]
         return known
 
-    def once(self, name: str, make: Callable[[], T]) -> T:
-        """The result of a function, computed once per cluster under a name."""
-        return self._composed(("once", name), make)
+    def _work_out(self, read: Read, make: Callable[[], Any]) -> None:
+        with self.reads.noted() as reads:
+            self._remembered[read] = make()
+        self.composed[read] = tuple(reads)
+
+    def once(self, make: Callable[[ClusterFacts], Iterable[T]]) -> tuple[T, ...]:
+        """What a function gives for these facts, computed once per cluster."""
+        return self._composed(("once", make), lambda: tuple(make(self)))
+
+    def gives_the_same(self, earlier: ClusterFacts, make: Callable[[ClusterFacts], Iterable[Any]]) -> bool:
+        """True if ``once`` gives the same for a function as in an earlier cluster; it is worked out for that."""
+        read: Read = ("once", make)
+        if read not in self._remembered:
+            self._work_out(read, lambda: tuple(make(self)))
+        return bool(self._remembered[read] == earlier._remembered[read])
 
     def gathered(self, title: str, members: Callable[[], Iterable[Member]]) -> AttackState | None:
         """One state for a choice among several, shared by all that have the same choice; None if there is none.

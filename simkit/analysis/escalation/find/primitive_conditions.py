@@ -83,33 +83,32 @@ def _role_of_others(facts: ClusterFacts, holder: Holder, match: VariantMatch) ->
 
 
 class _Push(NamedTuple):
-    """A role and a label that adds its rules to an aggregated role with subjects."""
+    """A role, and the aggregated roles with subjects to which a label adds its rules: name, scope, widest subject."""
 
     role: str
     rules: tuple[Rule, ...]
     needed: frozenset[Permission]
-    aggregated: str
-    scope: str
-    widest: Subject
+    beyond_rbac: bool
+    """True if its rules lead further without those about RBAC objects."""
+    into: tuple[tuple[str, str, Subject], ...]
 
 
 def _may_label(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     """A role whose rules the holder has, and a bound aggregated role by which others gain rules that lead further."""
     everywhere = {one for one, holds in holder.held.items() if any(not hold.namespace for hold in holds)}
     creating = not any(met.requirement.label == "role" for met in match.met)
-    for one in facts.once("pushes", lambda: tuple(_pushes(facts))):
-        if not match.allows("role", one.role) or one.widest == holder.state.subject:
+    for one in facts.once(_pushes):
+        into = next((found for found in one.into if found[2] != holder.state.subject), None)
+        if into is None or (creating and not one.beyond_rbac) or not one.needed <= everywhere:
             continue
-        if creating and not enables_escalation(without_rbac_rules(one.rules), facts.release):
-            continue
-        if one.needed <= everywhere and covers(holder.wide_rules, one.rules):
-            where = {"aggregated": one.aggregated, "scope": one.scope}
-            yield {"role": one.role, "beneficiary": text_of(one.widest), **where}
+        if match.allows("role", one.role) and covers(holder.wide_rules, one.rules):
+            aggregated, scope, widest = into
+            yield {"role": one.role, "beneficiary": text_of(widest), "aggregated": aggregated, "scope": scope}
             return
 
 
 def _pushes(facts: ClusterFacts) -> Iterator[_Push]:
-    """All pairs of a role and an aggregated role with subjects that does not include it and would give them more."""
+    """The roles with aggregated roles that have subjects, do not include them and would give them more."""
     bound = {name: found for name, _ in facts.aggregated for found in (facts.binding_to(name),) if found is not None}
     targets = [
         (name, labels, bound[name], have)
@@ -123,16 +122,16 @@ def _pushes(facts: ClusterFacts) -> Iterator[_Push]:
         rules = facts.rules(Key(CLUSTER_ROLES, "", name)) or ()
         if not enables_escalation(rules, facts.release):
             continue
-        for aggregated, labels, binding, have in targets:
-            if (
-                aggregated != name
-                and not _has(labels_of(role), labels)
-                and enables_escalation(rules, facts.release, have)
-            ):
-                widest = min(binding.subjects, key=lambda one: (one.kind != GROUP, one))
-                yield _Push(
-                    name, rules, escalating_permissions(rules, facts.release), aggregated, binding.namespace, widest
-                )
+        into = tuple(
+            (aggregated, binding.namespace, min(binding.subjects, key=lambda one: (one.kind != GROUP, one)))
+            for aggregated, labels, binding, have in targets
+            if aggregated != name
+            and not _has(labels_of(role), labels)
+            and enables_escalation(rules, facts.release, have)
+        )
+        if into:
+            beyond = enables_escalation(without_rbac_rules(rules), facts.release)
+            yield _Push(name, rules, escalating_permissions(rules, facts.release), beyond, into)
 
 
 def _gathered_for_oneself(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
@@ -242,7 +241,7 @@ def workloads(facts: ClusterFacts, match: VariantMatch) -> Iterator[Variables]:
 
 def _operator(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     """A namespace with a running pod whose service account has access beyond the namespace."""
-    places = facts.once("operators", lambda: tuple(_with_operators(facts)))
+    places = facts.once(_with_operators)
     if match.namespace == EVERYWHERE:
         yield from ({} for _ in places[:1])
     elif match.namespace in places:
@@ -324,7 +323,7 @@ def _policy_parameters(facts: ClusterFacts, holder: Holder, match: VariantMatch)
 
 
 def _webhook_namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    for namespace, name in facts.once("webhook-services", lambda: tuple(_webhook_services(facts))):
+    for namespace, name in facts.once(_webhook_services):
         if match.namespace in (EVERYWHERE, namespace):
             yield {"namespace": namespace, "object": name}
             return

@@ -80,7 +80,8 @@
     button.addEventListener("click", function () { groups.forEach(function (group) { group.open = button.dataset.open === "yes"; }); });
   });
   addEventListener("hashchange", reveal);
-  addEventListener("beforeprint", function () { all("details").forEach(function (one) { one.wasOpen = one.open; one.open = true; }); });
+  var printed = "#causes > [data-full], #plan > details, #findings > .group, [data-f=critical], [data-f=high]";
+  addEventListener("beforeprint", function () { all("details").forEach(function (one) { one.wasOpen = one.open; one.open = one.open || one.matches(printed); }); });
   addEventListener("afterprint", function () { all("details").forEach(function (one) { one.open = one.wasOpen; }); });
   reveal();
 })();
