@@ -26,6 +26,7 @@ from simkit.analysis.upgrade.timeline import LANE_COLUMNS
 from simkit.analysis.upgrade.unknown_fields import UnknownFields
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
+from simkit.meta.forked import on_all_cores
 from simkit.schema.lifecycle import lifecycle_of, successor
 from simkit.schema.releases import minor_of
 from simkit.snapshot.field_types import without_mismatches
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 SUMMARY_COLUMNS: Final = ("release", "check", "severity", "breaks", "count", "example")
 _OF_VERSIONS: Final = (CHECK, CALLER)
+WORTH_A_PROCESS: Final = 1_000
+"""Items that are looked at in a process of their own, where there are cores."""
 _DRIVERS: Final = api_group("storage")
 
 
@@ -277,17 +280,22 @@ def _sound(items: Sequence[Item], span: ReleaseSpan) -> tuple[list[Item], list[B
     return sound, rows
 
 
-def _of_items(items: Sequence[Item], span: ReleaseSpan, gone: GoneVersions) -> Iterator[Break]:
+def _of_items(items: Sequence[Item], span: ReleaseSpan, gone: GoneVersions) -> list[Break]:
     search, custom, fields = BehaviourSearch(span, _drivers(items)), CustomVersions(items), UnknownFields(span)
     named = NamedVersions(gone.removed, span, BoundSubjects(items))
-    for item, body in with_bodies(items):
-        yield from gone.find(item, body)
-        yield from search.find(item, body)
-        yield from custom.find(item)
-        yield from fields.find(item)
-        yield from named.find(item)
-        if is_unreadable_release(item.obj):
-            yield unread(item.title, "the values of secrets were left out, and the release of a chart with them", item)
+
+    def found(some: Sequence[Item]) -> Iterator[Break]:
+        for item, body in with_bodies(some):
+            yield from gone.find(item, body)
+            yield from search.find(item, body)
+            yield from custom.find(item)
+            yield from fields.find(item)
+            yield from named.find(item)
+            if is_unreadable_release(item.obj):
+                told = "the values of secrets were left out, and the release of a chart with them"
+                yield unread(item.title, told, item)
+
+    return on_all_cores(lambda some: list(found(some)), items, least=WORTH_A_PROCESS)
 
 
 def _drivers(items: Iterable[Item]) -> set[str]:

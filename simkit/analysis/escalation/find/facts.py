@@ -95,7 +95,7 @@ class ClusterFacts:
         self.composed[read] = tuple(reads)
 
     def once(self, make: Callable[[ClusterFacts], Iterable[T]]) -> tuple[T, ...]:
-        """What a function gives for these facts, computed once per cluster."""
+        """The results of a function for these facts, computed once per cluster."""
         return self._composed(("once", make), lambda: tuple(make(self)))
 
     def gives_the_same(self, earlier: ClusterFacts, make: Callable[[ClusterFacts], Iterable[Any]]) -> bool:

@@ -1,0 +1,56 @@
+"""Work in parts: the same results in the same order, whatever a process meets."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from simkit.meta import forked
+from simkit.meta.forked import on_all_cores
+
+THINGS = list(range(100))
+
+
+@pytest.fixture(autouse=True)
+def three_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forked, "_cores", lambda: 3)
+
+
+def with_process(some: Sequence[int]) -> list[tuple[int, int]]:
+    return [(one, os.getpid()) for one in some]
+
+
+def test_the_results_keep_their_order() -> None:
+    """Each part is worked on in a process of its own, the first one here."""
+    found = on_all_cores(with_process, THINGS, least=10)
+    assert [one for one, _ in found] == THINGS
+    assert len({process for _, process in found}) == 3
+    assert found[0][1] == os.getpid()
+
+
+def test_few_things_are_worked_on_here() -> None:
+    """And many too while threads run."""
+    assert {process for _, process in on_all_cores(with_process, THINGS, least=51)} == {os.getpid()}
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    assert {process for _, process in on_all_cores(with_process, THINGS, least=10)} == {os.getpid()}
+    done.set()
+    thread.join()
+
+
+def test_a_process_that_fails_is_told_here() -> None:
+    """Its part is worked on again, where the error has its own place and words."""
+
+    def odd(some: Sequence[int]) -> list[int]:
+        if 99 in some:
+            raise ValueError("99 is too much")
+        return list(some)
+
+    with pytest.raises(ValueError, match="99 is too much"):
+        on_all_cores(odd, THINGS, least=10)
+    here = os.getpid()
+    assert on_all_cores(lambda some: list(some) if os.getpid() == here else os._exit(1), THINGS, least=10) == THINGS
