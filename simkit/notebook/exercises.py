@@ -12,6 +12,8 @@ from simkit.analysis.rbac.subject import parse_subject
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.names import GroupResource
 from simkit.notebook.access_checks import AccessCheck, must, must_not
+from simkit.notebook.answer_grants import named_by_answer, resource_text
+from simkit.notebook.answer_shape import Shape, misfit
 from simkit.notebook.learner_code import run_learner_code
 from simkit.notebook.state_checks import StateCheck, WriteCheck
 from simkit.notebook.verdict import Note, Verdict
@@ -44,7 +46,11 @@ class Exercise:
     exact
         Whether the subjects named in the attempts may gain nothing beyond the attempts that must pass.
     carry_out
-        How an answer is carried out on a fork, if it is neither manifests nor a function: a function of both.
+        How an answer is carried out: a function of a fork and the answer. By default functions are called with the
+        fork, and all else is applied to it as manifests.
+    shape
+        What an answer must be (``"dictionary"``, ``"list"``, ``"pair"``, ``"text"``, ``"function"``). Other answers are
+        told so, and are not carried out.
 
     Examples
     --------
@@ -66,22 +72,35 @@ class Exercise:
     attempts: Sequence[Check] = field(repr=False)
     exact: bool = field(default=False, repr=False)
     carry_out: Callable[[Cluster, Any], object] | None = field(default=None, repr=False)
+    shape: Shape | None = field(default=None, repr=False)
 
     def check(self, answer: Any) -> Verdict:
         """The verdict on an answer. Answers that are refused, cannot be read or raise errors are wrong."""
         if _is_empty(answer):
             return Verdict((Note(False, "the answer is empty", (self.task,)),))
+        wrong_shape = misfit(answer, self.shape or ("manifest" if self.carry_out is None else None))
+        if wrong_shape:
+            return Verdict((Note(False, *wrong_shape),))
         trial = self.cluster.fork()
         outcome = run_learner_code(lambda: _carry_out(answer, trial, self.carry_out))
         if outcome.errors:
             title = "the server does not take the answer" if outcome.refused else "the answer stopped with an error"
             return Verdict((Note(False, title, outcome.errors),))
         trial.settle()
-        notes = [_tried(attempt, trial) for attempt in self.attempts]
+        notes = [self._tried(attempt, trial) for attempt in self.attempts]
         if self.exact:
             lacking = any(asked and not note.right for asked, note in zip(map(_asks_access, self.attempts), notes))
             notes.append(self._beyond(trial, "something else" if lacking else "more"))
         return Verdict(tuple(notes))
+
+    def _tried(self, attempt: Check, trial: Cluster) -> Note:
+        if not isinstance(attempt, AccessCheck):
+            return attempt.note(trial)
+        tried = attempt.tried(trial)
+        if tried.passed:
+            return Note(True, str(tried))
+        others = named_by_answer(self.cluster, trial, attempt.subject) if attempt.allowed else ()
+        return Note(False, str(tried), (*tried.why, *others, *([attempt.hint] if attempt.hint else [])))
 
     def _beyond(self, trial: Cluster, what: str) -> Note:
         """The note whether the subjects gained no more than they must. ``what``: how it is called if they did."""
@@ -95,7 +114,7 @@ class Exercise:
             if change == "gained" and subject in named and (subject, scope, verb, group, resource, only) not in wanted:
                 words = [
                     verb,
-                    url or _resource_text(GroupResource(group, resource), trial),
+                    url or resource_text(GroupResource(group, resource), trial),
                     *([only] if only else []),
                     "everywhere" if scope == "*" else f"in {scope}",
                 ]
@@ -110,15 +129,6 @@ class Exercise:
         return f"<p><b>Task.</b> {escape(self.task)}</p>"
 
 
-def _resource_text(resource: GroupResource, trial: Cluster) -> str:
-    """The resource in words, with its group where no such resource is served, so that it is not taken for another."""
-    name, _, _ = resource.resource.partition("/")
-    served = {each.group_resource for each in trial.engine.catalogue.resources()}
-    if "*" in (resource.group, name) or GroupResource(resource.group, name) in served:
-        return str(resource)
-    return f"{resource.resource} of the API group {resource.group!r}, which has no such resource,"
-
-
 def _asks_access(attempt: Check) -> bool:
     return isinstance(attempt, AccessCheck) and attempt.allowed
 
@@ -128,21 +138,12 @@ def _is_empty(answer: Any) -> bool:
 
 
 def _carry_out(answer: Any, trial: Cluster, how: Callable[[Cluster, Any], object] | None) -> None:
-    if callable(answer):
-        answer(trial)
-    elif how is not None:
+    if how is not None:
         how(trial, answer)
+    elif callable(answer):
+        answer(trial)
     else:
         trial.apply(answer)
-
-
-def _tried(attempt: Check, trial: Cluster) -> Note:
-    if not isinstance(attempt, AccessCheck):
-        return attempt.note(trial)
-    tried = attempt.tried(trial)
-    if tried.passed:
-        return Note(True, str(tried))
-    return Note(False, str(tried), (*tried.why, *([attempt.hint] if attempt.hint else [])))
 
 
 def _permission(attempt: AccessCheck, trial: Cluster) -> tuple[Subject, str, str, str, str, str]:
@@ -183,6 +184,8 @@ class Guess:
 
     def check(self, answer: object) -> Verdict:
         """The verdict on a word, or a set of words; other values are taken as their text."""
+        if answer is None or answer is ...:
+            return Verdict((Note(False, "the answer is empty", (self.task,)),))
         trial = self.cluster.fork()
         several = isinstance(answer, Iterable) and not isinstance(answer, str)
         given = sorted({str(word) for word in cast("Iterable[object]", answer)} if several else {str(answer)})
@@ -198,8 +201,11 @@ class Guess:
         shown = word or "(the empty text)"
         if word in wanted:
             return Note(True, shown)
-        why = self.explain(trial, word) if self.explain is not None else "this is not among the answers"
-        return Note(False, shown, tuple(why.splitlines()))
+        if self.explain is None:
+            return Note(False, shown, ("this is not among the answers",))
+        explain = self.explain
+        told = run_learner_code(lambda: explain(trial, word))
+        return Note(False, shown, told.errors or tuple((told.value or "").splitlines()))
 
     def _repr_html_(self) -> str:
         return f"<p><b>Question.</b> {escape(self.task)}</p>"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from simkit.meta.errors import PlainError, SimkitError, StatusError
-from simkit.notebook.verdict import error_lines
+from simkit.notebook.verdict import error_lines, line_of_answer
 
 T = TypeVar("T")
 
@@ -26,6 +26,7 @@ def run_learner_code(call: Callable[[], T]) -> CodeOutcome[T]:
     try:
         return CodeOutcome(call())
     except (SimkitError, StatusError, PlainError) as wrong:
-        return CodeOutcome(errors=tuple(str(wrong).splitlines()) or (type(wrong).__name__,), refused=True)
+        told = tuple(str(wrong).splitlines()) or (type(wrong).__name__,)
+        return CodeOutcome(errors=(*told, *line_of_answer(wrong)), refused=True)
     except Exception as wrong:  # learners make any mistake, and a check may call their code again
         return CodeOutcome(errors=tuple(error_lines(wrong)))

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from simkit.notebook.learner_code import run_learner_code
 from simkit.notebook.verdict import Note, Verdict
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
 Outcomes = Mapping[str, object]
+SHOWN: Final = 5
+"""Keys without a case that are listed."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +56,40 @@ class Prediction:
             wanted = ", ".join(map(repr, actual))
             return Verdict((Note(False, "the answer must be a dictionary", (f"with the keys {wanted}",)),))
         notes = [self._note(case, answer.get(case), outcome) for case, outcome in actual.items()]
-        unknown = [Note(False, f"{case}: there is no such case") for case in answer if case not in actual]
-        return Verdict((*notes, *unknown))
+        return Verdict((*notes, *_unknown([case for case in answer if case not in actual], list(actual))))
 
     def _note(self, case: str, said: object, outcome: object) -> Note:
         if said == outcome and type(said) is type(outcome):
             return Note(True, f"{case}: {said!r}")
         if said is None or said is ...:
-            return Note(False, f"{case}: no prediction yet")
+            return Note(False, f"{case}: no prediction yet", (_form_of(outcome),))
         if type(said) is not type(outcome):
-            kind = type(outcome).__name__
-            return Note(False, f"{case}: you said {said!r}", (f"the outcome is of the type {kind}",))
-        why = self.explain(self.cluster.fork(), case, said) if self.explain is not None else ""
-        return Note(False, f"{case}: you said {said!r}, and it is otherwise", tuple(why.splitlines()))
+            return Note(False, f"{case}: you said {said!r}", (_form_of(outcome),))
+        return Note(False, f"{case}: you said {said!r}, and it is otherwise", self._why(case, said))
+
+    def _why(self, case: str, said: object) -> tuple[str, ...]:
+        if self.explain is None:
+            return ()
+        explain = self.explain
+        told = run_learner_code(lambda: explain(self.cluster.fork(), case, said))
+        return told.errors or tuple((told.value or "").splitlines())
 
     def _repr_html_(self) -> str:
         return f"<p><b>Predict.</b> {escape(self.task)}</p>"
+
+
+def _form_of(outcome: object) -> str:
+    """The form in which a prediction is written."""
+    if isinstance(outcome, bool):
+        return "write True or False, without quotes"
+    if isinstance(outcome, int):
+        return "write a number, without quotes"
+    return 'write a word in quotes, such as "..."' if isinstance(outcome, str) else f"write a {type(outcome).__name__}"
+
+
+def _unknown(words: list[object], cases: list[str]) -> list[Note]:
+    """A note about keys that are no cases."""
+    if not words:
+        return []
+    shown = ", ".join(map(repr, words[:SHOWN])) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
+    return [Note(False, f"no such case: {shown}", (f"the keys are the texts {', '.join(map(repr, cases))}",))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.rbac.subject import identity_of
 from simkit.meta.errors import StatusError
@@ -15,6 +15,9 @@ from simkit.notebook.verdict import Note
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
     from simkit.meta.identity import Identity
+
+SHOWN: Final = 4
+"""Lines of a message after its first that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +77,19 @@ class WriteCheck:
 
     def _fault(self, message: str) -> str:
         if self.accepted:
-            return f"it must be accepted, and was refused: {message}" if message else ""
+            return f"it must be accepted, and was refused: {_shortened(message)}" if message else ""
         if not message:
             return "it must be refused, and was accepted"
         if self.because not in message:
-            return f"it is refused, but for another reason than {self.because!r}: {message}"
+            return f"it is refused, but for another reason than {self.because!r}: {_shortened(message)}"
         return ""
+
+
+def _shortened(message: str) -> str:
+    """The first lines of a message; a refusal to give rights away names every one of them in a line of its own."""
+    first, *more = message.splitlines() or [""]
+    left = [f"and {len(more) - SHOWN} lines more"] if len(more) > SHOWN else []
+    return "\n".join([first, *more[:SHOWN], *left])
 
 
 def must_hold(text: str, fault: Callable[[Cluster], str | None], *, hint: str = "") -> StateCheck:

@@ -65,9 +65,13 @@ def _html(note: Note) -> str:
 
 def error_lines(error: Exception) -> tuple[str, ...]:
     """An error of a learner's code in a line, with the line of the function ``answer`` that raised it."""
+    return (f"{type(error).__name__}: {error}", *line_of_answer(error))
+
+
+def line_of_answer(error: Exception) -> tuple[str, ...]:
+    """The line of the function ``answer`` in which an error was raised; nothing if it was raised elsewhere."""
     frames = traceback.extract_tb(error.__traceback__)
-    line = next((f"{frame.line!r}, " for frame in frames if frame.name == "answer" and frame.line), "")
-    return (f"{line}{type(error).__name__}: {error}",)
+    return tuple(f"in the line: {frame.line}" for frame in frames if frame.name == "answer" and frame.line)[:1]
 
 
 def points(verdicts: Mapping[str, Verdict]) -> int:

@@ -19,5 +19,5 @@ def manifests(source: Source, release: str, *, namespace: str = DEFAULT_NAMESPAC
     """
     dump = load(source, release=release, secrets=True, namespace=namespace)
     if dump.lost:
-        raise SimkitError("; ".join(str(problem) for problem in dump.lost))
+        raise SimkitError("; ".join(problem.as_refusal() for problem in dump.lost))
     return dump.objects

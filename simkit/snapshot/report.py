@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 Weight = Literal["lost", "changed", "note"]
@@ -30,6 +30,11 @@ class Problem:
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}"
         return f"{where}: {self.what}{f'; {self.hint}' if self.hint else ''}"
+
+    def as_refusal(self) -> str:
+        """The text for readers that refuse all, and leave nothing out."""
+        hint = self.hint.removeprefix("it was left out").removeprefix("; ").removeprefix(", as ")
+        return str(replace(self, hint=hint))
 
 
 LONGEST: Final = 500

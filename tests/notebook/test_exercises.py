@@ -92,6 +92,18 @@ def test_a_wide_answer_is_told_in_a_few_lines(cluster: simkit.Cluster, exercise:
                 "also gained: list pods of the API group 'apps', which has no such resource, in shop",
             ],
         ),
+        (
+            [role("pods", rule("list", "pod"), namespace="shop"), ANSWER[1]],
+            ["list pod of the API group '', which has no such resource (did you mean pods?), in shop"],
+        ),
+        (
+            [role("pods", rule("list", "pods/logs"), namespace="shop"), ANSWER[1]],
+            ["list pods/logs, which is no subresource (did you mean pods/log?), in shop"],
+        ),
+        (
+            [ANSWER[0], binding("ann", "pods", "user:Ann", namespace="shop", local=True)],
+            ["the bindings of the answer name user:Ann, and not user:ann"],
+        ),
     ],
 )
 def test_wrong_answers_are_explained(exercise: Exercise, answer: object, told: list[str]) -> None:

@@ -27,6 +27,7 @@ COMMANDS = [
     *(("apply -n shop -f -", MAP + "v}"), ("apply -n shop -f -", MAP + "v}"), ("apply -n shop -f -", MAP + "w}")),
     *(("label cm a team=red -n shop", ""), ("label cm a team=blue -n shop", ""), ("get cm -n shop -l team=red", "")),
     *(("auth can-i get nodes", ""), ("auth can-i get pods --as ann", ""), ("auth whoami", "")),
+    *(("replace -n shop -f -", MAP + "x}"), ("create -n shop -f -", MAP + "x}")),
     *(("api-resources", ""), ("explain pods.spec.containers.ports", ""), ("delete cm a b -n shop", "")),
 ]
 
@@ -66,6 +67,69 @@ kind: Pod
 metadata: {name: alone, labels: {run: alone}}
 spec: {containers: [{name: a, image: busybox, args: [x, y]}]}
 """
+OTHERS = """
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web, annotations: {a: b}}
+spec:
+  ingressClassName: nginx
+  tls: [{hosts: [a.example.com], secretName: tls}]
+  rules:
+  - host: a.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+      - {path: /x, pathType: Exact, backend: {service: {name: none, port: {name: http}}}}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: disk, labels: {a: b}}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  hostPath: {path: /data}
+  storageClassName: slow
+  persistentVolumeReclaimPolicy: Retain
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: claim}
+spec: {accessModes: [ReadWriteOnce], storageClassName: slow, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: slow, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}
+provisioner: example.com/slow
+parameters: {type: hdd}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: q}
+spec: {hard: {pods: "10"}}
+---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: lr}
+spec: {limits: [{type: Container, default: {cpu: 1}, max: {cpu: 2}}]}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: pdb}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 100
+description: important
+"""
+MADE = [
+    *("configmap d --from-literal=a=b", "secret generic ss --from-literal=a=b", "serviceaccount sa1", "namespace nn"),
+    *("deployment dd --image=nginx", "job j1 --image=busybox", "quota q1 --hard=pods=1", "priorityclass p1 --value=1"),
+    *("cronjob cj1 --image=busybox --schedule='* * * * *'", "role r1 --verb=get --resource=pods"),
+    *("rolebinding rb1 --clusterrole=view --user=ann", "clusterrolebinding crb1 --clusterrole=view --group=devs"),
+]
+"""Objects that kubectl only prints; nothing of them may be stored."""
 DESCRIBED = [
     *(
         "describe deploy web",
@@ -81,8 +145,31 @@ DESCRIBED = [
     "get pods -o custom-columns=NAME:.metadata.name,IMAGE:.spec.containers[*].image,L:.metadata.labels,X:.nothing",
     *("get cm -A --sort-by=metadata.name", "get nodes --sort-by=.status.capacity.cpu -o name"),
     *("wait --for=condition=Ready pod/missing", "wait --for=delete pod/missing", "wait --for=create pod/alone"),
+    *("get pods --sort-by=.nothing", "get pods -L app,run", "get pods -o jsonpath={.items[0", "get --raw /version"),
+    *(f"create {made} --dry-run=client -o yaml" for made in MADE),
+    *("run pp --image=nginx --dry-run=client -o yaml", "get deploy -o name", "get cm -o name"),
+    *(f"describe {word}" for word in ("ing", "pv", "pvc", "sc", "quota", "limits", "pdb", "pc high")),
+    *(
+        "api-versions",
+        "api-resources --verbs=create",
+        "auth can-i get nothing",
+        "auth can-i get",
+    ),
+    *("delete pod nothing --ignore-not-found", "label sc --all x=y", "label sc slow nothing-", "get crd -o name"),
     *("cordon node-1", "cordon node-1", "uncordon node-1", "expose deployment web --port=80 --name=again", "run x"),
 ]
+CHANGED = [
+    *(
+        "set image deploy/web main=nginx:2",
+        "set image deploy/web main=nginx:2",
+        "set env deploy/web A=b",
+        "set env deploy/web A-",
+    ),
+    *("set resources deploy/web -c=main --limits=cpu=200m", "set serviceaccount deploy/web default"),
+    *("set image deploy/web other=nginx", "rollout restart deploy/web", "rollout pause deploy/web"),
+    *("rollout pause deploy/web", "rollout resume deploy/web", "rollout resume deploy/web"),
+]
+"""Commands that give the pods of a deployment other names."""
 AGE = re.compile(r"\b(\d+(s|m|h|d))+\b")
 
 
@@ -109,16 +196,18 @@ def test_it_prints_what_kubectl_prints(cluster: simkit.Cluster, tmp_path: Path) 
     """Text and exit code of each command against a served cluster and against one in this process, but for ages."""
     cluster.add_nodes(2)
     cluster.apply(MANIFESTS)
+    cluster.apply(OTHERS)
     cluster.settle()
     own = cluster.fork()
     server = cluster.serve(kubeconfig=tmp_path / "kubeconfig")
-    asked = [*((line, "") for line in DESCRIBED), *COMMANDS]
+    asked = [*((line, "") for line in DESCRIBED), *COMMANDS, *((line, "") for line in CHANGED)]
     try:
         for line, text in asked:
             command = [str(_kubectl_1_32()), "--kubeconfig", str(tmp_path / "kubeconfig"), *shlex.split(line)]
             done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
             printed = kubectl(own, line, text)
-            told, shown = (AGE.sub("AGE", each) for each in (done.stdout + done.stderr, printed.text))
+            answered = (done.stdout + done.stderr).replace("kubernetes-admin", "simkit-admin")  # of the kubeconfig
+            told, shown = (AGE.sub("AGE", each) for each in (answered, printed.text))
             assert (shown, printed.code) == (told, done.returncode), line
     finally:
         server.stop()
@@ -165,9 +254,9 @@ def test_rights_are_those_of_the_user(cluster: simkit.Cluster) -> None:
         ("get pods -w", "nothing can be watched; next: `wait"),
         ("edit cm a", "a cell is the editor; next: `get KIND NAME -o yaml`"),
         ("exec -it web -- sh", "next: cluster.serve"),
-        ("get pods -o jsonpath={.items[0", "unclosed action"),
+        ("get pods -o jsonpath={.items[0", "unterminated array"),
         ("get pods -o custom-columns=NAME", "expected <header>:<json-path-expr>"),
-        ("get ns --sort-by=.nothing", "couldn't find any field with path"),
+        ("get ns -o name --sort-by=.nothing", "couldn't find any field with path"),
         ("wait --for=nonsense ns/default", "next: --for=condition=Ready"),
     ],
 )

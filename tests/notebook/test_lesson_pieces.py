@@ -17,6 +17,7 @@ from simkit.notebook import (
     points,
     sequence_diagram,
 )
+from simkit.notebook.answer_shape import Shape
 
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
 
@@ -53,8 +54,37 @@ def test_an_error_of_the_answer_is_explained(cluster: simkit.Cluster) -> None:
 
     (note,) = Exercise(cluster, "Anything.", []).check(answer).notes
     assert note.text == "the answer stopped with an error"
-    assert "KeyError: 'nothing'" in note.details[0]
-    assert "trial.get" in note.details[0]
+    assert note.details[0] == "KeyError: 'nothing'"
+    assert note.details[1].startswith("in the line: trial.get")
+
+
+def test_a_refused_request_of_the_answer_is_told_with_its_line(cluster: simkit.Cluster) -> None:
+    """The message of the server, and the line of ``answer`` that sent the request."""
+
+    def answer(trial: simkit.Cluster) -> None:
+        trial.delete("configmap", "nothing", "default")
+
+    (note,) = Exercise(cluster, "Anything.", []).check(answer).notes
+    assert note.details == (
+        'configmaps "nothing" not found',
+        'in the line: trial.delete("configmap", "nothing", "default")',
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "answer", "told"),
+    [
+        (None, "notebooks", "the answer must be a manifest"),
+        ("dictionary", ["get"], "it is of the type list: ['get']"),
+        ("function", {"kind": "Role"}, "the answer must be a function: def answer(...)"),
+        ("pair", ("merge",), "the answer must be a pair"),
+    ],
+)
+def test_answers_of_another_shape_are_told_so(
+    cluster: simkit.Cluster, shape: Shape | None, answer: object, told: str
+) -> None:
+    """They are not carried out; a single word is not taken for the path of a file."""
+    assert told in str(Exercise(cluster, "Anything.", [], shape=shape).check(answer))
 
 
 def test_answers_of_another_form_are_carried_out_by_the_exercise(cluster: simkit.Cluster) -> None:
@@ -72,7 +102,10 @@ def test_answers_of_another_form_are_carried_out_by_the_exercise(cluster: simkit
     [
         ({"x": 1, "y": 2}, ["Right.", "✓ x: 1"]),
         ({"x": 2, "y": ...}, ["✗ x: you said 2, and it is otherwise", "x of it", "y: no prediction yet"]),
-        ({"x": "1", "y": 2, "z": 3}, ["the outcome is of the type int", "z: there is no such case"]),
+        (
+            {"x": "1", "y": 2, "z": 3},
+            ["write a number, without quotes", "no such case: 'z'", "the keys are the texts 'x', 'y'"],
+        ),
         ([1, 2], ["the answer must be a dictionary", "with the keys 'x', 'y'"]),
     ],
 )

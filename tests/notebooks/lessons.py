@@ -12,6 +12,14 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from tools.course import FOLDER, SOLUTION
 
+MALFORMED = {
+    "number": "answer = 5",
+    "word": "answer = 'x'",
+    "list": "answer = ['x']",
+    "dictionary": "answer = {'x': 1}",
+}
+"""Answers of a form that no task asks for, or with nothing that it asks for."""
+
 
 @dataclass(frozen=True)
 class Lesson:
@@ -43,12 +51,12 @@ def lessons() -> list[str]:
 
 
 def told(lesson: Lesson, wrong: dict[str, str]) -> Iterator[tuple[str, str, Any]]:
-    """Run a lesson; each exercise with its stub, a wrong answer and its solution. The last result is the points.
+    """Run a lesson; each exercise with its stub, malformed answers, a wrong one and its solution. At last the points.
 
     Yields
     ------
     tuple
-        The name of the exercise, which answer it was (``stub``, ``wrong``, ``solution``), and the verdict.
+        The name of the exercise, which answer it was (``stub``, ``wrong``, ``solution``, or a word of ``MALFORMED``), and the verdict.
     """
     shell: Any = InteractiveShell.instance()
     shell.reset(new_session=True)
@@ -58,7 +66,8 @@ def told(lesson: Lesson, wrong: dict[str, str]) -> Iterator[tuple[str, str, Any]
             continue
         if "exercise" in tags(cell):
             name = cell.metadata.nbgrader.grade_id
-            answers = {"stub": SOLUTION.sub("", cell.source), "wrong": wrong[name], "solution": cell.source}
+            stub = SOLUTION.sub("", cell.source)
+            answers = {"stub": stub, **MALFORMED, "wrong": wrong[name], "solution": cell.source}
         elif "check" in tags(cell):
             for which, answer in answers.items():
                 run(shell, answer)

@@ -29,7 +29,12 @@ WRONG: Final[dict[str, dict[str, tuple[str, list[str]]]]] = {
     "GET /api/v1/nodes/node-1": 1,
     "PUT /apis/apps/v1/namespaces/shop/deployments/web/scale": "patch",
 }""",
-            ["cannot deletecollection resource", "cannot list resource", "cannot update resource", "of the type str"],
+            [
+                "cannot deletecollection resource",
+                "cannot list resource",
+                "cannot update resource",
+                "write a word in quotes",
+            ],
         ),
         "rule": (
             'answer = {"apiGroups": [""], "resources": ["pods", "pods/*"], "verbs": ["get"]}',
@@ -175,7 +180,7 @@ spec: {containers: [{name: web, image: "shop/static:1"}]}
     "07-escalation-and-how-to-close-it": {
         "which": (
             'answer = {"user:kim", "user:ned", "user:gus"}',
-            ["no path to cluster-admin", "user:gus is none of the four", "2 more"],
+            ["no path to cluster-admin", "'user:gus' is none of the four", "2 more"],
         ),
         "close": (
             'def answer(trial):\n    trial.delete("rolebinding", "runners", "shop")',

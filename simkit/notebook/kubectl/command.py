@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from simkit.notebook.kubectl import describing, explaining, making, reading, waiting, writing
+from simkit.notebook.kubectl import changing, describing, explaining, making, reading, rollouts, waiting, writing
 from simkit.notebook.kubectl.client import Client, KubectlError
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ READING: Final[dict[str, Callable[[Client, argparse.Namespace], str]]] = {
     "label": writing.label,
     "annotate": writing.annotate,
     "scale": writing.scale,
-    "rollout": writing.rollout,
+    "rollout": rollouts.rollout,
+    "set": changing.set_fields,
+    "api-versions": reading.api_versions,
     "wait": waiting.wait,
     "run": making.run,
     "expose": making.expose,
@@ -44,6 +46,7 @@ REFUSED: Final = {
 """Commands that cannot be done in a cell, with what to do instead."""
 WITH_INPUT: Final[dict[str, Callable[[Client, argparse.Namespace, str], str]]] = {
     "create": writing.create,
+    "replace": writing.replace,
     "apply": writing.apply,
     "delete": writing.delete,
 }
@@ -145,6 +148,9 @@ def parser() -> argparse.ArgumentParser:
     for name in ("--sort-by", "--timeout", "--port", "--target-port", "--name", "--protocol", "--labels", "--restart"):
         made.add_argument(name, default="")
     made.add_argument("--for", dest="for_", default="")
+    for name in ("--schedule", "--hard", "--value", "--raw", "--limits", "--requests", "--verbs"):
+        made.add_argument(name, default="")
+    made.add_argument("-L", "--label-columns", action="append", default=[])
     for name in ("--field-selector", "--subresource", "--dry-run", "--role", "--clusterrole", "--namespaced"):
         made.add_argument(name, default="")
     made.add_argument("--as", dest="as_", default="")
@@ -168,7 +174,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("-f", "--filename", action="append", default=[])
     made.add_argument("-A", "--all-namespaces", action="store_true")
     made.add_argument("-w", "--watch", "--watch-only", action="store_true")
-    for name in ("--list", "--command"):
+    for name in ("--list", "--command", "--ignore-not-found"):
         made.add_argument(name, action="store_true")
     for name in ("--show-labels", "--no-headers", "--overwrite", "--all", "--server-side", "--force-conflicts"):
         made.add_argument(name, action="store_true")

@@ -11,7 +11,18 @@ from typing import Final
 
 from simkit.meta.objects import Object
 from simkit.notebook.kubectl.client import Client, KubectlError
-from simkit.notebook.kubectl.description import access, fields, namespaces, nodes, pods, services, workloads
+from simkit.notebook.kubectl.description import (
+    access,
+    fields,
+    ingresses,
+    limits,
+    namespaces,
+    nodes,
+    pods,
+    services,
+    storage,
+    workloads,
+)
 from simkit.notebook.kubectl.selection import selected
 from simkit.notebook.kubectl.tab_writer import tabbed
 
@@ -21,17 +32,25 @@ LINES: Final[Mapping[str, Callable[[Client, Object], Iterator[str]]]] = {
     "ConfigMap": access.config_map_lines,
     "DaemonSet": workloads.daemon_set_lines,
     "Deployment": workloads.deployment_lines,
+    "Ingress": ingresses.ingress_lines,
     "Job": workloads.job_lines,
+    "LimitRange": limits.limit_range_lines,
     "Namespace": namespaces.namespace_lines,
     "Node": nodes.node_lines,
+    "PersistentVolume": storage.volume_lines,
+    "PersistentVolumeClaim": storage.claim_lines,
     "Pod": pods.pod_lines,
+    "PodDisruptionBudget": limits.disruption_budget_lines,
+    "PriorityClass": storage.priority_class_lines,
     "ReplicaSet": workloads.replica_set_lines,
+    "ResourceQuota": limits.quota_lines,
     "Role": access.role_lines,
     "RoleBinding": access.binding_lines,
     "Secret": access.secret_lines,
     "Service": services.service_lines,
     "ServiceAccount": access.service_account_lines,
     "StatefulSet": workloads.stateful_set_lines,
+    "StorageClass": storage.storage_class_lines,
 }
 """The kinds of Kubernetes with a form of their own."""
 

@@ -19,6 +19,7 @@ from simkit.notebook.kubectl.client import KubectlError
 
 _PART: Final = re.compile(r"""\{(?P<inside>(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^{}"'])*)\}|(?P<text>[^{}]+)""")
 _RELAXED: Final = re.compile(r"\{\.?([^{}]+)\}|\.?([^{}]+)")
+_INDEX: Final = re.compile(r"\[(-?\d+)\]")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -51,7 +52,8 @@ def _parts(template: str) -> Iterator[tuple[str, str]]:
     while position < len(template):
         found = _PART.match(template, position)
         if found is None:
-            raise KubectlError(f"error: error parsing jsonpath {template}, unclosed action")
+            what = "unterminated array" if "[" in template[position:].partition("]")[0] else "unclosed action"
+            raise KubectlError(f"error: error parsing jsonpath {template}, {what}")
         inside = found["inside"]
         if inside is None:
             yield "", found["text"]
@@ -89,12 +91,25 @@ def _written(pieces: Sequence[_Piece], value: Any, template: str) -> Iterator[st
         if each.path is None:
             yield each.text
             continue
+        _check_indexes(value, each.path, template)
         found = values_at(value, each.path, f"error parsing jsonpath {template}")
         if each.inner is None:
             yield " ".join(map(_printed, found))
         else:
             for one in found:
                 yield from _written(each.inner, one, template)
+
+
+def _check_indexes(value: Any, path: str, template: str) -> None:
+    """Raise KubectlError for an index beyond the list that it stands behind."""
+    told = f"error parsing jsonpath {template}"
+    for found in _INDEX.finditer(path):
+        for each in values_at(value, path[: found.start()], told):
+            if isinstance(each, list) and not -len(each) <= int(found[1]) < len(each):
+                raise KubectlError(
+                    f"error: error executing jsonpath {json.dumps(template)}: Error executing template: array index "
+                    f"out of bounds: index {found[1]}, length {len(each)}"
+                )
 
 
 def values_at(value: Any, path: str, told: str) -> list[Any]:
@@ -144,14 +159,17 @@ def column_rows(spec: str, objects: Sequence[Any], *, heads: bool) -> list[list[
     return rows
 
 
-def in_order(objects: Sequence[Any], path: str) -> list[int]:
+def in_order(objects: Sequence[Any], path: str, *, missing: Sequence[int] | None = None) -> Sequence[int]:
     """The places of objects in the order of their values at a path; those without come first.
 
-    Raises KubectlError if no object has a value there.
+    If no object has a value there, ``missing`` is given back, or a KubectlError is raised: kubectl prints no rows in a
+    table then, and an error instead of documents.
     """
     whole = relaxed(path)
     found = [next(iter(values_at(each, whole, "error parsing sort-by")), None) for each in objects]
     if objects and all(value is None for value in found):
+        if missing is not None:
+            return missing
         raise KubectlError(f'error: couldn\'t find any field with path "{{{whole}}}" in the list of objects')
     by_value = cmp_to_key(_compared)
     return sorted(range(len(objects)), key=lambda place: by_value(found[place]))

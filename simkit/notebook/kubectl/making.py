@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from simkit.meta.objects import at
 from simkit.notebook.kubectl.client import Client, KubectlError
+from simkit.notebook.kubectl.generating import typed
 from simkit.notebook.kubectl.selection import named, place_of, selected, title
 from simkit.notebook.kubectl.writing import query_of, said
 
@@ -122,7 +123,7 @@ def _created(
     for obj in objects:
         resource, namespace, name = place_of(client, obj)
         if args.dry_run == "client":
-            done.append((title(resource, name), f"{word} (dry run)", obj))
+            done.append((title(resource, name), word, typed(obj)))
             continue
         query = query_of(args, fieldManager=manager)
         answer = client.ask("POST", client.path(resource, namespace), obj, query=query).object

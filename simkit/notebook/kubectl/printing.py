@@ -32,19 +32,28 @@ def columns_text(rows: Sequence[Sequence[str]]) -> str:
 
 
 def table_rows(
-    table: Mapping[str, Any], *, wide: bool, namespaces: bool, labels: bool, prefix: str = "", heads: bool = True
+    table: Mapping[str, Any],
+    *,
+    wide: bool,
+    namespaces: bool,
+    labels: bool,
+    columns: Sequence[str] = (),
+    prefix: str = "",
+    heads: bool = True,
 ) -> list[list[str]]:
     """The rows of a server's Table, with its heads, for ``columns_text``."""
-    columns = [(place, each) for place, each in enumerate(table["columnDefinitions"]) if wide or not each["priority"]]
-    first = [each["name"].upper() for _, each in columns]
-    lines = [[*(["NAMESPACE"] if namespaces else []), *first, *(["LABELS"] if labels else [])]] if heads else []
+    defined = [(place, each) for place, each in enumerate(table["columnDefinitions"]) if wide or not each["priority"]]
+    first = [each["name"].upper() for _, each in defined]
+    last = [*(each.rpartition("/")[2].upper() for each in columns), *(["LABELS"] if labels else [])]
+    lines = [[*(["NAMESPACE"] if namespaces else []), *first, *last]] if heads else []
     for row in table.get("rows") or ():
         data = (row.get("object") or {}).get("metadata") or {}
-        cells = [_cell(row["cells"][place]) for place, _ in columns]
+        cells = [_cell(row["cells"][place]) for place, _ in defined]
         if prefix and cells:
             cells[0] = f"{prefix}/{cells[0]}"
         shown = [data.get("namespace", "")] if namespaces else []
-        lines.append([*shown, *cells, *([label_text(data.get("labels"))] if labels else [])])
+        chosen = [(data.get("labels") or {}).get(each, "") for each in columns]
+        lines.append([*shown, *cells, *chosen, *([label_text(data.get("labels"))] if labels else [])])
     return lines
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.domain import api_group
-from simkit.notebook.kubectl.client import Client, KubectlError
+from simkit.notebook.kubectl.client import Client, KubectlError, find_resource
 from simkit.notebook.kubectl.description.access import RULE_HEADS, rule_rows
 from simkit.notebook.kubectl.json_paths import column_rows, in_order, template_text
 from simkit.notebook.kubectl.printing import (
@@ -30,7 +30,9 @@ _INSTEAD_OF_WATCH: Final = (
 
 
 def get(client: Client, args: Namespace) -> str:
-    """Tables, names, documents or templates of objects."""
+    """Tables, names, documents or templates of objects; with ``--raw``, the answer to a path as it is."""
+    if args.raw:
+        return client.ask("GET", args.raw).body.decode("utf-8", "replace")
     if args.watch:
         raise KubectlError("error: a cell ends with its command, so nothing can be watched; next: " + _INSTEAD_OF_WATCH)
     form = args.output.partition("=")[0]
@@ -71,7 +73,7 @@ def _tables(client: Client, chosen: list[Selected], args: Namespace) -> str:
             errors.append(error)
             continue
         if args.sort_by and answer.get("rows"):
-            places = in_order([row["object"] for row in answer["rows"]], args.sort_by)
+            places = in_order([row["object"] for row in answer["rows"]], args.sort_by, missing=())
             answer["rows"] = [answer["rows"][place] for place in places]
         kind = title(each.resource, "").rstrip("/")
         known = rows.setdefault(kind, [])
@@ -80,6 +82,7 @@ def _tables(client: Client, chosen: list[Selected], args: Namespace) -> str:
             wide=args.output == "wide",
             namespaces=args.all_namespaces and each.resource.namespaced,
             labels=args.show_labels,
+            columns=[name for each in args.label_columns for name in each.split(",")],
             prefix=kind if several else "",
             heads=not known and not args.no_headers,
         )
@@ -123,6 +126,8 @@ def api_resources(client: Client, args: Namespace) -> str:
         found = [each for each in found if each.namespaced is (args.namespaced == "true")]
     if args.api_group is not None:
         found = [each for each in found if each.group == args.api_group]
+    if args.verbs:
+        found = [each for each in found if set(args.verbs.split(",")) <= set(each.verbs)]
     if args.output == "name":
         return "".join(f"{each.resource}.{each.group}\n" if each.group else f"{each.resource}\n" for each in found)
     heads = ["NAME", "SHORTNAMES", "APIVERSION", "NAMESPACED", "KIND"]
@@ -134,6 +139,13 @@ def api_resources(client: Client, args: Namespace) -> str:
         heads += ["VERBS", "CATEGORIES"]
         rows = [[*row, ",".join(each.verbs), ",".join(each.categories)] for row, each in zip(rows, found)]
     return columns_text(([] if args.no_headers else [heads]) + rows)
+
+
+def api_versions(client: Client, args: Namespace) -> str:
+    """The group versions that are served."""
+    groups = client.ask("GET", "/apis").object["groups"]
+    found = {version["groupVersion"] for group in groups for version in group["versions"]}
+    return "".join(f"{each}\n" for each in sorted({*found, "v1"}))
 
 
 class _Served(NamedTuple):
@@ -176,8 +188,11 @@ def can_i(client: Client, args: Namespace) -> str:
     """``yes`` or ``no``, or a list. Raises KubectlError with ``no`` and exit code 1, as the command ends."""
     if args.list:
         return _permissions(client)
-    if not args.words:
-        raise KubectlError("error: you must specify two arguments: verb resource or verb resource/resourceName.")
+    if len(args.words) != 2:
+        raise KubectlError(
+            "error: you must specify two arguments: verb resource or verb resource/resourceName.\n"
+            "See 'kubectl auth can-i -h' for help and examples."
+        )
     verb, word = args.words[0], args.words[1] if len(args.words) > 1 else ""
     attributes: dict[str, Any]
     told = ""
@@ -185,9 +200,11 @@ def can_i(client: Client, args: Namespace) -> str:
         attributes = {"nonResourceAttributes": {"verb": verb, "path": word}}
     else:
         kind, _, name = word.partition("/")
-        resource = client.catalogue.lookup(kind) if kind != "*" else None
-        asked = {"verb": verb, "resource": resource.resource if resource else "*", "name": name}
-        asked |= {"group": resource.group if resource else "*", "subresource": args.subresource}
+        resource = find_resource(client.catalogue, kind) if kind != "*" else None
+        asked = {"verb": verb, "resource": resource.resource if resource else kind, "name": name}
+        asked |= {"group": resource.group if resource else "*" * (kind == "*"), "subresource": args.subresource}
+        if resource is None and kind != "*":
+            told = f"Warning: the server doesn't have a resource type '{kind}'\n\n"
         if not args.all_namespaces and (resource is None or resource.namespaced):
             asked["namespace"] = client.namespace
         if resource is not None and not resource.namespaced and not args.all_namespaces:
@@ -221,6 +238,8 @@ def whoami(client: Client, args: Namespace) -> str:
     group = api_group("authentication")
     review = {"apiVersion": f"{group}/v1", "kind": "SelfSubjectReview"}
     answer = client.ask("POST", f"/apis/{group}/v1/selfsubjectreviews", review).object
+    if args.output in ("yaml", "json"):
+        return object_text(answer, args.output)
     user = answer["status"]["userInfo"]
     rows = [["ATTRIBUTE", "VALUE"]]
     rows += [["Username", user["username"]]] if user.get("username") else []

@@ -1,4 +1,4 @@
-"""kubectl create, apply, delete, patch, label, annotate, scale and rollout."""
+"""kubectl create, replace, apply, delete, patch, label, annotate and scale."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.meta.domain import RBAC_GROUP
-from simkit.meta.objects import at
 from simkit.notebook.kubectl.client import Client, KubectlError
+from simkit.notebook.kubectl.generating import described, typed
 from simkit.notebook.kubectl.printing import listed, object_text, without_managed_fields
 from simkit.notebook.kubectl.selection import documents, named, place_of, selected, title
 
@@ -27,94 +26,57 @@ def said(args: Namespace, done: Sequence[tuple[str, str, Mapping[str, Any]]]) ->
         return object_text(without_managed_fields(shown[0]) if len(shown) == 1 else listed(shown), args.output)
     if args.output == "name":
         return "".join(f"{name}\n" for name, _, _ in done)
-    mode = " (server dry run)" if args.dry_run == "server" else ""
-    return "".join(f"{name} {what}{mode}\n" for name, what, _ in done)
+    return "".join(f"{name} {what}{mode_of(args)}\n" for name, what, _ in done)
+
+
+def mode_of(args: Namespace) -> str:
+    """The words after a result that was not stored."""
+    return {"server": " (server dry run)", "client": " (dry run)"}.get(args.dry_run, "")
 
 
 def query_of(args: Namespace, **more: str) -> dict[str, str]:
-    return more | ({"dryRun": "All"} if args.dry_run == "server" else {})
+    """The parameters of a write. A dry run of the client asks the server for one too, so that nothing is stored."""
+    if args.dry_run not in ("", "none", "client", "server"):
+        raise KubectlError(f'error: Invalid dry-run value ({args.dry_run}). Must be "none", "server", or "client".')
+    return more | ({"dryRun": "All"} if args.dry_run in ("client", "server") else {})
 
 
 def create(client: Client, args: Namespace, stdin: str) -> str:
     """Objects of files, or one that the words describe."""
-    objects = documents(client, args.filename, stdin) if args.filename else [_described(args)]
+    objects = documents(client, args.filename, stdin) if args.filename else [described(args)]
     done = []
     for obj in objects:
         resource, namespace, name = place_of(client, obj)
         query = query_of(args, fieldManager="kubectl-create", fieldValidation="Strict")
+        if args.dry_run == "client":
+            done.append((title(resource, name), "created", obj if args.filename else typed(obj)))
+            continue
         try:
             answer = client.ask("POST", client.path(resource, namespace), obj, query=query).object
         except KubectlError as error:
             if args.filename:
-                raise
+                raise _of_file(error) from None
             told = error.text.partition(": ")[2]
             raise KubectlError(f"error: failed to create {resource.kind.lower()}: {told}") from None
         done.append((title(resource, name or answer["metadata"]["name"]), "created", answer))
     return said(args, done)
 
 
-def _described(args: Namespace) -> dict[str, Any]:
-    """The object of ``create KIND NAME`` with its flags."""
-    if len(args.words) < 2:
-        raise KubectlError("error: must specify one of -f and -k")
-    kind, name, literals = args.words[0], args.words[-1], _literals(args)
-    head = {"metadata": {"name": name}}
-    plain = {"ns": "namespace", "cm": "configmap", "sa": "serviceaccount", "deploy": "deployment"}
-    kind = plain.get(kind, kind)
-    if kind == "namespace":
-        return {"apiVersion": "v1", "kind": "Namespace", **head}
-    if kind == "serviceaccount":
-        return {"apiVersion": "v1", "kind": "ServiceAccount", **head}
-    if kind == "configmap":
-        return {"apiVersion": "v1", "kind": "ConfigMap", **head, **({"data": literals} if literals else {})}
-    if kind == "secret":
-        return {"apiVersion": "v1", "kind": "Secret", "type": "Opaque", **head, "stringData": literals}
-    if kind == "deployment":
-        return _deployment(name, args)
-    if kind in ("role", "clusterrole"):
-        return _role(kind, name, args)
-    if kind in ("rolebinding", "clusterrolebinding"):
-        return _binding(kind, name, args)
-    raise KubectlError(f'error: unknown kind "{kind}" for create; use -f')
+def _of_file(error: KubectlError) -> KubectlError:
+    """The error of a creation from a file, which names the file."""
+    head, colon, rest = error.text.partition("): ")
+    return KubectlError(f'{head}): error when creating "STDIN": {rest}') if colon else error
 
 
-def _literals(args: Namespace) -> dict[str, str]:
-    pairs = [each.partition("=") for each in args.from_literal]
-    return {name: value for name, _, value in pairs}
-
-
-def _deployment(name: str, args: Namespace) -> dict[str, Any]:
-    labels = {"app": name}
-    containers = [{"name": image.rpartition("/")[2].partition(":")[0], "image": image} for image in args.image]
-    template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
-    spec = {"replicas": int(args.replicas or 1), "selector": {"matchLabels": labels}, "template": template}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "labels": labels}, "spec": spec}
-
-
-def _role(kind: str, name: str, args: Namespace) -> dict[str, Any]:
-    groups: dict[str, list[str]] = {}
-    for word in (part for each in args.resource for part in each.split(",")):
-        resource, _, group = word.partition(".")
-        groups.setdefault(group, []).append(resource)
-    verbs = [part for each in args.verb for part in each.split(",")]
-    names = {"resourceNames": list(args.resource_name)} if args.resource_name else {}
-    rules = [{"apiGroups": [group], "resources": each, **names, "verbs": verbs} for group, each in groups.items()]
-    shown = "Role" if kind == "role" else "ClusterRole"
-    return {"apiVersion": f"{RBAC_GROUP}/v1", "kind": shown, "metadata": {"name": name}, "rules": rules}
-
-
-def _binding(kind: str, name: str, args: Namespace) -> dict[str, Any]:
-    role = ("ClusterRole", args.clusterrole) if args.clusterrole else ("Role", args.role)
-    subjects: list[dict[str, str]] = []
-    for word, names in (("User", args.user), ("Group", args.group)):
-        subjects += [{"kind": word, "apiGroup": RBAC_GROUP, "name": each} for each in names]
-    for account in args.serviceaccount:
-        namespace, _, own = account.partition(":")
-        subjects.append({"kind": "ServiceAccount", "namespace": namespace, "name": own})
-    shown = "RoleBinding" if kind == "rolebinding" else "ClusterRoleBinding"
-    reference = {"apiGroup": RBAC_GROUP, "kind": role[0], "name": role[1]}
-    head = {"apiVersion": f"{RBAC_GROUP}/v1", "kind": shown, "metadata": {"name": name}}
-    return {**head, "roleRef": reference, "subjects": subjects}
+def replace(client: Client, args: Namespace, stdin: str) -> str:
+    """Objects of files in the place of those with their names."""
+    done = []
+    for obj in documents(client, args.filename or ["-"], stdin):
+        resource, namespace, name = place_of(client, obj)
+        query = query_of(args, fieldManager="kubectl-replace", fieldValidation="Strict")
+        answer = client.ask("PUT", client.path(resource, namespace, name), obj, query=query).object
+        done.append((title(resource, name), "replaced", answer))
+    return said(args, done)
 
 
 def apply(client: Client, args: Namespace, stdin: str) -> str:
@@ -171,18 +133,18 @@ def delete(client: Client, args: Namespace, stdin: str) -> str:
     else:
         chosen = named(client, args)
     lines, errors = "", ""
-    mode = " (server dry run)" if args.dry_run == "server" else ""
     for resource, namespace, name in chosen:
         try:
             client.ask("DELETE", client.path(resource, namespace, name), query=query_of(args))
         except KubectlError as error:
-            errors += f"{error.text}\n"
+            if not (args.ignore_not_found and "(NotFound)" in error.text):
+                errors += f"{error.text}\n"
             continue
         group = f".{resource.group}" if resource.group else ""
-        lines += f'{resource.kind.lower()}{group} "{name}" deleted{mode}\n'
+        lines += f'{resource.kind.lower()}{group} "{name}" deleted{mode_of(args)}\n'
     if errors:
         raise KubectlError((lines + errors).removesuffix("\n"))
-    return lines or "No resources found\n"
+    return lines or ("" if args.ignore_not_found else "No resources found\n")
 
 
 def patch(client: Client, args: Namespace) -> str:
@@ -210,16 +172,17 @@ def patch(client: Client, args: Namespace) -> str:
 def label(client: Client, args: Namespace, field: str = "labels", word: str = "labeled") -> str:
     """Labels of objects, set with ``key=value`` and removed with ``key-``."""
     changes = [each for each in args.words if "=" in each or each.endswith("-")]
-    chosen = selected(client, [each for each in args.words if each not in changes])
+    args.words = [each for each in args.words if each not in changes]
+    chosen = named(client, args)
     if not changes:
         raise KubectlError(f"error: at least one {field.removesuffix('s')} update is required")
     wanted: dict[str, str | None] = {}
     for each in changes:
         name, _, value = each.partition("=")
         wanted[each[:-1] if "=" not in each else name] = value if "=" in each else None
-    done = []
-    for one in chosen:
-        path = client.path(one.resource, client.namespace, one.name)
+    done, told = [], ""
+    for resource, namespace, own_name in chosen:
+        path = client.path(resource, namespace, own_name)
         live = client.ask("GET", path).object
         known = live["metadata"].get(field) or {}
         _check_overwrite(known, wanted, args, field)
@@ -234,8 +197,9 @@ def label(client: Client, args: Namespace, field: str = "labels", word: str = "l
         verb = word if word == "annotated" or same or len(gone) < len(wanted) else "unlabeled"
         if same and word == "labeled":
             verb = "not labeled"
-        done.append((title(one.resource, one.name), verb, answer))
-    return said(args, done)
+        told += "".join(f'label "{name}" not found.\n' for name in gone if word == "labeled" and name not in known)
+        done.append((title(resource, own_name), verb, answer))
+    return told + said(args, done)
 
 
 def _check_overwrite(known: Mapping[str, str], wanted: Mapping[str, str | None], args: Namespace, field: str) -> None:
@@ -263,21 +227,3 @@ def scale(client: Client, args: Namespace) -> str:
         answer = client.ask("PATCH", path, body, query=query_of(args, fieldManager="kubectl"), media=_MERGE).object
         done.append((title(one.resource, one.name), "scaled", answer))
     return said(args, done)
-
-
-def rollout(client: Client, args: Namespace) -> str:
-    """``rollout status`` of a deployment, as it stands now."""
-    if args.words[0] != "status":
-        raise KubectlError(f'error: unknown rollout command "{args.words[0]}"; status is known')
-    [one] = selected(client, args.words[1:])
-    obj = client.ask("GET", client.path(one.resource, client.namespace, one.name)).object
-    wanted, status = at(obj, "spec", "replicas") or 0, obj.get("status") or {}
-    updated, available = status.get("updatedReplicas", 0), status.get("availableReplicas", 0)
-    head = f'Waiting for deployment "{one.name}" rollout to finish: '
-    if updated < wanted:
-        return f"{head}{updated} out of {wanted} new replicas have been updated...\n"
-    if status.get("replicas", 0) > updated:
-        return f"{head}{status['replicas'] - updated} old replicas are pending termination...\n"
-    if available < updated:
-        return f"{head}{available} of {updated} updated replicas are available...\n"
-    return f'deployment "{one.name}" successfully rolled out\n'

@@ -77,6 +77,11 @@ def _port(port: Mapping[str, Any], slices: Sequence[Mapping[str, Any]]) -> Itera
     yield f"Endpoints:\t{_endpoints(slices, port.get('name') or '')}"
 
 
+def backend_endpoints(client: Client, service: Object, port_name: str) -> str:
+    """The addresses behind one port of a service; empty if none is ready."""
+    return _endpoints(_endpoint_slices(client, service), port_name)
+
+
 def _endpoint_slices(client: Client, service: Object) -> list[dict[str, Any]]:
     resource = client.resource(f"endpointslices.{api_group('discovery')}")
     selector = f"{label('service-name')}={service['metadata']['name']}"

@@ -48,10 +48,11 @@ def volume_lines(volumes: Sequence[Mapping[str, Any]] | None, space: str = "") -
     yield f"{space}Volumes:"
     for each in volumes:
         yield f"  {' ' if space else ''}{each['name']}:"
-        yield from _source(each)
+        yield from source_lines(each)
 
 
-def _source(volume: Mapping[str, Any]) -> Iterator[str]:
+def source_lines(volume: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of the source of a volume."""
     nothing: tuple[str, Mapping[str, Any]] = ("", {})
     name, source = next(((name, value) for name, value in volume.items() if name != "name"), nothing)
     if name in _SIMPLE:
