@@ -14,6 +14,7 @@ from simkit.engine.controllers.apiservices import registered
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.logic.rbac.defaults import outdated_bindings, reconcile
+from simkit.meta.clock import timestamp
 from simkit.meta.domain import (
     API_SERVER,
     DEFAULT_NAMESPACE,
@@ -46,6 +47,8 @@ _PRIORITIES: Final = {
 }
 _PRODUCER: Final = "api-priority-and-fairness-config-producer-v1"
 """The field manager of the default flow schemas and priority levels."""
+_RANGES_MANAGER: Final = "kubernetes-service-cidr-controller"
+"""The field manager of the status of the server's own ranges."""
 _NAMESPACES: Final = (SYSTEM_NAMESPACE, PUBLIC_NAMESPACE, NODE_LEASE_NAMESPACE, DEFAULT_NAMESPACE)
 
 
@@ -74,6 +77,27 @@ def _fill_first(engine: Engine) -> None:
     for obj in first_objects(engine):
         if engine.store.get(Key(_resource(engine, obj).storage, namespace_of(obj), name_of(obj))) is None:
             _write(engine, obj, exists=False)
+            if obj["kind"] == "ServiceCIDR":
+                _make_ready(engine, obj)
+
+
+def _make_ready(engine: Engine, ranges: Object) -> None:
+    """Say of the server's own ranges that they are ready, as its controller does: by an apply."""
+    resource = _resource(engine, ranges)
+    condition = {
+        "type": "Ready",
+        "status": "True",
+        "lastTransitionTime": timestamp(engine.clock.now()),
+        "message": "Kubernetes default Service CIDR is ready",
+    }
+    status = {
+        "apiVersion": ranges["apiVersion"],
+        "kind": ranges["kind"],
+        "metadata": {"name": name_of(ranges)},
+        "status": {"conditions": [condition]},
+    }
+    path = f"{resource.path}/{resource.resource}/{name_of(ranges)}/status?fieldManager={_RANGES_MANAGER}&force=true"
+    _send(engine, "PATCH", path, status, media="application/apply-patch+yaml")
 
 
 def publish(engine: Engine) -> None:

@@ -38,6 +38,7 @@ from simkit.engine.controllers.resource_quota import ResourceQuotaController
 from simkit.engine.controllers.root_ca_cert_publisher import RootCACertPublisher
 from simkit.engine.controllers.service_account import ServiceAccountsController
 from simkit.engine.controllers.service_account_tokens import TokensController
+from simkit.engine.controllers.service_cidrs import ServiceCIDRsController
 from simkit.engine.controllers.stateful_set import StatefulSetController
 from simkit.engine.controllers.storage_protection import PVCProtectionController, PVProtectionController
 from simkit.engine.controllers.storage_version_migrator import StorageVersionMigrator
@@ -120,6 +121,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     ),
     "certificatesigningrequest-cleaner-controller": (True, lambda means: CSRCleanerController(means.clock)),
     "storage-version-migrator-controller": (True, lambda means: StorageVersionMigrator(means.catalogue, means.clock)),
+    "service-cidr-controller": (True, lambda means: ServiceCIDRsController(means.catalogue, means.clock)),
     "bootstrap-signer-controller": (False, lambda means: BootstrapSigner(means.clock)),
     "token-cleaner-controller": (False, lambda means: TokenCleaner(means.clock)),
 }
@@ -175,7 +177,7 @@ ALIASES: Final = {
 }
 """Older names of controllers."""
 
-_MORE: Final = ("resourceclaim-controller", "service-cidr-controller")
+_MORE: Final = ("resourceclaim-controller",)
 
 
 def controllers(means: ControllerContext, flags: Sequence[str]) -> list[Controller]:

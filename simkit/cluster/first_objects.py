@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.registry.service_ranges import SERVICE_CIDRS
 from simkit.kinds.conversions import convert
 from simkit.meta import datasets
 from simkit.meta.clock import timestamp
@@ -40,6 +41,9 @@ def _flow(engine: Engine) -> Iterator[Object]:
 def first_objects(engine: Engine) -> Iterator[Object]:
     """The objects in the order of their creation. Existing ones are kept."""
     yield from _flow(engine)
+    if "addresses-of-service-ranges" in engine.behaviour.ids and (kind := engine.catalogue.preferred(SERVICE_CIDRS)):
+        head = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": NAME}}
+        yield {**head, "spec": {"cidrs": list(engine.registry.allocation.ranges)}}
     yield _service(engine)
     yield _endpoints()
     served = engine.catalogue.preferred(GroupResource(DISCOVERY_GROUP, "endpointslices"))

@@ -37,6 +37,7 @@ from simkit.engine.pipeline.flowcontrol.max_in_flight import ConcurrencyLimiter,
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.metrics.stability import shown_hidden
 from simkit.engine.pipeline.verbs.quota_status import charge_quota
+from simkit.engine.pipeline.verbs.service_addresses import record_addresses
 from simkit.engine.pipeline.verbs.webhook_objects import stored_form
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.deletion import expire
@@ -129,7 +130,7 @@ def _engine(server: ControlPlane) -> Engine:
     options, store, clock, authorizer = server.options, server.store, server.clock, server.authorizer
     privileged = server.captured is not None if options.allow_privileged is None else options.allow_privileged
     authenticators, anonymous = options.authenticators, options.anonymous_auth
-    return Engine(
+    engine = Engine(
         EngineConfig(
             store=store,
             catalogue=server.base,
@@ -154,6 +155,8 @@ def _engine(server: ControlPlane) -> Engine:
             conversion=server.extensions.conversions(server.names),
         )
     )
+    record_addresses(engine)
+    return engine
 
 
 def _plugins(server: ControlPlane) -> list[Plugin]:

@@ -10,14 +10,15 @@ Upstream: pkg/registry/core/service/storage/alloc.go, release 1.30.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from simkit.engine.registry.bitmap_allocator import BitmapAllocator, NotAvailable
 from simkit.engine.registry.ip_families import settle_families
+from simkit.engine.registry.reservation import AddressRecords, Given, Reservation
+from simkit.engine.registry.service_ranges import SERVICE_CIDRS, ServiceRanges
 from simkit.engine.seams import Change, Store
 from simkit.kinds.parts.copy_on_write import own_copy, own_items
 from simkit.kinds.parts.service.cluster_ips import strings
@@ -30,10 +31,10 @@ from simkit.kinds.parts.service.types import (
     type_of,
 )
 from simkit.kinds.parts.service.update import normalize_cluster_ips, patch_allocated_values
-from simkit.kinds.parts.validation.ip import Address, address, family, network
+from simkit.kinds.parts.validation.ip import Address, address, family
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import NameSource
-from simkit.meta.errors import SimkitError, StatusError, internal, invalid
+from simkit.meta.errors import StatusError, internal, invalid
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.names import GroupKind, GroupResource
 from simkit.meta.objects import Draft, Object, name_of
@@ -45,29 +46,7 @@ DEFAULT_PORTS: Final = (30000, 32767)
 _SHARED_NAMES: Final = ("serviceips", "secondaryserviceips")
 """The names under which servers share the ranges of addresses."""
 _SERVER_ERRORS: Final = 500
-
-
-@dataclass(slots=True)
-class Reservation:
-    """The addresses and ports that one write has reserved, as pairs of an allocator and a number."""
-
-    dry_run: bool
-    taken: list[tuple[BitmapAllocator, int]] = field(default_factory=list)
-
-    def take(self, pool: BitmapAllocator, number: int) -> None:
-        """Reserve a number. Raises NotAvailable; a dry run only checks that it is in the range."""
-        pool.check(number)
-        if not self.dry_run:
-            pool.reserve(number)
-            self.taken.append((pool, number))
-
-    def take_any(self, pool: BitmapAllocator, name_source: NameSource) -> int:
-        """Reserve a free number. Raises NotAvailable if there is none; a dry run gives the first of the range."""
-        if self.dry_run:
-            return pool.first_shown
-        number = pool.reserve_any(name_source)
-        self.taken.append((pool, number))
-        return number
+_TAKEN: Final = "provided IP is already allocated"
 
 
 class ServiceAllocation:
@@ -90,12 +69,12 @@ class ServiceAllocation:
         ranges: Sequence[str] = (DEFAULT_RANGE,),
         ports: tuple[int, int] = DEFAULT_PORTS,
     ) -> None:
-        pools = {family(text.partition("/")[0]): _address_pool(text) for text in ranges}
+        found = ServiceRanges(ranges)
         span = BitmapAllocator(ports[0], ports[1], first_shown=ports[0], what=f"ports is {ports[0]}-{ports[1]}")
-        self._start(store, name_source, pools, span)
+        self._start(store, name_source, found, span)
         if store.number_ranges is not None:
-            for name, text, pool in zip(_SHARED_NAMES, ranges, pools.values(), strict=False):
-                pool.share(store.number_ranges, name, str(network(text)))
+            for name, text, pool in zip(_SHARED_NAMES, found.texts, found.primary.values(), strict=False):
+                pool.share(store.number_ranges, name, text)
             span.share(store.number_ranges, "servicenodeports", f"{ports[0]}-{ports[1]}")
             store.number_ranges.repair_regularly(self.repair)
 
@@ -103,23 +82,29 @@ class ServiceAllocation:
         """The same over a fork of the store, in constant time."""
         other = ServiceAllocation.__new__(ServiceAllocation)
         with self._lock:
-            other._start(
-                store, name_source, {name: pool.fork() for name, pool in self._pools.items()}, self._ports.fork()
-            )
+            other._start(store, name_source, self._ranges.fork(), self._ports.fork())
             other._known = self._known
         return other
 
-    def _start(
-        self, store: Store, name_source: NameSource, pools: Mapping[str, BitmapAllocator], ports: BitmapAllocator
-    ) -> None:
-        self._store, self._name_source, self._pools, self._ports = store, name_source, pools, ports
+    def _start(self, store: Store, name_source: NameSource, ranges: ServiceRanges, ports: BitmapAllocator) -> None:
+        self._store, self._name_source, self._ranges, self._ports = store, name_source, ranges, ports
+        self._records: AddressRecords | None = None
         self._lock = threading.RLock()
         self._known = False
         store.listen(self._follow)
 
+    def record_in(self, records: AddressRecords) -> None:
+        """Keep an object for each address, and give out addresses of the ranges that ServiceCIDR objects name."""
+        self._records = records
+
+    @property
+    def ranges(self) -> tuple[str, ...]:
+        """The ranges of the server's flags, the default one first."""
+        return self._ranges.texts
+
     def first_address(self) -> str:
         """The first address of the default range: the server's own."""
-        name, pool = next(iter(self._pools.items()))
+        name, pool = next(iter(self._ranges.primary.items()))
         return str(_as_address(pool.first, name))
 
     @contextmanager
@@ -133,19 +118,28 @@ class ServiceAllocation:
             with self._lock:
                 self._learn()
                 self._complete(draft, live, reservation)
+            self._record(draft, reservation)
             yield
+            reservation.recorded.clear()  # from now on they are the Service's
         except StatusError as error:
             settled = error.code < _SERVER_ERRORS  # otherwise nobody knows whether the Service was stored
             raise
         finally:
+            if settled and self._records is not None:
+                for text in reservation.recorded:
+                    self._records.delete(text)
             with self._lock:
                 for pool, number in reservation.taken:
                     pool.release(number, settled=settled)
         if live is not None and not dry_run:
-            self.give_back(live)
+            self.give_back(live, kept=_addresses_of(draft))
 
-    def give_back(self, service: Object) -> None:
-        """Let other servers have what a Service had, and has no more, or was deleted with."""
+    def give_back(self, service: Object, *, kept: Collection[str] = ()) -> None:
+        """Let others have what a Service had, and has no more, or was deleted with; ``kept`` are its addresses now."""
+        if self._records is not None:
+            for text in _addresses_of(service):
+                if text not in kept:
+                    self._records.delete(text)
         if self._store.number_ranges is not None:
             with self._lock:
                 for pool, number in self._numbers(service):
@@ -155,7 +149,7 @@ class ServiceAllocation:
         """Make what servers share agree with the Services, as kube-apiserver does every three minutes."""
         with self._lock:
             self._learn()
-        for pool in (*self._pools.values(), self._ports):
+        for pool in (*self._ranges.primary.values(), self._ports):
             pool.repair(self._store.refresh)
 
     def _complete(self, draft: Draft, live: Object | None, reservation: Reservation) -> None:
@@ -164,7 +158,7 @@ class ServiceAllocation:
         if live is not None:
             patch_allocated_values(draft, live)
         normalize_cluster_ips(draft, live)
-        errors = settle_families(draft, live, tuple(self._pools))
+        errors = settle_families(draft, live, self._ranges.families)
         if errors:
             raise invalid(_KIND, name_of(draft), errors)
         self._give_addresses(draft, live, reservation)
@@ -189,30 +183,59 @@ class ServiceAllocation:
             if index < len(had):
                 continue
             if index < len(given):
-                self._give_address(draft, name, given[index], reservation)
+                self._give_address(draft, name, index, reservation)
             else:
-                given.append(self._any_address(name, reservation))
+                given.append(self._any_address(name, index, reservation))
         spec["clusterIPs"], spec["clusterIP"] = given, given[0]
 
-    def _give_address(self, draft: Draft, name: str, text: str, reservation: Reservation) -> None:
+    def _give_address(self, draft: Draft, name: str, index: int, reservation: Reservation) -> None:
+        text = draft["spec"]["clusterIPs"][index]
         found = address(text)
-        pool = self._pools.get(name)
-        if found is None or pool is None or family(text) != name:
+        if found is None or name not in self._ranges.primary or family(text) != name:
             return  # validation has more to say about it
+        pools = self._pools_of(name)
+        pool = next((each for each in pools if each.holds(int(found))), pools[0])
         try:
             reservation.take(pool, int(found))
         except NotAvailable as why:
-            shown = _outside(pool, text) if why.outside else "provided IP is already allocated"
-            detail = f"failed to allocate IP {text}: {shown}"
-            error = invalid_value("spec.clusterIPs", strings(draft["spec"]["clusterIPs"]), detail)
-            raise self._refused(draft, error) from None
+            raise self._not_given(draft, text, _outside(pool, text) if why.outside else _TAKEN) from None
+        if not reservation.dry_run:
+            reservation.given.append(Given(index, name, text, asked=True))
 
-    def _any_address(self, name: str, reservation: Reservation) -> str:
-        try:
-            number = reservation.take_any(self._pools[name], self._name_source)
-        except NotAvailable:
-            raise internal("failed to allocate a serviceIP: range is full") from None
-        return str(_as_address(number, name))
+    def _not_given(self, draft: Draft, text: str, why: str) -> StatusError:
+        detail = f"failed to allocate IP {text}: {why}"
+        return self._refused(draft, invalid_value("spec.clusterIPs", strings(draft["spec"]["clusterIPs"]), detail))
+
+    def _any_address(self, name: str, index: int, reservation: Reservation) -> str:
+        for pool in self._pools_of(name):
+            try:
+                text = str(_as_address(reservation.take_any(pool, self._name_source), name))
+            except NotAvailable:
+                continue
+            if not reservation.dry_run:
+                reservation.given.append(Given(index, name, text, asked=False))
+            return text
+        raise internal("failed to allocate a serviceIP: range is full")
+
+    def _pools_of(self, name: str) -> Sequence[BitmapAllocator]:
+        """The allocators that give out addresses of a family."""
+        return [self._ranges.primary[name]] if self._records is None else list(self._ranges.given_out(name))
+
+    def _record(self, draft: Draft, reservation: Reservation) -> None:
+        """Make the objects of the addresses that a write was given. One that exists already has taken its address."""
+        if self._records is None:
+            return
+        for given in reservation.given:  # which grows while others are tried
+            if self._records.create(given.text, given.family, draft):
+                reservation.recorded.append(given.text)
+            elif given.asked:
+                raise self._not_given(draft, given.text, _TAKEN)
+            else:
+                with self._lock:
+                    text = self._any_address(given.family, given.place, reservation)
+                spec = draft["spec"]
+                spec["clusterIPs"] = [*spec["clusterIPs"][: given.place], text, *spec["clusterIPs"][given.place + 1 :]]
+                spec["clusterIP"] = spec["clusterIPs"][0]
 
     # Ports
 
@@ -271,20 +294,36 @@ class ServiceAllocation:
     def _learn(self) -> None:
         if not self._known:
             self._known = True
+            for entry in self._store.scan(SERVICE_CIDRS):
+                self._ranges.put(entry.object)
             for entry in self._store.scan(SERVICES):
                 self._mark(entry.object, BitmapAllocator.use)
 
     def _follow(self, changes: Sequence[Change]) -> None:
         """Apply changes of the store; called in the writer's thread, in the order of the changes."""
-        concerned = [change for change in changes if change.entry.key.resource == SERVICES]
+        concerned = [change for change in changes if change.entry.key.resource in (SERVICES, SERVICE_CIDRS)]
         if not concerned or not self._known:
             return
         with self._lock:
             for change in concerned:
+                if change.entry.key.resource == SERVICE_CIDRS:
+                    self._follow_range(change)
+                    continue
                 if change.previous is not None:
                     self._mark(change.previous.object, BitmapAllocator.free)
                 if change.type != "DELETED":
                     self._mark(change.entry.object, BitmapAllocator.use)
+
+    def _follow_range(self, change: Change) -> None:
+        """Add or take away the ranges of a ServiceCIDR. What Services have of a new one is in use from the start."""
+        if change.type == "DELETED":
+            self._ranges.remove(change.entry.key.name)
+            return
+        fresh = self._ranges.put(change.entry.object)
+        for entry in self._store.scan(SERVICES) if fresh else ():
+            for pool, number in self._numbers(entry.object):
+                if pool in fresh:
+                    pool.use(number)
 
     def _mark(self, service: Object, mark: Callable[[BitmapAllocator, int], None]) -> None:
         for pool, number in self._numbers(service):
@@ -293,15 +332,21 @@ class ServiceAllocation:
     def _numbers(self, service: Object) -> Iterator[tuple[BitmapAllocator, int]]:
         """The addresses and ports of a Service, each with the range that it is of."""
         spec = service.get("spec") or {}
-        texts: Sequence[str] = spec.get("clusterIPs") or [spec.get("clusterIP") or ""]
-        for text in texts:
+        for text in _addresses_of(service):
             found = address(text)
-            if found is not None and family(text) in self._pools:
-                yield self._pools[family(text)], int(found)
+            if found is not None:
+                yield from ((pool, int(found)) for pool in self._ranges.holding(family(text), int(found)))
         numbers = {port.get("nodePort") for port in spec.get("ports") or ()} | {spec.get("healthCheckNodePort")}
         for number in numbers:
             if number:
                 yield self._ports, number
+
+
+def _addresses_of(service: Object) -> Sequence[str]:
+    """The cluster addresses of a Service, in the form of their objects' names."""
+    spec = service.get("spec") or {}
+    texts: Sequence[str] = spec.get("clusterIPs") or [spec.get("clusterIP") or ""]
+    return [str(found) for text in texts if (found := address(text)) is not None]
 
 
 def _asks(port: Object, number: int) -> bool:
@@ -310,16 +355,6 @@ def _asks(port: Object, number: int) -> bool:
 
 def _as_address(number: int, name: str) -> Address:
     return IPv6Address(number) if name == "IPv6" else IPv4Address(number)
-
-
-def _address_pool(text: str) -> BitmapAllocator:
-    found = network(text)
-    if found is None:
-        raise SimkitError(f"{text!r} is no range of addresses, such as {DEFAULT_RANGE}")
-    first, last = int(found.network_address), int(found.broadcast_address)
-    low, high = first + 1, last - 1 if found.version == 4 else min(last, first + 2**16)
-    static = min(max(16, (high - low) // 16), 256)
-    return BitmapAllocator(low, high, first_shown=first, static=static, what=f"IPs is {found}")
 
 
 def _outside(pool: BitmapAllocator, text: str) -> str:

@@ -80,9 +80,13 @@ class BitmapAllocator:
         """Share the range with other servers under a name."""
         self._shared = _SharedRange(ranges, name, text)
 
+    def holds(self, number: int) -> bool:
+        """True if a number is in the range."""
+        return 0 <= number - self.first < self._count
+
     def check(self, number: int) -> None:
         """Raises NotAvailable for a number outside the range."""
-        if not 0 <= number - self.first < self._count:
+        if not self.holds(number):
             raise NotAvailable(outside=True)
 
     def reserve(self, number: int) -> None:

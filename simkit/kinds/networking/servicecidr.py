@@ -1,20 +1,78 @@
-"""Strategy of ServiceCIDR: printer columns.
+"""Strategy of ServiceCIDR: validation, printer columns.
 
-Follows ``pkg/registry/networking/servicecidr/strategy.go``, release 1.30.
+Follows ``pkg/registry/networking/servicecidr/strategy.go`` and ``pkg/apis/networking/validation/validation.go``,
+release 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.service.cluster_ips import strings
+from simkit.kinds.parts.validation.fields import FIXED
+from simkit.kinds.parts.validation.ip import family, network, validate_canonical_cidr
 from simkit.kinds.strategy import Strategy
-from simkit.meta.objects import Object, at, name_of
+from simkit.meta.behaviour import applies
+from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_RANGES: Final = "spec.cidrs"
+_ONE_EACH: Final = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    draft["status"] = draft.get("status") or {}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    ranges: Sequence[str] = at(obj, "spec", "cidrs") or []
+    if old is None:
+        return list(_validate_ranges(ranges))
+    return list(_validate_change(ranges, at(old, "spec", "cidrs") or []))
+
+
+def _validate_ranges(ranges: Sequence[str]) -> Iterator[FieldError]:
+    if not ranges:
+        yield required(_RANGES, "at least one CIDR required")
+        return
+    if len(ranges) > 2:
+        spec = structure("networking.ServiceCIDRSpec", {"cidrs": ranges})
+        yield invalid_value(_RANGES, spec, "may only hold up to 2 values")
+        return
+    for index, text in enumerate(ranges):
+        yield from validate_canonical_cidr(f"{_RANGES}[{index}]", text)
+    families = [family(text.partition("/")[0]) for text in ranges if network(text) is not None]
+    if len(families) == 2 and families[0] == families[1]:
+        yield invalid_value(_RANGES, strings(ranges), _ONE_EACH)
+
+
+def _validate_change(now: Sequence[str], before: Sequence[str]) -> Iterator[FieldError]:
+    """The errors of a change: one range may get a second of the other family."""
+    if not applies("service-ranges-grow"):
+        if list(now) != list(before):
+            yield invalid_value(_RANGES, _listed(now), FIXED)
+    elif len(now) == len(before):
+        for index, (text, old) in enumerate(zip(now, before, strict=True)):
+            if text != old:
+                yield invalid_value(f"{_RANGES}[{index}]", text, FIXED)
+    elif len(before) == 1 and len(now) == 2:
+        if now[0] != before[0]:
+            yield invalid_value(f"{_RANGES}[0]", now[0], FIXED)
+        yield from _validate_ranges(now)
+    else:
+        yield invalid_value(_RANGES, _listed(now), FIXED)
+
+
+def _listed(ranges: Sequence[str]) -> Shown:
+    """A list as messages show it: one without ranges is empty, since the field is no pointer."""
+    return Shown(strings(ranges).text, list(ranges))
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), ",".join(at(obj, "spec", "cidrs") or ()), created(obj, now)]
 
 
-STRATEGY = Strategy(print_row=_row)
+STRATEGY = Strategy(prepare=_prepare, validate=_validate, print_row=_row)

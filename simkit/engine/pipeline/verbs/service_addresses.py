@@ -1,0 +1,70 @@
+"""The IPAddress objects of the addresses that Services have.
+
+Upstream: pkg/registry/core/service/ipallocator/ipallocator.go, release 1.36.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.options import WriteOptions
+from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
+from simkit.engine.registry.write import Deletion, Write
+from simkit.meta.domain import API_SERVER, api_group, label
+from simkit.meta.errors import StatusError
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Draft, Object, name_of, namespace_of
+from simkit.schema.resources import Resource
+
+IP_ADDRESSES: Final = GroupResource(api_group("networking"), "ipaddresses")
+ALLOCATOR: Final = api_group("ipallocator")
+"""The manager of these objects in their label."""
+_NOT_FOUND, _CONFLICT = 404, 409
+
+
+class IPAddressRecords:
+    """Writes the objects as the server itself; admission is not called."""
+
+    def __init__(self, engine: Engine, resource: Resource) -> None:
+        self._engine, self._resource = engine, resource
+
+    def create(self, text: str, family: str, service: Object) -> bool:
+        """Make the object of an address for a Service; False if there is one of this name."""
+        scope = self._engine.request_scope(self._resource)
+        made = _address(self._resource, text, family, service)
+        track = managed_fields_tracker(self._engine, scope, WriteOptions(API_SERVER), "")
+        key = scope.registry_scope.key("", text)
+        try:
+            self._engine.registry.create(Write(scope.registry_scope, key, lambda _: made, track=track))
+        except StatusError as error:
+            if error.code != _CONFLICT:
+                raise
+            return False
+        return True
+
+    def delete(self, text: str) -> None:
+        """Remove the object of an address, if there is one."""
+        scope = self._engine.request_scope(self._resource).registry_scope
+        try:
+            self._engine.registry.delete(Deletion(scope, scope.key("", text), lambda _: None))
+        except StatusError as error:
+            if error.code not in (_NOT_FOUND, _CONFLICT):
+                raise
+
+
+def _address(resource: Resource, text: str, family: str, service: Object) -> Draft:
+    labels = {
+        label("ip-family", "ipaddress"): family,
+        label("managed-by", "ipaddress"): ALLOCATOR,
+    }
+    parent = {"resource": "services", "namespace": namespace_of(service), "name": name_of(service)}
+    head = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return {**head, "metadata": {"name": text, "labels": labels}, "spec": {"parentRef": parent}}
+
+
+def record_addresses(engine: Engine) -> None:
+    """Let the allocation of an engine keep IPAddress objects, if the server has them."""
+    resource = engine.catalogue.preferred(IP_ADDRESSES)
+    if resource is not None and "addresses-of-service-ranges" in engine.behaviour.ids:
+        engine.registry.allocation.record_in(IPAddressRecords(engine, resource))

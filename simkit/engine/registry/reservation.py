@@ -1,0 +1,57 @@
+"""Reservations of one write of a Service, and the objects that stand for its addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from simkit.engine.registry.bitmap_allocator import BitmapAllocator
+from simkit.meta.clock import NameSource
+from simkit.meta.objects import Object
+
+
+class AddressRecords(Protocol):
+    """The objects of the addresses that are given out. An implementation must not call the allocation."""
+
+    def create(self, text: str, family: str, service: Object) -> bool:
+        """Make the object of an address for a Service; False if there is one of this name."""
+        ...
+
+    def delete(self, text: str) -> None:
+        """Remove the object of an address, if there is one."""
+        ...
+
+
+class Given(NamedTuple):
+    """An address for a place among a Service's addresses; ``asked`` if the Service named it."""
+
+    place: int
+    family: str
+    text: str
+    asked: bool
+
+
+@dataclass(slots=True)
+class Reservation:
+    """The addresses and ports that one write has reserved, as pairs of an allocator and a number."""
+
+    dry_run: bool
+    taken: list[tuple[BitmapAllocator, int]] = field(default_factory=list)
+    given: list[Given] = field(default_factory=list)
+    recorded: list[str] = field(default_factory=list)
+    """The addresses for which an object was made."""
+
+    def take(self, pool: BitmapAllocator, number: int) -> None:
+        """Reserve a number. Raises NotAvailable; a dry run only checks that it is in the range."""
+        pool.check(number)
+        if not self.dry_run:
+            pool.reserve(number)
+            self.taken.append((pool, number))
+
+    def take_any(self, pool: BitmapAllocator, name_source: NameSource) -> int:
+        """Reserve a free number. Raises NotAvailable if there is none; a dry run gives the first of the range."""
+        if self.dry_run:
+            return pool.first_shown
+        number = pool.reserve_any(name_source)
+        self.taken.append((pool, number))
+        return number
