@@ -43,7 +43,7 @@ def add_arguments(group: Any) -> None:
         type=words,
         default=None,
         metavar="A,B",
-        help='workloads in kube-system, as clusters have them (default coredns,kube-proxy; "" or --load: none)',
+        help="workloads in kube-system (default coredns,kube-proxy,metrics-server; with --load none)",
     )
     group.add_argument(
         "--node-config", type=Path, metavar="FILE", help="nodes and behaviours of pods in YAML (docs/testing.md)"

@@ -19,7 +19,7 @@ from simkit.meta.names import GroupResource
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
 
-ADDONS: Final = ("coredns", "kube-proxy")
+ADDONS: Final = ("coredns", "kube-proxy", "metrics-server")
 """The addons that are known: the files of ``datasets/addons``."""
 _THERE: Final = 409
 _INVALID: Final = 422
