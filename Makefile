@@ -27,7 +27,7 @@ bench: $(READY)  ## the speed of this machine, as ratios (ARGS=engine; PEER=http
 
 fuzz: $(READY)  ## coverage-guided fuzzing of each reader for some seconds (needs atheris)
 	for target in json yaml document labels fields quantity duration expression \
-			create apply patch select rule protobuf; do \
+			create apply patch select rule protobuf certificate bundle token kubeconfig dump; do \
 		$(BIN)/python -m tests.fuzz $$target -max_total_time=7 || exit 1; done
 
 soak: $(READY)  ## memory of a server under churn, over an hour (ARGS="--minutes 20")

@@ -6,12 +6,15 @@ Follows ``k8s.io/apimachinery/pkg/api/errors/errors.go``, release 1.30.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, quoted
 from simkit.meta.names import GroupKind, GroupResource
+
+TOLD: Final = 1024 * 1024
+"""Letters of field errors after which no further ones are told."""
 
 
 class SimkitError(Exception):
@@ -164,12 +167,30 @@ def expired(message: str, *, continue_token: str = "") -> StatusError:
 
 
 def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> StatusError:
-    """422 with a cause for every field error; duplicate texts appear once in the message."""
-    texts = list(dict.fromkeys(str(error) for error in errors))
+    """422 with a cause for every field error; duplicate texts appear once in the message.
+
+    Notes
+    -----
+    An error may show all of a list, and there may be one for each of its elements. So errors are told until their texts
+    are longer than ``TOLD`` together, and the others are counted. kube-apiserver tells all.
+    """
+    told = list(_told(errors))
+    texts = list(dict.fromkeys(str(error) for error in told))
+    if len(told) < len(errors):
+        texts.append(f"and {len(errors) - len(told)} further errors")
     summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     message = f"{kind} {quoted(name)} is invalid" + (f": {summary}" if texts else "")
-    causes = [error.cause() for error in errors]
+    causes = [error.cause() for error in told]
     return StatusError(422, "Invalid", message, details=_details(kind, name, causes=causes))
+
+
+def _told(errors: Sequence[FieldError]) -> Iterator[FieldError]:
+    length = 0
+    for error in errors:
+        if length > TOLD:
+            return
+        yield error
+        length += len(str(error))
 
 
 def internal(message: str) -> StatusError:

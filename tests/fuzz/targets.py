@@ -14,13 +14,17 @@ from simkit.language.cel.grammar import parse as parse_expression
 from simkit.language.yaml.decode import BrokenText, decode, decode_body
 from simkit.meta import fields, go_json, labels, quantity
 from simkit.meta.duration import seconds
+from tests.fuzz.outside import OUTSIDE
 from tests.fuzz.structures import STRUCTURED, Choices
 
 Reader = Callable[[bytes], Any]
 
 
+_MADE = {**STRUCTURED, **OUTSIDE}
+
+
 def _structured(name: str) -> Reader:
-    return lambda data: STRUCTURED[name](Choices(data))
+    return lambda data: _MADE[name](Choices(data))
 
 
 def _text(data: bytes) -> str:
@@ -36,7 +40,7 @@ TARGETS: dict[str, tuple[Reader, tuple[type[Exception], ...]]] = {
     "quantity": (lambda data: quantity.parse(_text(data)), (quantity.QuantityError,)),
     "duration": (lambda data: seconds(_text(data)), (ValueError,)),
     "expression": (lambda data: parse_expression(_text(data)), (CompileError,)),
-    **{name: (_structured(name), ()) for name in STRUCTURED},
+    **{name: (_structured(name), ()) for name in _MADE},
 }
 
 

@@ -23,16 +23,31 @@ POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews"
+ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+CRON = "/apis/batch/v1/namespaces/default/cronjobs"
+ENDPOINTS, SERVICES, QUOTAS = (
+    f"/api/v1/namespaces/default/{name}" for name in ("endpoints", "services", "resourcequotas")
+)
 Make = Callable[[int], Request]
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Cluster:
     """A cluster with what the requests are about."""
-    known = StaticTokens({"root": Identity("root", (MASTERS,))})
+    known = StaticTokens({"root": Identity("root", (MASTERS,)), "ann": Identity("ann")})
     made = Cluster(options=Options(seed=1, clock=SimulatedClock(), audit_policy=None, authenticators=(known,)))
     for path, obj in preparation():
         assert made.perform(Request.of("POST", path, obj)).status == 201
+    version = "rbac.authorization.k8s.io/v1"
+    group = version.partition("/")[0]
+    makes = [{"apiGroups": [group], "resources": ["clusterroles"], "verbs": ["create"]}]
+    made.apply([{"apiVersion": version, "kind": "ClusterRole", "metadata": {"name": "maker"}, "rules": makes}])
+    bound = {
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "maker"},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": "ann"}],
+    }
+    made.apply([{"apiVersion": version, "kind": "ClusterRoleBinding", "metadata": {"name": "maker"}, **bound}])
     return made
 
 
@@ -115,6 +130,57 @@ def _thing(spec: Any) -> dict[str, Any]:
     return {"apiVersion": "attack.example/v1", "kind": "Thing", "metadata": {"name": "p"}, "spec": spec}
 
 
+def _of(kind: str, version: str, **parts: Any) -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": "p"}, **parts}
+
+
+def _owned(count: int, **more: Any) -> dict[str, Any]:
+    owners = [{"apiVersion": "v1", "kind": "Pod", "name": f"a{k}", "uid": f"u{k}", **more} for k in range(count)]
+    return _map(metadata={"name": "p", "ownerReferences": owners})
+
+
+def _role(words: list[str]) -> dict[str, Any]:
+    rules = [{"apiGroups": words, "resources": words, "verbs": words}]
+    return _of("ClusterRole", "rbac.authorization.k8s.io/v1", rules=rules)
+
+
+def _spread(constraints: list[dict[str, Any]]) -> dict[str, Any]:
+    usual = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+    return _of(
+        "Pod",
+        "v1",
+        spec={
+            "containers": [{"name": "a", "image": "a"}],
+            "topologySpreadConstraints": [{**usual, **each} for each in constraints],
+        },
+    )
+
+
+def _endpoints(count: int) -> dict[str, Any]:
+    addresses = [{"ip": f"10.0.{k // 250}.{k % 250}"} for k in range(count)]
+    ports = [{"name": f"p{k}", "port": k + 1} for k in range(count)]
+    return _of("Endpoints", "v1", subsets=[{"addresses": addresses, "ports": ports}])
+
+
+def _class(expressions: Any, terms: int = 1) -> dict[str, Any]:
+    topologies = [{"matchLabelExpressions": expressions} if expressions else {}] * terms
+    return _of("StorageClass", "storage.k8s.io/v1", provisioner="a", allowedTopologies=topologies)
+
+
+def _service(count: int) -> dict[str, Any]:
+    ports = [{"name": f"p{k}", "port": k + 1} for k in range(count)]
+    return _of("Service", "v1", spec={"type": "NodePort", "selector": {"a": "b"}, "ports": ports})
+
+
+def _quota(scopes: list[str]) -> dict[str, Any]:
+    return _of("ResourceQuota", "v1", spec={"hard": {"pods": "1"}, "scopes": scopes})
+
+
+def _cron(schedule: str) -> dict[str, Any]:
+    pod = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}
+    return _of("CronJob", "batch/v1", spec={"schedule": schedule, "jobTemplate": {"spec": {"template": {"spec": pod}}}})
+
+
 def _operations(count: int, operation: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
     return [operation(number) for number in range(count)]
 
@@ -163,6 +229,36 @@ REQUESTS: dict[str, tuple[Make, int]] = {
     ),
     "custom object, fields": (lambda n: _sent("POST", THINGS, _thing(_keys(n))), 4000),
     "custom object, list": (lambda n: _sent("POST", THINGS, _thing({"a": [{"b": 1}] * n})), 4000),
+    "owners": (lambda n: _sent("POST", MAPS, _owned(n)), 2000),
+    "owners that are all controllers": (lambda n: _sent("POST", MAPS, _owned(n, controller=True)), 300),
+    "role of many permissions": (
+        lambda n: _sent("POST", ROLES, _role([f"g{k}" for k in range(n)]), authorization="Bearer ann"),
+        300,
+    ),
+    "pod, spread by many keys": (
+        lambda n: _sent("POST", PODS, _spread([{"topologyKey": f"k{k}"} for k in range(n)])),
+        1000,
+    ),
+    "endpoints, ports times addresses": (lambda n: _sent("POST", ENDPOINTS, _endpoints(n)), 400),
+    "storage class, values": (
+        lambda n: _sent("POST", CLASSES, _class([{"key": "a", "values": [f"v{k}" for k in range(n)]}])),
+        4000,
+    ),
+    "storage class, equal terms": (lambda n: _sent("POST", CLASSES, _class({}, terms=n)), 1000),
+    "service, node ports": (lambda n: _sent("POST", SERVICES, _service(n)), 600),
+    "quota, scopes that do not fit together": (
+        lambda n: _sent("POST", QUOTAS, _quota(["Terminating", "NotTerminating"] * n)),
+        500,
+    ),
+    "expression, many errors": (
+        lambda n: _sent("POST", POLICIES, _policy(" && ".join(f"missing{k}" for k in range(n)))),
+        200,
+    ),
+    "JSON patch, one path": (
+        lambda n: _sent("PATCH", f"{MAPS}/target", [{"op": "add", "path": "/a" * n, "value": 1}], JSON_PATCH),
+        20_000,
+    ),
+    "cron job, a list": (lambda n: _sent("POST", CRON, _cron(",".join(["*/1"] * n) + " * * * *")), 2000),
     "definition, fields": (lambda n: _sent("POST", DEFINITIONS, _definition(n)), 300),
     "definition, columns": (lambda n: _sent("POST", DEFINITIONS, _definition(9, n)), 300),
     "definition, rules": (lambda n: _sent("POST", DEFINITIONS, _definition(1, 0, n)), 30),

@@ -18,7 +18,7 @@ from simkit.logic.rbac.binding import (
     missing_text,
     role_key,
 )
-from simkit.logic.rbac.cover import EVERYTHING, missing_rules_text, uncovered
+from simkit.logic.rbac.cover import EVERYTHING, missing_rules_text, some_uncovered, uncovered
 from simkit.logic.rbac.index import AccessIndex, aggregate_errors
 from simkit.logic.rbac.rule import Rule, quoted_list, rules_of
 from simkit.meta.attributes import Attributes
@@ -31,6 +31,8 @@ from simkit.meta.objects import Object, metadata, name_of, namespace_of
 
 _OF_COLLECTOR: Final = {"ownerReferences", "finalizers", "managedFields", "selfLink"}
 """The fields that the garbage collector changes; a write of these only is not checked."""
+_TOLD: Final = 1000
+"""Missing permissions that are told, of as many as the product of the lists of a rule; kube-apiserver tells all."""
 _ROLE_RESOURCES: Final = {"Role": ROLES, "ClusterRole": CLUSTER_ROLES}
 
 
@@ -82,11 +84,13 @@ class RBACEscalationGuard:
 
     def _confirm(self, identity: Identity, rules: Sequence[Rule], written: Key) -> None:
         held = self._index.rules_for(identity, written.namespace)
-        missing = uncovered(held.rules, rules)
+        missing = some_uncovered(held.rules, rules, _TOLD + 1)
         if missing:
+            more = "\n(and further ones)" if len(missing) > _TOLD else ""
             groups = quoted_list(identity.groups)
             who = f"user {quoted(identity.user)} (groups={groups})"
-            why = f"{who} is attempting to grant RBAC permissions not currently held:\n{missing_rules_text(missing)}"
+            told = missing_rules_text(missing[:_TOLD]) + more
+            why = f"{who} is attempting to grant RBAC permissions not currently held:\n{told}"
             raise forbidden(written.resource, written.name, why + _resolution_errors(held.missing))
 
     def _may_bind(self, identity: Identity, reference: Object, namespace: str) -> bool:

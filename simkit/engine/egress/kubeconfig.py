@@ -51,6 +51,15 @@ def load_kubeconfig(path: str | Path, *, context: str = "") -> ClientConfig:
     return _Reader(Path(path), document).endpoint(context)
 
 
+def _is_address(url: str) -> bool:
+    """True if a text is an http or https address with a host."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # a bracket that is not closed
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
 class _Reader:
     def __init__(self, path: Path, document: Mapping[str, Any]) -> None:
         self._path, self._document = path, document
@@ -61,7 +70,7 @@ class _Reader:
         cluster = self._named("clusters", "cluster", found.get("cluster") or "")
         user = self._named("users", "user", found["user"]) if found.get("user") else {}
         url = str(cluster.get("server") or "")
-        if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        if not _is_address(url):
             raise self._wrong(f"the server {url!r} is no http or https address")
         for unsupported in ("exec", "auth-provider"):
             if user.get(unsupported):

@@ -244,7 +244,8 @@ class ServiceAllocation:
             return
         kept = {port.get("nodePort") for port in (live or {}).get("spec", {}).get("ports") or ()} - {None, 0}
         automatic = draft["spec"].get("allocateLoadBalancerNodePorts") is not False or type_of(draft) == NODE_PORT
-        ports, chosen = draft["spec"].get("ports") or [], dict[int, int]()
+        ports, chosen, given = draft["spec"].get("ports") or [], dict[int, int](), set[int]()
+        asked = {each.get("port") or 0: each["nodePort"] for each in reversed(ports) if each.get("nodePort")}
         for index, port in enumerate(ports):
             number, wanted = port.get("port") or 0, port.get("nodePort") or 0
             if not wanted and not automatic:
@@ -252,13 +253,13 @@ class ServiceAllocation:
             if number in chosen and wanted in (0, chosen[number]):
                 port["nodePort"] = chosen[number]
                 continue
-            wanted = wanted or next((each["nodePort"] for each in ports if _asks(each, number)), 0)
+            wanted = wanted or asked.get(number, 0)
             if not wanted:
                 wanted = self._any_port(reservation)
-            elif wanted not in kept and (live is None or wanted not in chosen.values()):
+            elif wanted not in kept and (live is None or wanted not in given):
                 self._give_port(draft, f"spec.ports[{index}].nodePort", wanted, reservation)
             port["nodePort"] = wanted
-            chosen.setdefault(number, wanted)
+            given.add(chosen.setdefault(number, wanted))
 
     def _give_port(self, draft: Draft, path: str, number: int, reservation: Reservation) -> None:
         try:
@@ -347,10 +348,6 @@ def _addresses_of(service: Object) -> Sequence[str]:
     spec = service.get("spec") or {}
     texts: Sequence[str] = spec.get("clusterIPs") or [spec.get("clusterIP") or ""]
     return [str(found) for text in texts if (found := address(text)) is not None]
-
-
-def _asks(port: Object, number: int) -> bool:
-    return port.get("port") == number and bool(port.get("nodePort"))
 
 
 def _as_address(number: int, name: str) -> Address:

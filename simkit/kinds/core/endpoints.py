@@ -13,6 +13,7 @@ from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import validate_ip, validate_non_special_ip, validate_port
 from simkit.kinds.strategy import Strategy
+from simkit.meta.deadline import check_deadline
 from simkit.meta.fielderror import FieldError, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -45,18 +46,31 @@ def repacked(subsets: Sequence[Object]) -> list[Draft]:
     >>> len(repacked([a, {**b, "ports": [{"port": 2}]}]))
     1
     """
-    by_port: dict[Any, dict[_Key, tuple[Object, bool]]] = {}
     ports: dict[Any, Object | None] = {}
-    for subset in subsets:
+    places: dict[Any, list[int]] = {}
+    for index, subset in enumerate(subsets):
         for port in subset.get("ports") or (None,):
             key = None if port is None else tuple(sorted(port.items()))
             ports.setdefault(key, port)
-            _collect(subset, by_port.setdefault(key, {}))
-    together: dict[Any, list[Any]] = {}
-    for key, found in by_port.items():
+            where = places.setdefault(key, [])
+            if where[-1:] != [index]:
+                where.append(index)
+    alike: dict[tuple[int, ...], list[Any]] = {}
+    for key, where in places.items():
+        alike.setdefault(tuple(where), []).append(key)
+    order = {key: number for number, key in enumerate(ports)}
+    together: dict[Any, tuple[dict[_Key, tuple[Object, bool]], list[Any]]] = {}
+    for within, keys in alike.items():  # ports of the same subsets have the same addresses
+        check_deadline()
+        found: dict[_Key, tuple[Object, bool]] = {}
+        for index in within:
+            _collect(subsets[index], found)
         same = tuple(sorted((place, ready) for place, (_, ready) in found.items()))
-        together.setdefault(same, []).append(key)
-    return [_subset(by_port[keys[0]], [ports[key] for key in keys if key is not None]) for keys in together.values()]
+        together.setdefault(same, (found, []))[1].extend(keys)
+    return [
+        _subset(found, [ports[key] for key in sorted(keys, key=order.__getitem__) if key is not None])
+        for found, keys in together.values()
+    ]
 
 
 _Key = tuple[str, str]

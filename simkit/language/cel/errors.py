@@ -71,6 +71,10 @@ class Issue:
         return f"ERROR: <input>:{line}:{column + 1}: {self.text}\n | {snippet}\n | {dots}{caret}"
 
 
+_REPORTED: Final = 100
+"""Errors that cel-go reports, the first that it meets (common/errors.go, release 1.30)."""
+
+
 class CompileError(Exception):
     """An expression that does not parse or does not type check; ``str()`` is the text of cel-go.
 
@@ -87,8 +91,12 @@ class CompileError(Exception):
 
     def __init__(self, source: str, issues: Iterable[Issue]) -> None:
         self.source = source
-        self.issues = tuple(sorted(issues, key=lambda issue: issue.position))
-        super().__init__("\n".join(issue.rendered(source) for issue in self.issues))
+        reported = tuple(issues)
+        self.issues = tuple(sorted(reported[:_REPORTED], key=lambda issue: issue.position))
+        texts = [issue.rendered(source) for issue in self.issues]
+        if len(reported) > _REPORTED:
+            texts.append(f"{len(reported) - _REPORTED} more errors were truncated")
+        super().__init__("\n".join(texts))
 
 
 class ResultTypeError(CompileError):

@@ -11,12 +11,15 @@ from typing import Final
 
 from simkit.logic.rbac.match import path_covers
 from simkit.logic.rbac.rule import ALL, Rule
+from simkit.meta.deadline import check_deadline
 
 EVERYTHING: Final = (
     Rule(verbs=(ALL,), api_groups=(ALL,), resources=(ALL,)),
     Rule(verbs=(ALL,), paths=(ALL,)),
 )
 """The rules of a cluster administrator, needed to write an aggregation rule."""
+_LOOK: Final = 1000
+"""Parts of rules between two looks at the deadline of a request."""
 
 
 def covers(owned: Sequence[Rule], wanted: Iterable[Rule]) -> bool:
@@ -40,6 +43,27 @@ def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
     return [
         piece for rule in wanted for piece in breakdown(rule) if not any(_covers_piece(own, piece) for own in owned)
     ]
+
+
+def some_uncovered(owned: Sequence[Rule], wanted: Iterable[Rule], most: int) -> list[Rule]:
+    """The first parts of the wanted rules that the owned ones do not cover, at most so many.
+
+    A rule has as many parts as the product of the lengths of its lists: what one owned rule covers as a whole is not
+    taken apart. Ends at the request's deadline.
+    """
+    missing: list[Rule] = []
+    for rule in wanted:
+        if any(_covers_whole(own, rule) for own in owned):
+            continue
+        for number, piece in enumerate(breakdown(rule)):
+            if number % _LOOK == 0:
+                check_deadline()
+            if any(_covers_piece(own, piece) for own in owned):
+                continue
+            missing.append(piece)
+            if len(missing) == most:
+                return missing
+    return missing
 
 
 def breakdown(rule: Rule) -> Iterator[Rule]:
@@ -74,6 +98,23 @@ def compact_rules(rules: Iterable[Rule]) -> list[Rule]:
 def missing_rules_text(missing: Iterable[Rule]) -> str:
     """The missing rules as in the 403: compacted, one per line, sorted, distinct."""
     return "\n".join(sorted({str(rule) for rule in compact_rules(missing)}))
+
+
+def _covers_whole(own: Rule, rule: Rule) -> bool:
+    """True if each part of a rule about resources is covered by one owned rule."""
+    if rule.paths or (
+        own.resource_names and not (rule.resource_names and _within(rule.resource_names, own.resource_names))
+    ):
+        return False
+    if not (ALL in own.verbs or _within(rule.verbs, own.verbs)):
+        return False
+    if not (ALL in own.api_groups or _within(rule.api_groups, own.api_groups)):
+        return False
+    return ALL in own.resources or _within(rule.resources, own.resources)
+
+
+def _within(some: Iterable[str], others: Iterable[str]) -> bool:
+    return set(some) <= set(others)
 
 
 def _covers_piece(own: Rule, piece: Rule) -> bool:

@@ -84,6 +84,7 @@ def test_server_name(tmp_path: Path) -> None:
         ({"current-context": "absent"}, "there is no context 'absent'"),
         ({"clusters": []}, "there is no cluster 'it'"),
         ({"clusters": [{"name": "it", "cluster": {"server": "ftp://x"}}]}, "no http or https address"),
+        ({"clusters": [{"name": "it", "cluster": {"server": "https://[x"}}]}, "no http or https address"),
         ({"users": [{"name": "me", "user": {"exec": {"command": "x"}}}]}, "may not use 'exec'"),
         ({"users": [{"name": "me", "user": {"client-key-data": "%"}}]}, "client-key-data is no base64"),
         ({"users": [{"name": "me", "user": {"tokenFile": "absent"}}]}, "cannot be read"),

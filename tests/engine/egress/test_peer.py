@@ -122,6 +122,34 @@ def test_a_body_that_does_not_come_is_given_up(tmp_path: Path) -> None:
         thread.join()
 
 
+def test_a_body_that_comes_byte_by_byte_is_given_up(tmp_path: Path) -> None:
+    """No byte is late, and the answer as a whole is."""
+    authority = make_authority("test-authority", SPAN)
+    pair = authority.sign_server("localhost", (["localhost"], ["127.0.0.1"]), SPAN)
+    (tmp_path / "server.pem").write_bytes(pair.certificate_pem() + pair.key_pem())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    stop = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=_drip_body, args=(listener, context, stop), daemon=True)
+        thread.start()
+        peer = Peer("127.0.0.1", listener.getsockname()[1], "localhost", authority.certificate_pem())
+        with pytest.raises(Unreachable, match="context deadline exceeded"):
+            fetch(peer, "POST", "/review", {"Host": "localhost"}, b"{}", timeout=1)
+        stop.set()
+        thread.join()
+
+
+def _drip_body(listener: socket.socket, context: ssl.SSLContext, stop: threading.Event) -> None:
+    """An answer whose bytes come one after the other, for as long as the client is there."""
+    connection, _ = listener.accept()
+    with contextlib.suppress(OSError), context.wrap_socket(connection, server_side=True) as secure:
+        secure.recv(1024)
+        secure.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        while not stop.wait(0.02):
+            secure.sendall(b" ")
+
+
 def _promise(listener: socket.socket, context: ssl.SSLContext) -> None:
     """The beginning of an answer; the rest is waited for until the client has gone."""
     connection, _ = listener.accept()

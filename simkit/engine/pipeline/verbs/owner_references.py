@@ -26,13 +26,14 @@ def deduplicate(draft: Draft, warnings: list[str], *, admitted: bool) -> None:
     owners: Sequence[Mapping[str, Any]] = metadata.get("ownerReferences") or ()
     if len(owners) < 2:
         return
-    kept: list[Mapping[str, Any]] = []
+    kept: dict[str, Mapping[str, Any]] = {}
     repeated = []
     for owner in owners:
-        if owner in kept:
+        content = repr(sorted(owner.items()))
+        if content in kept:
             repeated.append(owner.get("uid", ""))
         else:
-            kept.append(owner)
+            kept[content] = owner
     if repeated:
         warnings.append(_WARNING.format(when=_AFTER if admitted else "", uids=", ".join(repeated)))
-        draft["metadata"] = {**metadata, "ownerReferences": kept}
+        draft["metadata"] = {**metadata, "ownerReferences": list(kept.values())}

@@ -30,7 +30,7 @@ def validate_object_meta(metadata: Mapping[str, Any], field: str = "metadata") -
 
 def _validate_owner(owners: Sequence[Mapping[str, Any]], field: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    controller = ""
+    controller, printed = "", None
     for owner in owners:
         errors += _validate_one_owner(owner, field)
         shown = f"{owner.get('kind', '')}/{owner.get('name', '')}"
@@ -40,7 +40,8 @@ def _validate_owner(owners: Sequence[Mapping[str, Any]], field: str) -> list[Fie
                     "Only one reference can have Controller set to true. "
                     f'Found "true" in references for {controller} and {shown}'
                 )
-                errors.append(invalid_value(field, structures("v1.OwnerReference", owners), detail))
+                printed = printed or structures("v1.OwnerReference", owners)  # once: there may be an error for each
+                errors.append(invalid_value(field, printed, detail))
             else:
                 controller = shown
     return errors

@@ -181,14 +181,13 @@ def _shown(toleration: Object) -> Shown:
 
 def validate_topology_spread_constraints(path: str, constraints: Sequence[Object]) -> Iterator[FieldError]:
     """The errors of the rules of spreading pods over nodes."""
-    for index, constraint in enumerate(constraints):
+    kinds = [(each.get("topologyKey"), each.get("whenUnsatisfiable")) for each in constraints]
+    last = {kind: index for index, kind in enumerate(kinds)}
+    for index, (constraint, kind) in enumerate(zip(constraints, kinds, strict=True)):
         at = f"{path}[{index}]"
         yield from _validate_skew(at, constraint)
-        kind = (constraint.get("topologyKey"), constraint.get("whenUnsatisfiable"))
-        for other in constraints[index + 1 :]:
-            if (other.get("topologyKey"), other.get("whenUnsatisfiable")) == kind:
-                yield duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{kind[0]}, {kind[1]}}}")
-                break
+        if last[kind] > index:
+            yield duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{kind[0]}, {kind[1]}}}")
         yield from _validate_domain(at, constraint)
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             if constraint.get(name) not in (None, "Honor", "Ignore"):
