@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import pickle
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -23,6 +25,11 @@ def on_all_cores(function: Callable[[Sequence[T]], list[R]], things: Sequence[T]
     least
         The number of things that are worth a process.
 
+    Raises
+    ------
+    Exception
+        Whatever the function raises, here or in another process.
+
     Notes
     -----
     The processes are forks of this one, so that nothing is sent to them. Where threads run, a fork may inherit a lock
@@ -34,15 +41,22 @@ def on_all_cores(function: Callable[[Sequence[T]], list[R]], things: Sequence[T]
     [2, 4, 6, 8]
     """
     number = min(_cores(), len(things) // least)
-    if number < 2 or threading.active_count() > 1 or not hasattr(os, "fork"):
+    can_fork = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+    if number < 2 or not can_fork or multiprocessing.current_process().daemon:
         return function(things)
     size = -(-len(things) // number)
     first, *others = [things[start : start + size] for start in range(0, len(things), size)]
-    waiting = [(part, *_forked(function, part)) for part in others]
+    waiting = [_begun(function, part) for part in others]
     found = function(first)
-    for part, process, end in waiting:
-        answer: list[R] | None = _answer(process, end)
-        found += function(part) if answer is None else answer  # what went wrong there is met and told here
+    for part, (process, end) in zip(others, waiting, strict=True):
+        try:
+            results, error = end.recv()
+        except EOFError:  # the process was killed
+            results, error = function(part), None
+        process.join()
+        if error is not None:
+            raise error
+        found += results
     return found
 
 
@@ -50,28 +64,21 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _forked(function: Callable[[Sequence[T]], list[R]], part: Sequence[T]) -> tuple[int, int]:
-    """A process that works on a part, and the end of the pipe from which its results are read."""
-    end, other = os.pipe()
+def _begun(function: Callable[[Sequence[T]], list[R]], part: Sequence[T]) -> tuple[BaseProcess, Connection[Any, Any]]:
+    """A process that works on a part, and the end at which its results will arrive."""
+    context = multiprocessing.get_context("fork")
+    end, other = context.Pipe(duplex=False)
     with warnings.catch_warnings():  # of threads of numerical libraries, which do nothing here
         warnings.simplefilter("ignore", DeprecationWarning)
-        process = os.fork()
-    if process:
-        os.close(other)
-        return process, end
-    status = 1
+        process = context.Process(target=_work, args=(other, function, part), daemon=True)
+        process.start()
+    other.close()
+    return process, end
+
+
+def _work(end: Connection[Any, Any], function: Callable[[Sequence[T]], list[R]], part: Sequence[T]) -> None:
     try:
-        os.close(end)
-        with open(other, "wb") as stream:
-            stream.write(pickle.dumps(function(part)))
-        status = 0
-    finally:
-        os._exit(status)  # without the cleaning up that is the parent's
-
-
-def _answer(process: int, end: int) -> Any:
-    """The results of a process; None if it ended without all of them."""
-    with open(end, "rb") as stream:
-        text = stream.read()
-    _, status = os.waitpid(process, 0)
-    return None if status else pickle.loads(text)  # noqa: S301 - our own process wrote it
+        answer: tuple[list[R], Exception | None] = function(part), None
+    except Exception as error:  # raised again where the results are awaited
+        answer = [], error
+    end.send(answer)

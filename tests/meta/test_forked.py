@@ -43,7 +43,7 @@ def test_few_things_are_worked_on_here() -> None:
 
 
 def test_a_process_that_fails_is_told_here() -> None:
-    """Its part is worked on again, where the error has its own place and words."""
+    """Its error is raised here; the part of a process that was killed is worked on again."""
 
     def odd(some: Sequence[int]) -> list[int]:
         if 99 in some:
