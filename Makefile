@@ -14,7 +14,7 @@ demo: $(DEMO)  ## an audit of the bundled cluster, as a page: build/rbac-audit.h
 	$(BIN)/simkit audit --demo --show critical --html build/rbac-audit.html
 
 test: check  ## all checks and tests
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
 
 check: $(READY)  ## format, lint, types, import contracts
 	$(BIN)/ruff format --check $(FILES)
