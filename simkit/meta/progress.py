@@ -184,8 +184,9 @@ class _Watch:
         with self._lock:
             if self._display is None and self._tasks and not self.silent and _is_watched():
                 self._display = _NotebookDisplay() if _in_notebook() else _TerminalDisplay()
-                for task in self._tasks:
-                    self._display.show(task)
+                for task in list(self._tasks):
+                    if self._display is not None:  # a notebook may write something meanwhile, which takes it away
+                        self._display.show(task)
 
     def _stop(self) -> None:
         if self._timer is not None:

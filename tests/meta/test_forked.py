@@ -16,7 +16,11 @@ THINGS = list(range(100))
 
 @pytest.fixture(autouse=True)
 def three_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three cores, and no threads but those of a test."""
     monkeypatch.setattr(forked, "_cores", lambda: 3)
+    others = threading.active_count() - 1
+    count = threading.active_count
+    monkeypatch.setattr(threading, "active_count", lambda: count() - others)
 
 
 def with_process(some: Sequence[int]) -> list[tuple[int, int]]:

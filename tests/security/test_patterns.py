@@ -17,6 +17,7 @@ MADE = {
     "kinds/parts/devices/names.py": "one word, a constant of the file",
     "language/cel/grammar.py": "the grammar of celpy, at the start",
     "schema/custom/formats.py": "formats whose letters and spaces exclude each other",
+    "simulation/shell/text_commands.py": "letters of a script, escaped; patterns of scripts are RE2's",
     "snapshot/yamldocuments.py": "spaces and a dash",
 }
 """Files in which a pattern is made of something else than one text, and why that may be."""

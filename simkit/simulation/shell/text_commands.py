@@ -296,17 +296,26 @@ def _editor(script: str, *, extended: bool, quiet: bool) -> Callable[[int, str],
     return edited
 
 
+def _printed(program: str) -> list[str] | None:
+    """The items that a program of one ``print`` prints, or None for another program."""
+    text = program.strip()
+    inner = text.removeprefix("{").removesuffix("}").strip()
+    if len(text) < 2 or text[0] != "{" or text[-1] != "}" or not inner.startswith("print"):
+        return None
+    return inner.removeprefix("print").rstrip("; \t").split(",")
+
+
 def _awk(machine: Machine, words: list[str]) -> Run:
     """``{print $1, $NF}`` alone."""
     given, rest = options(words[1:], valued="F")
-    program = re.fullmatch(r"\{\s*print\s*(.*?)\s*;?\s*\}", rest[0] if rest else "")
-    if program is None:
+    fields_of = _printed(rest[0] if rest else "")
+    if fields_of is None:
         yield error("awk", f"unsupported program {rest[0] if rest else ''}")
         return 2
     data, code = yield from contents(machine, "awk", rest[1:])
     for text in data.decode("utf-8", "replace").splitlines():
         fields = text.split(given["F"]) if given.get("F") else text.split()
-        shown = [_field(each.strip(), text, fields) for each in program[1].split(",")]
+        shown = [_field(each.strip(), text, fields) for each in fields_of]
         yield line(" ".join(shown))
     return code
 

@@ -102,6 +102,7 @@ def question(spec: Mapping[str, Any], identity: Identity) -> Attributes:
         path = spec.get("nonResourceAttributes") or {}
         return Attributes(identity, path.get("verb", ""), path=path.get("path", ""), is_resource=False)
     get = resource.get
+    fields, labels = get("fieldSelector"), get("labelSelector")
     return Attributes(
         identity,
         get("verb", ""),
@@ -111,8 +112,8 @@ def question(spec: Mapping[str, Any], identity: Identity) -> Attributes:
         get("subresource", ""),
         get("namespace", ""),
         get("name", ""),
-        field_selector=reviewed_fields(get("fieldSelector") or {})[0],
-        label_selector=reviewed_labels(get("labelSelector") or {})[0],
+        field_selector=reviewed_fields(fields)[0] if fields else (),
+        label_selector=reviewed_labels(labels)[0] if labels else (),
     )
 
 
@@ -120,7 +121,8 @@ def _ignored(spec: Mapping[str, Any]) -> Iterator[str]:
     """The sentences about selectors that could not be read as a whole."""
     attributes = spec.get("resourceAttributes") or {}
     for name, read in (("fieldSelector", reviewed_fields), ("labelSelector", reviewed_labels)):
-        found, whole = read(attributes.get(name) or {})
+        given = attributes.get(name)
+        found, whole = read(given) if given else ((), True)
         if not whole:
             yield f"spec.resourceAttributes.{name} {'partially ' if found else ''}ignored due to parse error"
 
@@ -139,8 +141,7 @@ def _answered(
         status["denied"] = True
     if decision.reason:
         status["reason"] = decision.reason
-    errors = [*([decision.error] if decision.error else []), *_ignored(spec)]
-    if errors:
+    if errors := [error for error in (decision.error, *_ignored(spec)) if error]:
         status["evaluationError"] = "; ".join(errors)
     return review_response(context, scope, {**draft, "status": status})
 
