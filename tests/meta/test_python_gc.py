@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
 from simkit.meta.python_gc import Rounds, collect_seldom, collection_paused, freeze_survivors
 
+ROOT = Path(__file__).parents[2]
 _USUAL = gc.get_threshold()
 
 
@@ -77,9 +80,9 @@ class _Circle:
         self.itself = self
 
 
-@pytest.mark.usefixtures("seldom")
-def test_rounds_find_new_garbage() -> None:
+def new_garbage() -> None:
     """New garbage in circles is freed at once; kept objects are searched when memory has grown by half."""
+    collect_seldom()
     rounds = Rounds()
     young = weakref.ref(_Circle())
     assert not rounds.round()
@@ -99,9 +102,9 @@ def test_rounds_find_new_garbage() -> None:
     assert many
 
 
-@pytest.mark.usefixtures("seldom")
-def test_rounds_search_later_where_they_found_nothing() -> None:
+def nothing_to_find() -> None:
     """Objects that are all in use are not searched again until memory has grown to more than the double."""
+    collect_seldom()
     rounds = Rounds()
     many = [[number] for number in range(sys.getallocatedblocks() // 3)]
     gc.collect(1)
@@ -112,3 +115,10 @@ def test_rounds_search_later_where_they_found_nothing() -> None:
     many += [[number] for number in range(sys.getallocatedblocks() // 2)]
     gc.collect(1)
     assert rounds.round()
+
+
+@pytest.mark.parametrize("scene", [new_garbage, nothing_to_find])
+def test_rounds_in_a_process_of_their_own(scene: Callable[[], None]) -> None:
+    """They look at all objects of the process, of which a process with many tests has millions."""
+    run = f"from tests.meta.test_python_gc import {scene.__name__}; {scene.__name__}()"
+    subprocess.run([sys.executable, "-c", run], cwd=ROOT, check=True)
