@@ -22,9 +22,9 @@ _ALL: Final = 2
 """The number of the collection that examines all generations."""
 _EVERY: Final = 20.0
 """Seconds between two rounds of a server process."""
-_GROWN: Final = 1.5
+_GROWN: Final = 1.08
 """The factor by which memory must have grown before the kept objects are examined too."""
-_GROWN_MOST: Final = 2.5
+_GROWN_MOST: Final = 1.15
 """The same where the last examination found hardly anything."""
 _HARDLY: Final = 0.02
 """The part of the memory that is hardly anything."""
@@ -78,7 +78,7 @@ def freeze_survivors(phase: str, info: Mapping[str, int]) -> None:
 class Rounds:
     """Collections of a server process: each examines what has come since the one before, and keeps the rest.
 
-    What is kept is examined again when memory has grown by half, or by more after an examination that found hardly
+    What is kept is examined again when memory has grown by a twelfth, or by more after an examination that found hardly
     anything. So garbage that was there for a while, as a fork that nobody uses any more, goes soon; and the price of
     a round is that of what was made since the last one.
     """

@@ -81,7 +81,7 @@ class _Circle:
 
 
 def new_garbage() -> None:
-    """New garbage in circles is freed at once; kept objects are searched when memory has grown by half."""
+    """New garbage in circles is freed at once; kept objects are searched when memory has grown."""
     collect_seldom()
     rounds = Rounds()
     young = weakref.ref(_Circle())
@@ -103,16 +103,16 @@ def new_garbage() -> None:
 
 
 def nothing_to_find() -> None:
-    """Objects that are all in use are not searched again until memory has grown to more than the double."""
+    """Objects that are all in use are not searched again until memory has grown by more."""
     collect_seldom()
     rounds = Rounds()
     many = [[number] for number in range(sys.getallocatedblocks() // 3)]
     gc.collect(1)
     assert rounds.round()
-    many += [[number] for number in range(sys.getallocatedblocks() // 3)]
+    many += [[number] for number in range(sys.getallocatedblocks() // 30)]
     gc.collect(1)
     assert not rounds.round()
-    many += [[number] for number in range(sys.getallocatedblocks() // 2)]
+    many += [[number] for number in range(sys.getallocatedblocks() // 30)]
     gc.collect(1)
     assert rounds.round()
 
