@@ -159,6 +159,17 @@ def test_like_ends_of_bindings_are_folded() -> None:
     assert "90 subjects, 90 bindings to 60 roles" in axes.get_title(loc="left")
 
 
+def test_folded_ends_with_the_same_text_stay_apart() -> None:
+    """Teams of the same size, whose people are named alike, have different roles."""
+    objects = [role("dev", rule("get", "pods"), namespace=f"team-{number}") for number in range(20)]
+    for number in range(200):
+        team = f"team-{number % 20}"
+        objects.append(binding(f"b{number}", "dev", f"user:person-{number:03}", namespace=team, local=True))
+    axes = binding_graph(access_graph(MemorySnapshot(objects, captured=["*"])))
+    assert "200 subjects, 200 bindings to 20 roles" in axes.get_title(loc="left")
+    assert [text.get_text() for text in axes.texts].count("10 users person-*") == 20
+
+
 def test_a_bar_each_way_per_subject() -> None:
     """Gains point to the right, losses to the left; the most changed subject is on top."""
     roles = [role("few", rule("get", "pods")), role("many", rule("get,list,watch", "pods,secrets"))]

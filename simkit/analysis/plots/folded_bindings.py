@@ -22,6 +22,8 @@ class Node(NamedTuple):
     kind: str
     exists: bool = True
     number: int = 1
+    first: str = ""
+    """The first of those that are folded: others may have the same text."""
 
 
 Edge = tuple[Node, Node, bool, int]
@@ -93,7 +95,8 @@ def _together(some: list[Node]) -> Node:
     count = sum(one.number for one in some)
     names = [one.text.partition(" ")[2] or one.text.partition(":")[2] for one in some]
     shared = _shared(names)
-    return Node(f"{count:,} {_WORDS.get(some[0].kind, 'subjects')}{shared}", some[0].kind, some[0].exists, count)
+    text = f"{count:,} {_WORDS.get(some[0].kind, 'subjects')}{shared}"
+    return Node(text, some[0].kind, some[0].exists, count, some[0].first or some[0].text)
 
 
 def _shared(names: list[str]) -> str:
