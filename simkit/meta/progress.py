@@ -274,8 +274,12 @@ def _told(task: Task) -> str:
 
 
 def _in_notebook() -> bool:
-    """True if this process is the kernel of a notebook."""
-    return "ipykernel" in sys.modules
+    """True if this process is the kernel of a notebook. Its library alone may be imported anywhere."""
+    if "IPython" not in sys.modules:
+        return False
+    from IPython.core.getipython import get_ipython
+
+    return getattr(get_ipython(), "kernel", None) is not None
 
 
 def _is_watched() -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -71,7 +73,8 @@ def test_short_and_silenced_tasks_show_no_progress(before: str, variables: dict[
 
 
 def test_files_and_pipes_get_no_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """And no thread is started for it."""
+    """And no thread is started for it. A library of notebooks that is imported makes no notebook."""
+    importlib.import_module("ipykernel")
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     running = threading.active_count()
     for _ in progress.tracked(range(3), "counting"):
@@ -97,7 +100,7 @@ def test_a_notebook_gets_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
             shown.append((self.desc, self.n, False))
 
     monkeypatch.setattr("tqdm.notebook.tqdm", Bar)
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: SimpleNamespace(kernel=object()))
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     with progress.task("outer"):
         assert list(progress.tracked(range(3), "inner")) == [0, 1, 2]

@@ -8,6 +8,7 @@ import gzip
 import pytest
 
 from simkit.simulation.shell.files import FileError, Files
+from simkit.simulation.shell.text_commands import _letters
 from tests.simulation.worlds import execute, pod, simulated
 
 _SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"mode": "fast"}}
@@ -117,6 +118,31 @@ def test_commands(script: str, expected: str) -> None:
     cluster.create(pod("p"))
     cluster.settle()
     assert execute(cluster, "p", "sh", "-c", script)[1] == expected
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"sed s/1/{'y' * 1000}/g",
+        f"sed 's/.*/{'&' * 1000}/'",
+        f"awk '{{print {'$0,' * 1000}$0}}'",
+        f"cut -c {'1-,' * 1000}1",
+    ],
+    ids=["replacement", "repetition", "fields", "letters"],
+)
+def test_commands_that_would_fill_the_memory(command: str) -> None:
+    """A short script does not make gigabytes of a line, nor take the time to."""
+    cluster = simulated(1)
+    cluster.create(pod("p"))
+    cluster.settle()
+    told = execute(cluster, "p", "sh", "-c", f"seq 1 100000 | tr '\\n' 1 | {command} 2>&1")[1]
+    assert told == f"{command.split()[0]}: out of memory\n"
+
+
+def test_letters_beyond_a_byte_are_no_range() -> None:
+    """A set of letters has at most so many letters as bytes for each range in it."""
+    assert _letters("a-c") == "abc"
+    assert _letters("\0-\U0010ffff") == "\0-\U0010ffff"
 
 
 def test_gzip() -> None:

@@ -3,10 +3,45 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from typing import Final
 
-from simkit.simulation.shell.files import FileError
-from simkit.simulation.shell.interpreter import STDERR, Effect, Machine, Read, Write
+from simkit.simulation.shell.files import MOST_BYTES, FileError
+from simkit.simulation.shell.interpreter import STDERR, Effect, Machine, Read, Run, Write
+
+_MOST_WORK: Final = 4 * MOST_BYTES
+
+
+class TooMuch(Exception):
+    """A command whose words would make it write or look at far more than it reads."""
+
+
+class Budget:
+    """The work that one run of a command may do: letters that it writes, and parts that it looks at."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = _MOST_WORK
+
+    def spend(self, amount: int) -> None:
+        """Count work before it is done. Raises TooMuch."""
+        self._left -= amount
+        if self._left < 0:
+            raise TooMuch
+
+
+def within_memory(command: Callable[[Machine, list[str]], Run]) -> Callable[[Machine, list[str]], Run]:
+    """The command, ended with an error when its budget is spent."""
+
+    def run(machine: Machine, words: list[str]) -> Run:
+        try:
+            return (yield from command(machine, words))
+        except TooMuch:
+            yield error(words[0], "out of memory")
+            return 1
+
+    return run
 
 
 def whole(text: str) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from simkit.language.cel.lib_regex import PatternError, pattern
-from simkit.simulation.shell.effects import contents, error, line, options, whole
+from simkit.simulation.shell.effects import Budget, contents, error, line, options, whole, within_memory
 from simkit.simulation.shell.files import MOST_BYTES, FileError
 from simkit.simulation.shell.interpreter import Machine, Read, Run, Write
 
@@ -135,12 +135,14 @@ def _chosen(text: str, parts: list[str]) -> Iterable[str]:
 def _cut(machine: Machine, words: list[str]) -> Run:
     given, names = options(words[1:], valued="dfcb")
     data, code = yield from contents(machine, "cut", names)
-    separator = given.get("d") or "\t"
+    separator, budget = given.get("d") or "\t", Budget()
+    places = given.get("f") or given.get("c", given.get("b", ""))
     for each in data.decode("utf-8", "replace").splitlines():
+        budget.spend((places.count(",") + 1) * (len(each) + 1))
         if "f" not in given:
-            yield line("".join(_chosen(given.get("c", given.get("b", "")), list(each))))
+            yield line("".join(_chosen(places, list(each))))
         else:
-            yield line(separator.join(_chosen(given["f"], each.split(separator))) if separator in each else each)
+            yield line(separator.join(_chosen(places, each.split(separator))) if separator in each else each)
     return code
 
 
@@ -153,11 +155,13 @@ _CLASSES: Final = {
 
 
 def _letters(text: str) -> str:
-    """The letters that a set of ``tr`` names."""
+    """The letters that a set of ``tr`` names. Ranges are of single bytes, which is all that ``tr`` knows."""
     for name, letters in _CLASSES.items():
         text = text.replace(name, letters)
     text = text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r")
-    return re.sub(r"(.)-(.)", lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text)
+    return re.sub(
+        r"([\0-\xff])-([\0-\xff])", lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text
+    )
 
 
 def _tr(machine: Machine, words: list[str]) -> Run:
@@ -165,7 +169,8 @@ def _tr(machine: Machine, words: list[str]) -> Run:
     data, code = yield from contents(machine, "tr", ())
     text, wanted = data.decode("utf-8", "replace"), _letters(rest[0] if rest else "")
     if "d" in given:
-        text = "".join(each for each in text if (each in wanted) is ("c" in given))
+        kept = frozenset(wanted)
+        text = "".join(each for each in text if (each in kept) is ("c" in given))
     elif "s" in given and len(rest) < 2:
         text = re.sub(f"([{re.escape(wanted)}])\\1+", r"\1", text) if wanted else text
     elif len(rest) > 1:
@@ -256,7 +261,7 @@ def _sed(machine: Machine, words: list[str]) -> Run:
         if code:
             return code
         lines = data.decode("utf-8", "replace").splitlines()
-        made = "".join(f"{each}\n" for number, text in enumerate(lines, 1) for each in edit(number, text)).encode()
+        made = b"".join(f"{each}\n".encode() for number, text in enumerate(lines, 1) for each in edit(number, text))
         if "i" not in given or name == "-":
             yield Write(made)
             continue
@@ -274,8 +279,10 @@ def _editor(script: str, *, extended: bool, quiet: bool) -> Callable[[int, str],
         _, wanted, into, flags = re.split(rf"(?<!\\){re.escape(script[1])}", script)
         matcher = pattern(regular_expression(wanted, extended=extended))
         replacement, most = re.sub(r"(?<!\\)&", r"\\g<0>", into), 0 if "g" in flags else 1
+        repeated, budget = replacement.count("\\"), Budget()
 
         def substituted(number: int, text: str) -> list[str]:
+            budget.spend(len(text) * (1 + repeated) + len(replacement) * (most or len(text) + 1))
             changed = matcher.sub(replacement, text, most)
             return [changed] if not quiet or ("p" in flags and changed != text) else []
 
@@ -308,14 +315,15 @@ def _printed(program: str) -> list[str] | None:
 def _awk(machine: Machine, words: list[str]) -> Run:
     """``{print $1, $NF}`` alone."""
     given, rest = options(words[1:], valued="F")
-    fields_of = _printed(rest[0] if rest else "")
-    if fields_of is None:
+    items, budget = _printed(rest[0] if rest else ""), Budget()
+    if items is None:
         yield error("awk", f"unsupported program {rest[0] if rest else ''}")
         return 2
     data, code = yield from contents(machine, "awk", rest[1:])
     for text in data.decode("utf-8", "replace").splitlines():
+        budget.spend(len(rest[0]) + len(items) * (len(text) + 1))
         fields = text.split(given["F"]) if given.get("F") else text.split()
-        shown = [_field(each.strip(), text, fields) for each in fields_of]
+        shown = [_field(each.strip(), text, fields) for each in items]
         yield line(" ".join(shown))
     return code
 
@@ -338,7 +346,7 @@ TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "wc": _wc,
     "sort": _sort,
     "uniq": _uniq,
-    "cut": _cut,
+    "cut": within_memory(_cut),
     "tr": _tr,
     "tee": _tee,
     "base64": _base64,
@@ -348,7 +356,7 @@ TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "gzip": _gzip,
     "gunzip": _gzip,
     "zcat": _gzip,
-    "sed": _sed,
-    "awk": _awk,
+    "sed": within_memory(_sed),
+    "awk": within_memory(_awk),
 }
 """The commands of this module, by name."""
