@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
 import uuid
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Protocol
 
 SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -106,6 +108,11 @@ def timestamp(seconds: float) -> str:
     >>> timestamp(0)
     '1970-01-01T00:00:00Z'
     """
+    return _timestamp(math.floor(seconds))
+
+
+@lru_cache(maxsize=256)
+def _timestamp(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

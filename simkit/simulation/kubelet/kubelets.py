@@ -91,6 +91,8 @@ class Kubelets:
         self._heap: list[tuple[float, Key]] = []
         self._network_condition = tuple(map(int, release.split("."))) >= (1, 29)
         self._renewed = 0.0
+        self._written: dict[Key, str] = {}
+        """The versions of pods with a status of ours, which need no second look."""
         self._urgent: set[Key] = set()
         """Pods to be looked at without a change or a time that was set."""
         self.woken: Callable[[], None] = lambda: None
@@ -257,7 +259,8 @@ class Kubelets:
                 self.nodes.pop(key.name, None)
             elif change.type == "DELETED":
                 self._forget(obj)
-            else:
+                self._written.pop(key, None)
+            elif self._written.pop(key, "") != metadata(obj).get("resourceVersion"):
                 keys.append(key)
         return keys
 
@@ -351,6 +354,8 @@ class Kubelets:
         body = {**pod, "status": status}
         path = path_of(PODS, key.namespace, key.name, "status")
         response = client.perform(Request.of("PUT", path, body))
+        if response.succeeded and not has_ended(body):
+            self._written[key] = str(metadata(response.object).get("resourceVersion"))
         if response.succeeded or response.status in (404, 409):
             return
         _LOG.warning("status of pod %s/%s: %s", key.namespace, key.name, response.body[:300])

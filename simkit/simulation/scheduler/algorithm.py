@@ -39,10 +39,9 @@ FILTERS: Final[Sequence[FilterPlugin]] = (
 SCORES: Final[Sequence[tuple[int, ScorePlugin]]] = (
     (3, node.preferred_taints),
     (2, node.preferred_affinity),
-    (1, node.least_allocated),
+    (1, node.allocation),
     (2, spread.spread_score),
     (2, pods.affinity_score),
-    (1, node.balanced_allocation),
     (1, node.image_locality),
 )
 """The scores with their weights. A plugin that gives none has nothing to say about the pod."""

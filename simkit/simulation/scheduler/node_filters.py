@@ -125,36 +125,40 @@ def resources_fit(pod: PodInfo, view: View) -> Filter | None:
 # Scores
 
 
-def least_allocated(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:
-    """More for nodes with more left of CPU and memory."""
-    asked = [(name, pod.scored_requests.get(name, 0)) for name in (CPU, MEMORY)]
+def allocation(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:
+    """The sum of two scores: of nodes with more left, and of those whose CPU and memory are used to the same degree.
 
-    def score(info: NodeInfo) -> int:
-        total = count = 0
-        for name, value in asked:
-            capacity = info.allocatable.get(name, 0)
-            if capacity:
-                count += 1
-                left = capacity - info.scored[name] - value
-                total += left * MOST // capacity if left > 0 else 0
-        return total // count if count else 0
-
-    return [score(info) for info in nodes]
+    NodeResourcesFit (LeastAllocated) and NodeResourcesBalancedAllocation have the same weight.
+    """
+    amounts = tuple(asked.get(name, 0) for asked in (pod.scored_requests, pod.requests) for name in (CPU, MEMORY))
+    found = []
+    for info in nodes:
+        score = info.scores.get(amounts)
+        if score is None:
+            score = info.scores[amounts] = _least_allocated(info, *amounts[:2]) + _balanced(info, *amounts[2:])
+        found.append(score)
+    return found
 
 
-def balanced_allocation(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:
-    """More for nodes of which CPU and memory would be used to the same degree."""
+def _least_allocated(info: NodeInfo, cpu: int, memory: int) -> int:
+    total = count = 0
+    for name, value in ((CPU, cpu), (MEMORY, memory)):
+        capacity = info.allocatable.get(name, 0)
+        if capacity:
+            count += 1
+            left = capacity - info.scored[name] - value
+            total += left * MOST // capacity if left > 0 else 0
+    return total // count if count else 0
 
-    def score(info: NodeInfo) -> int:
-        fractions = []
-        for name in (CPU, MEMORY):
-            capacity = info.allocatable.get(name, 0)
-            if capacity:
-                fractions.append(min(1.0, (info.requested.get(name, 0) + pod.requests.get(name, 0)) / capacity))
-        deviation = abs(fractions[0] - fractions[1]) / 2 if len(fractions) == 2 else 0.0
-        return int((1 - deviation) * MOST)
 
-    return [score(info) for info in nodes]
+def _balanced(info: NodeInfo, cpu: int, memory: int) -> int:
+    fractions = []
+    for name, value in ((CPU, cpu), (MEMORY, memory)):
+        capacity = info.allocatable.get(name, 0)
+        if capacity:
+            fractions.append(min(1.0, (info.requested.get(name, 0) + value) / capacity))
+    deviation = abs(fractions[0] - fractions[1]) / 2 if len(fractions) == 2 else 0.0
+    return int((1 - deviation) * MOST)
 
 
 def preferred_taints(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:

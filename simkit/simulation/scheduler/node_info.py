@@ -91,6 +91,8 @@ class NodeInfo:
         self.requested: ResourceAmounts = {}
         self.scored: ResourceAmounts = {CPU: 0, MEMORY: 0}
         self.ports: dict[HostPort, int] = {}
+        self.scores: dict[tuple[int, ...], int] = {}
+        """Scores for pods that ask for certain amounts, as long as nothing changes on this node."""
 
     def __repr__(self) -> str:
         return f"<NodeInfo {self.name}, {len(self.pods)} pods>"
@@ -103,6 +105,7 @@ class NodeInfo:
 
     def set_node(self, node: Object) -> None:
         """Take in what the node says."""
+        self.scores.clear()
         self.node, self.labels = node, labels_of(node)
         self.allocatable = resource_amounts(at(node, "status", "allocatable"))
         self.allowed_pods = self.allocatable.pop("pods", 0)
@@ -125,6 +128,7 @@ class NodeInfo:
             self._count(pod, -1)
 
     def _count(self, pod: PodInfo, sign: int) -> None:
+        self.scores.clear()
         for name, value in pod.requests.items():
             self.requested[name] = self.requested.get(name, 0) + sign * value
         for name in (CPU, MEMORY):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import PurePosixPath
 from typing import Final
 
 MOST_BYTES: Final = 64 * 1024 * 1024
@@ -86,10 +85,19 @@ class Files:
                 found.add(at)
         return found
 
+    def _file(self, known: str) -> bytes | None:
+        """The content of a file. Of what is mounted, only the tree that the path leads into is asked."""
+        inner = self._mounted(known) if self._mounts else None
+        if inner is None:
+            return self._files.get(known)
+        tree, rest = inner
+        if isinstance(tree, Files):
+            return tree._file(rest)
+        return next((content for path, content in tree().items() if resolved(path) == rest), None)
+
     def read(self, path: str) -> bytes:
         """The content of a file. Raises FileError."""
-        known = resolved(path)
-        found = self._content().get(known)
+        found = self._file(resolved(path))
         if found is not None:
             return found
         raise FileError("Is a directory" if self.is_folder(path) else "No such file or directory")
@@ -143,14 +151,22 @@ class Files:
 
     def is_file(self, path: str) -> bool:
         """True if a file is there."""
-        return resolved(path) in self._content()
+        return self._file(resolved(path)) is not None
 
     def is_folder(self, path: str) -> bool:
         """True if a folder is there."""
         known = resolved(path)
         prefix = known.rstrip("/") + "/"
-        folders = self._all_folders()
-        return known in folders or any(at.startswith(prefix) for at in (*self._content(), *folders))
+        if any(at.startswith(prefix) for at in self._mounts):
+            return True
+        inner = self._mounted(known) if self._mounts else None
+        if inner is None:
+            return known in self._folders or any(at.startswith(prefix) for at in (*self._files, *self._folders))
+        tree, rest = inner
+        if isinstance(tree, Files):
+            return tree.is_folder(rest)
+        paths, below = {resolved(path) for path in tree()}, rest.rstrip("/") + "/"
+        return rest not in paths and (rest == "/" or any(path.startswith(below) for path in paths))
 
     def exists(self, path: str) -> bool:
         """True if anything is there."""
@@ -238,9 +254,9 @@ def resolved(path: str, folder: str = "/") -> str:
     ('/a/b', '/')
     """
     parts: list[str] = []
-    for part in PurePosixPath(folder, path).parts[1:] if not path.startswith("/") else PurePosixPath(path).parts[1:]:
+    for part in (path if path.startswith("/") else f"{folder}/{path}").split("/"):
         if part == "..":
             parts[-1:] = []
-        elif part != ".":
+        elif part not in ("", "."):
             parts.append(part)
     return "/" + "/".join(parts)
