@@ -20,9 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import jupytext
-import nbformat
-
 FOLDER: Final = Path(__file__).resolve().parents[1] / "notebooks/course"
 SOLUTION: Final = re.compile(r"\n?^### BEGIN SOLUTION\n.*?^### END SOLUTION$", re.MULTILINE | re.DOTALL)
 KERNEL: Final = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -39,6 +36,9 @@ def compiled(source: Path) -> tuple[str, str]:
 
 
 def _written(source: Path, *, solved: bool) -> str:
+    import jupytext  # both take long to load, and tests of the lessons need the rest of this module
+    import nbformat
+
     notebook: Any = jupytext.reads(source.read_text(), fmt="md")
     for number, cell in enumerate(notebook.cells):
         cell.id = f"c{number:02}"

@@ -1,43 +1,84 @@
-"""Notebooks run to their end in a process of their own."""
+"""Notebooks run cell by cell in this process, which has loaded what a kernel would load anew for each.
+
+The documentation site executes them in kernels (``make docs``).
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-import nbclient
-import nbformat
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.pylabtools import activate_matplotlib
+from IPython.utils.capture import capture_output
+from matplotlib_inline.backend_inline import configure_inline_support
 
-if TYPE_CHECKING:
-    from nbformat import NotebookNode
-
+INLINE: Final = "module://matplotlib_inline.backend_inline"
 AUDIT: Final = "01-rbac-audit.ipynb"
 PARAMETERS: Final = "parameters"
 """The tag of the cell after which values for its names are put."""
-CELL_SECONDS: Final = 600
 
 
-def executed(path: Path, values: dict[str, Any]) -> NotebookNode:
-    """The notebook after all of its cells ran, with these values for its parameters."""
-    source = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    _put_values(source, values)
-    client = nbclient.NotebookClient(
-        source,
-        timeout=CELL_SECONDS,
-        kernel_name="python3",
-        extra_arguments=["--log-level=ERROR"],
-        resources={"metadata": {"path": str(Path.cwd())}},
-    )
-    finished: NotebookNode = client.execute()
-    return finished
+def cells(path: Path) -> list[dict[str, Any]]:
+    """The cells of a notebook, each with its source as one text."""
+    found = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [{**cell, "source": "".join(cell["source"])} for cell in found]
 
 
-def _put_values(source: NotebookNode, values: dict[str, Any]) -> None:
-    """Put a cell that sets the values behind the one that holds the parameters."""
-    for place, cell in enumerate(source.cells):
-        if PARAMETERS in cell.metadata.get("tags", ()):
-            lines = "\n".join(f"{name} = {value!r}" for name, value in values.items())
-            injected = nbformat.v4.new_code_cell(lines, metadata={"tags": ["injected-parameters"]})  # type: ignore[no-untyped-call]
-            source.cells.insert(place + 1, injected)
-            return
-    raise ValueError(f"the notebook has no cell with the tag {PARAMETERS!r} to put values behind")
+def tags(cell: Mapping[str, Any]) -> list[str]:
+    """The tags of a cell."""
+    return list(cell["metadata"].get("tags", ()))
+
+
+def executed(path: Path, values: Mapping[str, Any], folder: Path) -> list[str]:
+    """What each cell of code wrote and showed, run in a folder, with these values for the notebook's parameters.
+
+    Raises what a cell raises.
+    """
+    code = [cell for cell in cells(path) if cell["cell_type"] == "code"]
+    if values and not any(PARAMETERS in tags(cell) for cell in code):
+        raise ValueError(f"the notebook has no cell with the tag {PARAMETERS!r} to put values behind")
+    with fresh_shell() as shell, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        shown = []
+        for cell in code:
+            shown.append(_shown(shell, cell["source"]))
+            if PARAMETERS in tags(cell):
+                shell.user_ns.update(values)
+        return shown
+
+
+@contextmanager
+def fresh_shell() -> Iterator[Any]:
+    """IPython without names of earlier notebooks, which shows figures as notebooks do."""
+    shell: Any = InteractiveShell.instance()
+    shell.reset(new_session=True)
+    kinds = shell.display_formatter.active_types
+    shell.display_formatter.active_types = shell.display_formatter.format_types
+    backend = mpl.get_backend()
+    try:
+        with mpl.rc_context():
+            activate_matplotlib(INLINE)
+            configure_inline_support(shell, INLINE)
+            yield shell
+    finally:
+        shell.display_formatter.active_types = kinds
+        plt.close("all")
+        mpl.interactive(False)
+        mpl.use(backend)
+
+
+def _shown(shell: Any, source: str) -> str:
+    """Everything that a cell wrote and showed, with the names of the forms in which it was shown."""
+    shown: list[Any] = []
+    with capture_output() as captured, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shell.displayhook, "write_format_data", lambda data, *_: shown.append(data))
+        shell.run_cell(source, store_history=False).raise_error()
+    shown += [one.data for one in captured.outputs]
+    return captured.stdout + captured.stderr + "".join(map(str, shown))

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import nbformat
-from IPython.core.interactiveshell import InteractiveShell
-
+from tests.notebooks.execution import cells, fresh_shell, tags
 from tools.course import FOLDER, SOLUTION
 
 MALFORMED = {
@@ -31,18 +29,13 @@ class Lesson:
     def path(self) -> Path:
         return FOLDER / f"{self.name}.ipynb"
 
-    def cells(self, *, solved: bool = False) -> list[Any]:
+    def cells(self, *, solved: bool = False) -> list[dict[str, Any]]:
         path = FOLDER / "solutions" / f"{self.name}.ipynb" if solved else self.path
-        notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-        return list(notebook.cells)
+        return cells(path)
 
     def exercises(self) -> list[str]:
         """The names of the exercises, in order."""
-        return [cell.metadata.nbgrader.grade_id for cell in self.cells() if "exercise" in tags(cell)]
-
-
-def tags(cell: Any) -> list[str]:
-    return list(cell.metadata.get("tags", ()))
+        return [cell["metadata"]["nbgrader"]["grade_id"] for cell in self.cells() if "exercise" in tags(cell)]
 
 
 def lessons() -> list[str]:
@@ -58,24 +51,23 @@ def told(lesson: Lesson, wrong: dict[str, str]) -> Iterator[tuple[str, str, Any]
     tuple
         The name of the exercise, which answer it was (``stub``, ``wrong``, ``solution``, or a word of ``MALFORMED``), and the verdict.
     """
-    shell: Any = InteractiveShell.instance()
-    shell.reset(new_session=True)
     name, answers = "", {}
-    for cell in lesson.cells(solved=True):
-        if cell.cell_type != "code":
-            continue
-        if "exercise" in tags(cell):
-            name = cell.metadata.nbgrader.grade_id
-            stub = SOLUTION.sub("", cell.source)
-            answers = {"stub": stub, **MALFORMED, "wrong": wrong[name], "solution": cell.source}
-        elif "check" in tags(cell):
-            for which, answer in answers.items():
-                run(shell, answer)
-                yield name, which, run(shell, cell.source)
-        else:
-            result = run(shell, cell.source)
-            if "points" in tags(cell):
-                yield "", "points", result
+    with fresh_shell() as shell:
+        for cell in lesson.cells(solved=True):
+            if cell["cell_type"] != "code":
+                continue
+            if "exercise" in tags(cell):
+                name = cell["metadata"]["nbgrader"]["grade_id"]
+                stub = SOLUTION.sub("", cell["source"])
+                answers = {"stub": stub, **MALFORMED, "wrong": wrong[name], "solution": cell["source"]}
+            elif "check" in tags(cell):
+                for which, answer in answers.items():
+                    run(shell, answer)
+                    yield name, which, run(shell, cell["source"])
+            else:
+                result = run(shell, cell["source"])
+                if "points" in tags(cell):
+                    yield "", "points", result
 
 
 def run(shell: Any, source: str) -> Any:
