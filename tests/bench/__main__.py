@@ -1,7 +1,7 @@
 """All benchmarks, one process each: ``python -m tests.bench [NAME ...] [--peer URL] [--seconds S]``.
 
 Names are those of the files without ``bench_``. With ``--peer`` the loads that go over the network also go to another
-server, and the ratios between the two are printed.
+server, and the ratios between the two are printed. With one NAME its own options may follow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ def main() -> int:
     parser.add_argument("--peer", metavar="URL", help="another server to put beside this one")
     parser.add_argument("--peer-token", metavar="TOKEN", help="of a user there who may do everything")
     parser.add_argument("--seconds", metavar="S", help="for each kind of load")
-    args = parser.parse_args()
+    args, own = parser.parse_known_args()
+    if own and len(args.names) != 1:
+        parser.error(f"{' '.join(own)}: name the one benchmark whose options these are")
     unknown = set(args.names) - set(known)
     if unknown:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(known)}")
@@ -32,7 +34,7 @@ def main() -> int:
     worst = 0
     for name in args.names or known:
         print(f"== {name}", flush=True)
-        more = options if name in OVER_THE_NETWORK else []
+        more = [*(options if name in OVER_THE_NETWORK else []), *own]
         done = subprocess.run([sys.executable, "-m", f"tests.bench.bench_{name}", *more], check=False)
         worst = max(worst, done.returncode)
     return worst

@@ -1,7 +1,7 @@
 """simkit beside another API server, such as kube-apiserver: ``python -m tests.bench peer --peer URL``.
 
-Each kind of load goes to all servers in turn, for some rounds: simkit, a bare answer by uvicorn, and the peer where one
-is given. Printed are medians of answers a second with the least and the most, the microseconds of processor time of
+Each kind of load goes to all servers in turn, for some rounds: simkit, a second one on another storage (``--storage
+etcd:URL``, the etcd of the peer for example), a bare answer by uvicorn, and the peer where one is given. Printed are medians of answers a second with the least and the most, the microseconds of processor time of
 the server for each answer, and ratios. Only ratios of one run say something: figures of different machines do not.
 
 The peer must know a token whose user may do everything. Its certificate is not verified. If it runs on this machine,
@@ -25,6 +25,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import orjson
+import pandas
 
 from simkit.engine.http.serving import new_loop
 from simkit.meta.free_port import free_port
@@ -83,6 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", metavar="URL", help="the other server, such as https://127.0.0.1:6443")
     parser.add_argument("--peer-token", default=TOKEN, metavar="TOKEN")
+    parser.add_argument("--storage", help="also measure simkit on this storage, such as etcd:http://127.0.0.1:2379")
     parser.add_argument("--seconds", type=float, default=3, help="for each load of each round (default 3)")
     parser.add_argument("--rounds", type=int, default=3, help="how often each load goes to each server (default 3)")
     args = parser.parse_args()
@@ -91,6 +93,8 @@ def main() -> None:
         folder = Path(name)
         servers = [stack.enter_context(served(folder))]
         bare = stack.enter_context(bare_server(folder))
+        if args.storage:
+            servers.append(stack.enter_context(served(folder, args.storage)))
         if args.peer:
             servers.append(_peer(args.peer, args.peer_token))
         for each in servers:
@@ -141,13 +145,17 @@ def _in_loop(work: Coroutine[object, object, None]) -> None:
 
 
 @contextlib.contextmanager
-def served(folder: Path) -> Iterator[Contestant]:
-    """simkit in a process of its own: the third that is started, since the first makes certificates and compiles."""
+def served(folder: Path, storage: str = "memory") -> Iterator[Contestant]:
+    """simkit in a process of its own: the third that is started, since the first makes certificates and compiles.
+
+    In an etcd its objects have a prefix of their own.
+    """
     ready = []
     (folder / "tokens.csv").write_text(f'{TOKEN},bench,1,"system:masters"\n')
     for turn in range(3):
         port = free_port()
-        flags = ["--secure-port", str(port), "--token-auth-file", str(folder / "tokens.csv")]
+        flags = ["--secure-port", str(port), "--token-auth-file", str(folder / "tokens.csv"), "--storage", storage]
+        flags += ["--etcd-prefix", f"/bench-{time.time_ns():x}"] if storage.startswith("etcd:") else []
         command = [sys.executable, "-m", "simkit.cli", "serve", *flags, "--cert-dir", str(folder)]
         started = time.perf_counter()
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
@@ -157,7 +165,8 @@ def served(folder: Path) -> Iterator[Contestant]:
                     raise SystemExit("the server did not start")
                 ready.append(time.perf_counter() - started)
                 if turn == 2:
-                    made = Contestant("simkit", Target("127.0.0.1", port, TOKEN, process.pid), [process.pid])
+                    name = "simkit" if storage == "memory" else f"simkit, {storage.partition(':')[0]}"
+                    made = Contestant(name, Target("127.0.0.1", port, TOKEN, process.pid), [process.pid])
                     made.facts["ready after, s"] = min(ready[1:])
                     yield made
             finally:
@@ -187,22 +196,26 @@ def _peer(address: str, token: str) -> Contestant:
 def print_tables(servers: Sequence[Contestant], bare: Contestant) -> None:
     """Answers a second, ratios and processor time of every load; memory and start."""
     ours, *others = servers
-    print(f"{'answers each second (least, most)':44}{'simkit':>24}{'peer':>24}{'ratio':>8}{'goal':>6}{'CPU ratio':>11}")
-    for name in ours.found:
-        cells = "".join(f"{_told(each, name):>24}" for each in servers) + " " * 24 * (2 - len(servers))
-        ratios = "".join(f"{ours.median(name) / each.median(name):8.2f}{GOALS[name]:6.0f}" for each in others)
-        priced = "".join(f"{each.price(name) / ours.price(name):11.2f}" for each in others if each.pids)
-        print(f"{name:44}{cells}{ratios}{priced}")
+    everybody = [*servers, bare]
+    print("answers each second: median (least, most)")
+    _table({each.name: {name: _told(each, name) for name in each.found} for each in everybody})
+    print("microseconds of processor time for each answer")
+    _table({each.name: {name: f"{each.price(name):,.0f}" for name in each.found} for each in everybody if each.pids})
+    ratios: dict[str, dict[str, str]] = {}
+    for each in others:
+        by_answers = {name: f"{ours.median(name) / each.median(name):.2f}" for name in each.found}
+        by_price = {name: f"{each.price(name) / ours.price(name):.2f}" for name in each.found if each.pids}
+        ratios |= {f"answers beside {each.name}": by_answers, f"cheaper than {each.name}": by_price}
+    print("simkit beside the others")
+    _table({**ratios, "goal by answers": {name: f"{goal:.0f}" for name, goal in GOALS.items()}})
     get = next(iter(bare.found))
-    print(f"{BARE + ', ' + get:44}{_told(bare, get):>24}")
     part, cheaper = ours.median(get) / bare.median(get), bare.price(get) / ours.price(get)
-    print(f"our GET beside the bare answer: {part:.2f} of its answers, {cheaper:.2f} by processor time (goal 0.8)")
-    print("processor time for each answer, microseconds")
-    for each in (*servers, bare):
-        print(f"  {each.name:12}" + "; ".join(f"{name} {each.price(name):,.0f}" for name in each.found if each.pids))
-    for name, value in ours.facts.items():
-        there = [each.facts[name] for each in others if name in each.facts]
-        print(f"{name:60}{value:10.2f}" + "".join(f"{other:10.2f}  ratio {value / other:.2f}" for other in there))
+    print(f"our GET beside the bare answer: {part:.2f} of its answers, {cheaper:.2f} by processor time (goal 0.8)\n")
+    _table({each.name: {name: f"{value:,.2f}" for name, value in each.facts.items()} for each in servers})
+
+
+def _table(columns: dict[str, dict[str, str]]) -> None:
+    print(pandas.DataFrame(columns).fillna("").to_string() + "\n")
 
 
 def _told(each: Contestant, name: str) -> str:
