@@ -45,6 +45,7 @@ class EtcdClient:
     def __init__(self, endpoints: EtcdEndpoints) -> None:
         self._endpoints = endpoints
         self._channels = [_channel(endpoints, address) for address in endpoints.addresses]
+        self._stubs: dict[tuple[grpc.Channel, str], Callable[..., Any]] = {}
         self._first = 0
         self._token: str | None = None
         self._logging_in = threading.Lock()
@@ -125,7 +126,10 @@ class EtcdClient:
     def _send(self, channel: grpc.Channel, method: tuple[str, str], request: Any, seconds: float) -> Any:
         name, answer = method
         share = max(seconds / len(self._channels), 0.1)
-        return _stub(channel, name, answer)(request, timeout=share, metadata=self._metadata())
+        stub = self._stubs.get((channel, name))
+        if stub is None:
+            stub = self._stubs[channel, name] = _stub(channel, name, answer)
+        return stub(request, timeout=share, metadata=self._metadata())
 
     def _metadata(self) -> tuple[tuple[str, str], ...]:
         login = self._endpoints.login

@@ -167,7 +167,7 @@ def test_changes_that_etcd_forgot_are_found_by_listing(tmp_path: Path) -> None:
             other.put(key(name), value(name), expect=None)
         client, seen = EtcdClient(EtcdEndpoints([etcd.url])), MemoryStore(SystemClock())
         layout, values = Layout("/registry/", BUILT_IN), Values(PLAIN)
-        follower = Follower(client, seen, layout.root, reader(layout, values))
+        follower = Follower(client, seen, layout.root, reader(layout, values, {}))
         follower.begin()
         heard: list[tuple[str, str]] = []
         seen.listen(lambda changes: heard.extend((change.type, change.entry.key.name) for change in changes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from simkit.engine.seams import Entry
@@ -17,15 +17,31 @@ ReadEntry = Callable[[Any], Entry | None]
 """Makes an entry of a key and its value in etcd; None where it is no object."""
 
 
-def reader(layout: Layout, values: Values) -> ReadEntry:
-    """Makes entries of keys and values in etcd, in a layout."""
+Written = tuple[bytes, Object]
+"""A value as it is written to etcd, and its object."""
+
+
+def reader(layout: Layout, values: Values, writing: Mapping[bytes, Written]) -> ReadEntry:
+    """Makes entries of keys and values in etcd, in a layout.
+
+    Parameters
+    ----------
+    writing
+        What is being written by this server, by path: it need not be decoded when it comes back.
+    """
 
     def decode(key: Key, raw: bytes, revision: Revision) -> Object:
         return values.decode(key, layout.path(key), raw, revision)
 
     def read(pair: Any) -> Entry | None:
         key = layout.key(pair.key)
-        return None if key is None else LazyEntry(key, Revision(pair.mod_revision), pair.value, decode)
+        if key is None:
+            return None
+        revision, raw = Revision(pair.mod_revision), pair.value
+        own = writing.get(pair.key)
+        if own is not None and own[0] == raw:
+            return Entry(key, revision, stamped(own[1], revision), len(raw))
+        return LazyEntry(key, revision, raw, decode)
 
     return read
 

@@ -16,6 +16,7 @@ import grpc
 
 from simkit.engine.seams import Change, Entry
 from simkit.engine.storage.etcd.entry import ReadEntry, removed
+from simkit.engine.storage.etcd.waiters import RevisionWaiters
 from simkit.engine.storage.memory import MemoryStore
 from simkit.engine.storage.state import State, tables_of
 from simkit.meta.errors import StatusError, unexplained
@@ -47,12 +48,11 @@ class Follower:
 
     def __init__(self, client: EtcdClient, seen: MemoryStore, prefix: bytes, entry_of: ReadEntry) -> None:
         self._client, self._seen, self._prefix, self._entry_of = client, seen, prefix, entry_of
-        self._news = threading.Condition()
+        self._waiters = RevisionWaiters()
+        """They wait for a revision that the store has seen, and its listeners have heard of."""
         self._stopped = threading.Event()
         self._stream: WatchStream | None = None
         self._thread: threading.Thread | None = None
-        self._told = Revision(0)
-        """The revision that the store has seen, and its listeners have heard of."""
         self._error: BaseException | None = None
 
     @property
@@ -63,7 +63,7 @@ class Follower:
     def begin(self) -> None:
         """Bring the store to the present state at once. Raises the StatusError of an etcd that does not answer."""
         self._seen.restart(self._listed())
-        self._told = self._seen.revision
+        self._waiters.reach(self._seen.revision)
 
     def start(self) -> None:
         """Follow what has changed since the state of the store."""
@@ -75,8 +75,7 @@ class Follower:
         self._stopped.set()
         if self._stream is not None:
             self._stream.end()
-        with self._news:
-            self._news.notify_all()
+        self._waiters.wake_all()
         if self._thread is not None and not self.own_thread:
             self._thread.join(timeout=5)
 
@@ -101,20 +100,19 @@ class Follower:
         no object brings one. (Answers that tell progress would do, but etcd before 3.4.25 and 3.5.8 gives them too
         early: https://github.com/etcd-io/etcd/issues/15220.)
         """
-        if self._told >= revision and self._error is None:
+        if self._waiters.reached >= revision and self._error is None:
             return
         end, marked = time.monotonic() + seconds, followed
-        while self._told < revision:
+        while self._waiters.reached < revision:
             left = end - time.monotonic()
             if left <= 0 or self._stopped.is_set():
-                raise unexplained(f"etcd is at revision {revision}, and this server has seen {self._told}")
-            with self._news:
-                heard = self._news.wait_for(lambda: self._told >= revision, min(left, QUIET_SECONDS))
+                seen = self._waiters.reached
+                raise unexplained(f"etcd is at revision {revision}, and this server has seen {seen}")
+            heard = self._waiters.wait(revision, left if marked else min(left, QUIET_SECONDS))
             if not heard and not marked:
                 marked = True
                 self._client.put(self._prefix + _BARRIER, b"")
-        with self._news:
-            error, self._error = self._error, None
+        error, self._error = self._error, None
         if error is not None:
             raise error
 
@@ -159,9 +157,7 @@ class Follower:
         except Exception as error:  # of a listener: whoever waits for this revision gets it, the watch goes on
             _LOG.exception("a listener failed at revision %s", reached)
             self._error = error
-        with self._news:
-            self._told = self._seen.revision
-            self._news.notify_all()
+        self._waiters.reach(self._seen.revision)
 
     def _changes(self, events: Sequence[Any]) -> list[Change]:
         changes: list[Change] = []

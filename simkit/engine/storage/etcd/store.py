@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from simkit.engine.seams import ABSENT, Change, Entry, Stale
 from simkit.engine.storage.etcd.compactor import Compactor
-from simkit.engine.storage.etcd.entry import reader, removed
+from simkit.engine.storage.etcd.entry import Written, reader, removed
 from simkit.engine.storage.etcd.follower import Follower
+from simkit.engine.storage.etcd.latest_revision import LatestRevision
 from simkit.engine.storage.etcd.leases import Leases
 from simkit.engine.storage.etcd.range_allocations import RangeAllocations
 from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore, encodable_size, stamped
@@ -56,10 +57,12 @@ class EtcdStore:
     ) -> None:
         self._client, self._layout, self._values = client, layout, values
         self._seen = MemoryStore(clock, HISTORY_SECONDS)
-        self._entry = reader(layout, values)
+        self._writing: dict[bytes, Written] = {}
+        self._entry = reader(layout, values, self._writing)
         self._follower = Follower(client, self._seen, layout.root, self._entry)
         self._leases, self._compactor = Leases(client, leases), Compactor(client)
         self.number_ranges = RangeAllocations(client, layout, values)
+        self._latest = LatestRevision(lambda: client.revision(layout.root))
         self._follower.begin()
         self._follower.start()
         self._compactor.start()
@@ -77,7 +80,7 @@ class EtcdStore:
 
     def refresh(self) -> None:
         """Catch up with all that was written before this call, by whatever server."""
-        self._follower.wait_for(self._client.revision(self._layout.root), WAIT_SECONDS, followed=False)
+        self._follower.wait_for(self._latest.get(), WAIT_SECONDS, followed=False)
 
     def get(self, key: Key, *, at: Revision | None = None) -> Entry | None:
         return self._seen.get(key, at=at)
@@ -101,7 +104,11 @@ class EtcdStore:
         path = self._layout.path(key)
         raw = self._values.encode(key, path, value)
         written = rpc.message("PutRequest", key=path, value=raw, lease=self._leases.lease(key.resource))
-        answer, _ = self._transact(key, path, rpc.message("RequestOp", request_put=written), expect)
+        self._writing[path] = raw, value  # of two who write the same at once, one decodes what comes back
+        try:
+            answer, _ = self._transact(key, path, rpc.message("RequestOp", request_put=written), expect)
+        finally:
+            self._writing.pop(path, None)
         revision = Revision(answer.header.revision)
         entry = self._seen.get(key)
         if entry is not None and entry.revision == revision:
