@@ -15,11 +15,8 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.core.pylabtools import activate_matplotlib
 from IPython.utils.capture import capture_output
-from matplotlib_inline.backend_inline import configure_inline_support
 
-INLINE: Final = "module://matplotlib_inline.backend_inline"
 AUDIT: Final = "01-rbac-audit.ipynb"
 PARAMETERS: Final = "parameters"
 """The tag of the cell after which values for its names are put."""
@@ -63,9 +60,9 @@ def fresh_shell() -> Iterator[Any]:
     shell.display_formatter.active_types = shell.display_formatter.format_types
     backend = mpl.get_backend()
     try:
-        with mpl.rc_context():
-            activate_matplotlib(INLINE)
-            configure_inline_support(shell, INLINE)
+        with mpl.rc_context(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(shell, "enable_gui", lambda gui=None: None)  # pictures in a notebook need no event loop
+            shell.enable_matplotlib("inline")
             yield shell
     finally:
         shell.display_formatter.active_types = kinds
