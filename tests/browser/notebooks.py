@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from playwright.sync_api import Page
 
@@ -15,7 +16,7 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 def run_cells(lab: Lab, page: Page, name: str, sources: Sequence[str]) -> None:
     """Write a notebook, open it, and send its cells to the kernel one after the other."""
-    code = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    code: dict[str, Any] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     cells = [{**code, "id": f"c{number}", "source": source} for number, source in enumerate(sources)]
     made = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": KERNEL}, "cells": cells}
     (lab.folder / name).write_text(json.dumps(made))
