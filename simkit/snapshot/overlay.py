@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from heapq import merge
+from typing import Final
 
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.protocol import Snapshot
 from simkit.snapshot.resources import ResourceIndex, index_of
+
+FEW: Final = 64
+"""The number of covered objects of a resource up to which their positions are searched, instead of merging all."""
 
 
 class OverlaySnapshot:
@@ -37,7 +42,8 @@ class OverlaySnapshot:
 
     def __init__(self, base: Snapshot, put: Iterable[Object] = (), remove: Iterable[Key] = ()) -> None:
         objects = list(put)
-        self._base = base
+        self._base, self._release = base, base.release
+        self._lowest: Snapshot = base._lowest if isinstance(base, OverlaySnapshot) else base
         self._index = index_of(base, objects)
         self._put = MemorySnapshot(objects, index=self._index)
         self._scanned: dict[tuple[GroupResource, str | None], tuple[Object, ...]] = {}
@@ -50,7 +56,7 @@ class OverlaySnapshot:
 
     @property
     def release(self) -> str:
-        return self._base.release
+        return self._release
 
     @property
     def index(self) -> ResourceIndex:
@@ -63,17 +69,23 @@ class OverlaySnapshot:
         return self._covered
 
     def captured(self) -> Collection[GroupResource]:
-        return self._base.captured()
+        return self._lowest.captured()
 
     def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
         if (namespace, name) in self._hidden.get(resource, ()):
             return self._put.get(resource, name, namespace) if resource in self._put.captured() else None
-        return self._base.get(resource, name, namespace)
+        below = self._base
+        while isinstance(below, OverlaySnapshot) and (namespace, name) not in below._hidden.get(resource, ()):
+            below = below._base
+        return below.get(resource, name, namespace)
 
     def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
         hidden = self._hidden.get(resource)
         if not hidden:
-            return self._base.scan(resource, namespace)
+            below = self._base
+            while isinstance(below, OverlaySnapshot) and not below._hidden.get(resource):
+                below = below._base
+            return below.scan(resource, namespace)
         known = self._scanned.get((resource, namespace))
         if known is None:
             known = self._scanned[resource, namespace] = self._merged(resource, namespace, hidden)
@@ -84,9 +96,18 @@ class OverlaySnapshot:
     ) -> tuple[Object, ...]:
         """The objects underneath that are not covered, and those on top, by namespace and name."""
         below = self._base.scan(resource, namespace)
-        kept = (obj for obj in below if _names(obj) not in hidden)
         above = self._put.scan(resource, namespace) if resource in self._put.captured() else ()
-        return tuple(merge(kept, above, key=_names))
+        if len(hidden) > FEW:
+            kept = (obj for obj in below if _names(obj) not in hidden)
+            return tuple(merge(kept, above, key=_names))
+        found = list(below)
+        for names in hidden:
+            position = bisect_left(found, names, key=_names)
+            if position < len(found) and _names(found[position]) == names:
+                del found[position]
+        for obj in above:
+            found.insert(bisect_left(found, _names(obj), key=_names), obj)
+        return tuple(found)
 
     def __repr__(self) -> str:
         hidden = sum(map(len, self._hidden.values()))

@@ -25,9 +25,18 @@ def config(where: Names, value: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"v": value}}
 
 
+@pytest.mark.parametrize("few", [0, 64])
 @given(st.sets(names), st.sets(names), st.sets(names))
-def test_an_overlay_is_a_snapshot_of_the_result(base: set[Names], put: set[Names], removed: set[Names]) -> None:
-    """It answers as a snapshot made of the resulting objects would."""
+def test_an_overlay_is_a_snapshot_of_the_result(
+    few: int, base: set[Names], put: set[Names], removed: set[Names]
+) -> None:
+    """It answers as a snapshot made of the resulting objects would, however many objects it covers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simkit.snapshot.overlay.FEW", few)
+        _is_the_result(base, put, removed)
+
+
+def _is_the_result(base: set[Names], put: set[Names], removed: set[Names]) -> None:
     below = MemorySnapshot([config(where, "old") for where in base], captured=["configmaps"])
     overlay: Snapshot = OverlaySnapshot(
         below, [config(where, "new") for where in put], [Key(MAPS, *where) for where in removed]

@@ -10,7 +10,8 @@ from typing import Final
 from simkit.analysis.causes.remedy import Remedy
 from simkit.analysis.escalation.cut.change_text import stored
 from simkit.analysis.escalation.cut.pod_security import enforcing, refused_pods, risk_of_level
-from simkit.analysis.escalation.cut.removal import PossibleRemovals, Removal, RemovePermissions, changes_of
+from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
+from simkit.analysis.escalation.cut.removal_kinds import Removal, RemovePermissions
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.table.primitive import requirements_of
 from simkit.analysis.escalation.table.risky_permission import requirements_of_grant, risky_permission_table

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from simkit.analysis.causes.advice import DANGLING, Advisor
 from simkit.analysis.causes.cause import ACCOUNT, BINDING, LABEL, MISSING, ROLE_RULE, Cause, Causes
-from simkit.analysis.escalation.cut.aggregation import RoleAggregation
+from simkit.analysis.escalation.cut.aggregation import aggregation_of
 from simkit.analysis.escalation.cut.change_text import stored
 from simkit.analysis.escalation.cut.pod_security import OPEN_NAMESPACE, EnforceLevel
 from simkit.analysis.escalation.find.goal import Goal
@@ -128,7 +128,7 @@ class _Grouping:
         self.graph: EscalationGraph = graph_of(snapshot, members)
         self.natures = Natures(snapshot, self.survey, managed)
         self.advisor = Advisor(snapshot, self.survey)
-        self.fixed = self.survey.defaults | RoleAggregation(snapshot).fixed
+        self.fixed = self.survey.defaults | aggregation_of(snapshot).fixed
         self.bindings = {binding.key: binding for binding in self.survey.index.bindings()}
 
     def of(self, findings: Sequence[Finding], paths: Sequence[Path]) -> list[Cause]:

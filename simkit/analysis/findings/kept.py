@@ -13,10 +13,11 @@ from simkit.analysis.escalation.table.risky_permission import (
 )
 from simkit.analysis.findings.audit import CHECKS, found_by
 from simkit.analysis.findings.holders import BECOMING, HeldRisk, questions_of
-from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey
+from simkit.analysis.findings.survey import NAMESPACE_ROLES, OfObjects, OfRole, Survey
 from simkit.analysis.rbac.default_objects import settled_defaults
 from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES
 from simkit.logic.rbac.cover import EVERYTHING, covers
+from simkit.logic.rbac.index import is_access_resource
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import Key
@@ -41,7 +42,7 @@ class CountedFindings:
     -----
     A check of a risky permission is made again if a changed role or binding grants one of the permissions that it asks
     for, before or after; or if it looks at the access of others. That of the server's own objects is made again if one
-    of them changed. All other checks are made again.
+    of them changed. All other checks are made again, with what was known of objects and roles that are the same.
     """
 
     def __init__(self, survey: Survey, earlier: CountedFindings | None = None, changed: Collection[Key] = ()) -> None:
@@ -62,9 +63,15 @@ class CountedFindings:
         rules, every = _granting(surveys, changed), _granting(surveys, changed, administrators=True)
         if rules is None or every is None:
             return
+        touched = set(_roles_touched(surveys, changed))
+        objects = all(is_access_resource(key.resource) for key in changed)
         now.keep(
             self._survey,
-            (name for name in self._survey.known() if _is_free_of(name, rules, every)),
+            (
+                name
+                for name in self._survey.known()
+                if (objects and _is_of_others(name, touched)) or _is_free_of(name, rules, every)
+            ),
         )
         for name, permission in RISKY.items():
             if name in self.by_check and not _concerns(permission, rules, now.snapshot.release):
@@ -94,6 +101,18 @@ def _granting(
             if binding.key in changed and (administrators or not wide):
                 found += survey.rules(binding.role)
     return found
+
+
+def _roles_touched(surveys: Iterable[Survey], changed: Collection[Key]) -> Iterator[Key]:
+    """The changed roles, and those of changed bindings, before or after."""
+    yield from changed
+    for survey in surveys:
+        yield from (binding.role for binding in survey.index.bindings() if binding.key in changed)
+
+
+def _is_of_others(name: Hashable, touched: Collection[Key]) -> bool:
+    """True if a name is that of what was worked out of other objects than roles and bindings, or of another role."""
+    return isinstance(name, OfObjects) or (isinstance(name, OfRole) and name.role not in touched)
 
 
 def _is_free_of(name: Hashable, rules: Iterable[Rule], every: Iterable[Rule]) -> bool:

@@ -4,8 +4,9 @@ without effect."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Set
-from typing import Final
+from collections.abc import Iterator, Mapping, Set
+from functools import partial
+from typing import Final, NamedTuple
 
 from simkit.analysis.access.permissions import is_effective
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
@@ -13,7 +14,7 @@ from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.findings.evidence import binding_evidence, delete_command
-from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.findings.survey import OfObjects, OfRole, Survey, listed
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, display_name
 from simkit.analysis.rbac.subject import normalize_subject, text_of
@@ -125,8 +126,10 @@ def unused_roles(survey: Survey, check: Check) -> Iterator[Finding]:
         for selector in at(role, "aggregationRule", "clusterRoleSelectors") or ()
     ]
     for key, role in all_roles(survey.snapshot):
+        if key in survey.defaults or survey.index.bindings_of(key):
+            continue
         collected = key.resource == CLUSTER_ROLES and any(one.matches(labels_of(role)) for one in selectors)
-        if key not in survey.defaults and not collected and not survey.index.bindings_of(key):
+        if not collected:
             yield check.finding(
                 f"No binding names {display_name(key)}.", namespace=key.namespace, role=key, command=delete_command(key)
             )
@@ -160,17 +163,23 @@ def _is_too_much(rule: Rule, role: str) -> bool:
 def dead_rules(survey: Survey, check: Check) -> Iterator[Finding]:
     """Rules of bound roles that have no effect, because of the scope of the binding or the way they are written."""
     for role in sorted({binding.role for binding in survey.bindings}):
-        bindings = [binding for binding in survey.index.bindings_of(role) if binding.subjects]
-        for number, rule in enumerate(survey.rules(role)):
-            why = _why_dead(survey, rule, bindings)
-            if why:
-                yield check.finding(
-                    f"Rule {number} of {display_name(role)} ({rule_text(rule)}) does nothing: {why}.",
-                    namespace=role.namespace,
-                    binding=bindings[0].key if bindings else None,
-                    role=role,
-                    rules=(number,),
-                )
+        dead: Mapping[int, str] = survey.once(OfRole("dead rules", role), partial(_dead_rules, survey, role))
+        for number, why in dead.items():
+            bindings = [binding for binding in survey.index.bindings_of(role) if binding.subjects]
+            yield check.finding(
+                f"Rule {number} of {display_name(role)} ({rule_text(survey.rules(role)[number])}) does nothing: {why}.",
+                namespace=role.namespace,
+                binding=bindings[0].key if bindings else None,
+                role=role,
+                rules=(number,),
+            )
+
+
+def _dead_rules(survey: Survey, role: Key) -> dict[int, str]:
+    """The rules of a role without effect, by number, each with the reason."""
+    bindings = [binding for binding in survey.index.bindings_of(role) if binding.subjects]
+    reasons = ((number, _why_dead(survey, rule, bindings)) for number, rule in enumerate(survey.rules(role)))
+    return {number: why for number, why in reasons if why}
 
 
 def _why_dead(survey: Survey, rule: Rule, bindings: list[Binding]) -> str:
@@ -188,21 +197,44 @@ def _why_dead(survey: Survey, rule: Rule, bindings: list[Binding]) -> str:
 
 def unknown_resources(survey: Survey, check: Check) -> Iterator[Finding]:
     """Rules of bound roles about resources that a known group does not have in the release."""
-    served = {(one.group, one.resource) for one in survey.catalogue.resources()}
-    groups = {group for group, _ in served}
-    served |= {(one.api_group, name) for name, one in AUTHORIZATION_RESOURCES.items()}
     for role in sorted({binding.role for binding in survey.bindings}):
-        for number, rule in enumerate(survey.rules(role)):
-            plurals = dict.fromkeys(resource.partition("/")[0] for resource in rule.resources)
-            unknown = [one for one in plurals if not _is_served(one, rule, served)]
-            if unknown and groups.issuperset(rule.api_groups):
-                named = listed(group or "the core group" for group in rule.api_groups)
-                yield check.finding(
-                    f"Rule {number} of {display_name(role)} names {listed(unknown)}, not served in {named}.",
-                    namespace=role.namespace,
-                    role=role,
-                    rules=(number,),
-                )
+        unknown: Mapping[int, list[str]] = survey.once(
+            OfRole("unknown resources", role), partial(_unknown_resources, survey, role)
+        )
+        for number, plurals in unknown.items():
+            groups = survey.rules(role)[number].api_groups
+            named = listed(group or "the core group" for group in groups)
+            yield check.finding(
+                f"Rule {number} of {display_name(role)} names {listed(plurals)}, not served in {named}.",
+                namespace=role.namespace,
+                role=role,
+                rules=(number,),
+            )
+
+
+def _unknown_resources(survey: Survey, role: Key) -> dict[int, list[str]]:
+    """The resources that nothing serves of rules of a role, by the number of the rule."""
+    served: _Served = survey.once(OfObjects("served"), lambda: _Served.of(survey))
+    found: dict[int, list[str]] = {}
+    for number, rule in enumerate(survey.rules(role)):
+        plurals = dict.fromkeys(resource.partition("/")[0] for resource in rule.resources)
+        unknown = [one for one in plurals if not _is_served(one, rule, served.resources)]
+        if unknown and served.groups >= set(rule.api_groups):
+            found[number] = unknown
+    return found
+
+
+class _Served(NamedTuple):
+    """The groups that are served, and their resources with those that only authorizers know."""
+
+    groups: Set[str]
+    resources: Set[tuple[str, str]]
+
+    @classmethod
+    def of(cls, survey: Survey) -> _Served:
+        served = {(one.group, one.resource) for one in survey.catalogue.resources()}
+        virtual = {(one.api_group, name) for name, one in AUTHORIZATION_RESOURCES.items()}
+        return cls({group for group, _ in served}, served | virtual)
 
 
 def _is_served(plural: str, rule: Rule, served: Set[tuple[str, str]]) -> bool:

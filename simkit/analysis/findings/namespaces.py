@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from simkit.analysis.escalation.table.severity import Severity
@@ -29,11 +29,12 @@ LEAST: Final = "baseline"
 
 def open_to_privileged_pods(survey: Survey, check: Check) -> Iterator[Finding]:
     """Namespaces without a level of pod security in which a binding there lets somebody make pods."""
+    makers_of = _makers(survey)
     for obj in survey.snapshot.scan(NAMESPACES):
         name, level = name_of(obj), labels_of(obj).get(ENFORCE, "")
         if name == SYSTEM_NAMESPACE or level not in OPEN:
             continue
-        makers = _makers(survey, name)
+        makers = tuple(makers_of.get(name, ()))
         if makers:
             everybody = any(subject.name.startswith(EVERYONE) for subject in makers)
             yield check.finding(
@@ -48,11 +49,13 @@ def open_to_privileged_pods(survey: Survey, check: Check) -> Iterator[Finding]:
             )
 
 
-def _makers(survey: Survey, namespace: str) -> tuple[Subject, ...]:
-    """The subjects that may create pods in a namespace by a binding there."""
-    asked = Question("create", "", "pods", namespace=namespace)
-    found = (one.grant for one in survey.who(asked) if one.grant.namespace == namespace)
-    return tuple(dict.fromkeys(normalize_subject(grant.subject) for grant in found))
+def _makers(survey: Survey) -> Mapping[str, Collection[Subject]]:
+    """The subjects that may create pods in each namespace by a binding there."""
+    found: dict[str, dict[Subject, None]] = defaultdict(dict)
+    for grant, _ in survey.who(Question("create", "", "pods", namespace=None)):
+        if grant.namespace:
+            found[grant.namespace][normalize_subject(grant.subject)] = None
+    return found
 
 
 def labelled(namespace: Object, level: str) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Set
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.findings.managed import managed_bindings
@@ -24,6 +24,19 @@ from simkit.snapshot.protocol import Snapshot
 
 NAMESPACE_ROLES: Final = (Key(CLUSTER_ROLES, "", "admin"), Key(CLUSTER_ROLES, "", "edit"))
 """The default roles for people who work in a namespace."""
+
+
+class OfObjects(NamedTuple):
+    """The name of what a survey works out of other objects than roles and bindings."""
+
+    name: str
+
+
+class OfRole(NamedTuple):
+    """The name of what a survey works out of one role, its bindings and the served resources."""
+
+    name: str
+    role: Key
 
 
 class Survey:
@@ -48,7 +61,7 @@ class Survey:
         self.snapshot, self.members = snapshot, members
         self._worked_out: dict[Hashable, Any] = {}
         self.index: AccessIndex = index_of(snapshot)
-        self.defaults = frozenset() if include_defaults else unchanged_defaults(snapshot)
+        self._include_defaults = include_defaults
         self.managed = managed_bindings(snapshot, managed) if managed else frozenset()
 
     def once(self, name: Hashable, make: Callable[[], Any]) -> Any:
@@ -64,6 +77,11 @@ class Survey:
     def keep(self, earlier: Survey, names: Iterable[Hashable]) -> None:
         """Take over what ``once`` has computed in an earlier audit under some names."""
         self._worked_out |= {name: earlier._worked_out[name] for name in names}
+
+    @cached_property
+    def defaults(self) -> frozenset[Key]:
+        """The server's own roles and bindings that are as it made them, unless they are looked at too."""
+        return frozenset() if self._include_defaults else unchanged_defaults(self.snapshot)
 
     @cached_property
     def catalogue(self) -> Catalogue:

@@ -11,7 +11,7 @@ from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.findings.evidence import DEFAULT_ACCOUNT, account_manifest, pods_run
 from simkit.analysis.findings.holders import holders
-from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.findings.survey import OfObjects, Survey, listed
 from simkit.analysis.rbac.default_objects import control_plane
 from simkit.analysis.rbac.objects import PODS, RBAC, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import text_of
@@ -39,8 +39,8 @@ def dangerous_pods(survey: Survey, check: Check) -> Iterator[Finding]:
     held: dict[Subject, dict[str, tuple[Severity, Any]]] = defaultdict(dict)
     for permission in risky_permission_table().permissions if pods else ():
         for (subject, namespace), holding in holders(survey, permission).items():
-            severity = holding.severity(namespace)
-            if subject in pods and not namespace and severity is not None and severity >= Severity.HIGH:
+            severity = holding.severity(namespace) if not namespace and subject in pods else None
+            if severity is not None and severity >= Severity.HIGH:
                 held[subject][permission.title.lower()] = (severity, holding.grants[0].grant)
     for subject, permissions in held.items():
         worst, grant = max(permissions.values(), key=lambda each: each[0])
@@ -82,8 +82,13 @@ def unused_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
 
 def accounts_in_use(survey: Survey) -> frozenset[Subject]:
     """The accounts that pods run as, that templates of pods name, and those of the server's own controllers."""
-    running = _pods_by_account(survey).keys()
-    return frozenset((*running, *_named_in_templates(survey), *control_plane(survey.snapshot.release)))
+
+    def found() -> frozenset[Subject]:
+        running = _pods_by_account(survey).keys()
+        return frozenset((*running, *_named_in_templates(survey), *control_plane(survey.snapshot.release)))
+
+    known: frozenset[Subject] = survey.once(OfObjects("accounts in use"), found)
+    return known
 
 
 def needless_tokens(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -107,6 +112,13 @@ def _is_bound(survey: Survey, subject: Subject) -> bool:
 
 def _mounting(survey: Survey) -> Mapping[Subject, tuple[Object | None, list[str]]]:
     """The pods that mount a token, by account, with the account object if it exists."""
+    known: Mapping[Subject, tuple[Object | None, list[str]]] = survey.once(
+        OfObjects("mounting"), lambda: _found_mounting(survey)
+    )
+    return known
+
+
+def _found_mounting(survey: Survey) -> Mapping[Subject, tuple[Object | None, list[str]]]:
     accounts = {(namespace_of(obj), name_of(obj)): obj for obj in survey.snapshot.scan(SERVICE_ACCOUNTS)}
     found: dict[Subject, tuple[Object | None, list[str]]] = {}
     for pod in survey.snapshot.scan(PODS):
@@ -121,10 +133,14 @@ def _mounting(survey: Survey) -> Mapping[Subject, tuple[Object | None, list[str]
 
 
 def _pods_by_account(survey: Survey) -> Mapping[Subject, list[str]]:
-    pods: dict[Subject, list[str]] = defaultdict(list)
-    for pod in survey.snapshot.scan(PODS):
-        pods[_account_of(pod)].append(name_of(pod))
-    return pods
+    def found() -> Mapping[Subject, list[str]]:
+        pods: dict[Subject, list[str]] = defaultdict(list)
+        for pod in survey.snapshot.scan(PODS):
+            pods[_account_of(pod)].append(name_of(pod))
+        return pods
+
+    known: Mapping[Subject, list[str]] = survey.once(OfObjects("pods by account"), found)
+    return known
 
 
 def _account_of(pod: Object) -> Subject:

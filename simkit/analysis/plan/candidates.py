@@ -8,12 +8,8 @@ from typing import Final
 
 from simkit.analysis.causes.remedy import Remedy
 from simkit.analysis.escalation.cut.pod_security import EnforceLevel, enforcing, refused_pods, risk_of_level
-from simkit.analysis.escalation.cut.removal import (
-    PossibleRemovals,
-    ReduceToUsage,
-    RemovePermissions,
-    changes_of,
-)
+from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
+from simkit.analysis.escalation.cut.removal_kinds import ReduceToUsage, RemovePermissions
 from simkit.analysis.findings.nature import PRODUCT, SERVER, Natures
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.findings.workloads import accounts_in_use
@@ -24,7 +20,6 @@ from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
-from simkit.snapshot.protocol import Snapshot
 
 Use = tuple[Identity, Action]
 NONE: Final = 0
@@ -36,28 +31,25 @@ SURELY: Final = 2
 
 
 class Candidates:
-    """The changes that can be made in one snapshot.
+    """The changes that can be made in one snapshot, that of a survey.
 
     ``earlier`` are those of a snapshot with the same workloads.
     """
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        survey: Survey,
         keep: frozenset[Subject],
         used: Mapping[Use, int],
         *,
         log: bool,
         earlier: Candidates | None = None,
     ) -> None:
-        self.snapshot, self.used, self._log = snapshot, used, log
-        self.ways = PossibleRemovals(snapshot, keep, used)
+        self.snapshot, self.used, self._log = survey.snapshot, used, log
+        self._survey = survey
+        self.ways = PossibleRemovals(survey.snapshot, keep, used)
         if earlier is not None and "_running" in vars(earlier):
             self._running = earlier._running
-
-    @cached_property
-    def _survey(self) -> Survey:
-        return Survey(self.snapshot)
 
     @cached_property
     def _natures(self) -> Natures:

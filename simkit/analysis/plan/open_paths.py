@@ -8,7 +8,8 @@ from itertools import count
 from typing import NamedTuple
 
 from simkit.analysis.escalation.cut.pod_security import OPEN_NAMESPACE, EnforceLevel
-from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, Removal
+from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals
+from simkit.analysis.escalation.cut.removal_kinds import Removal
 from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph

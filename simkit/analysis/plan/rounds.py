@@ -42,8 +42,9 @@ class Round:
     def __init__(self, snapshot: Snapshot, question: Question, earlier: Round | None = None) -> None:
         self.snapshot, self.question, self._earlier = snapshot, question, earlier
         known: Candidates | None = earlier.candidates if earlier is not None else None
+        self.survey = Survey(snapshot, members=question.members)
         self.candidates: Candidates = Candidates(
-            snapshot, question.keep, question.used, log=question.log, earlier=known
+            self.survey, question.keep, question.used, log=question.log, earlier=known
         )
 
     @property
@@ -77,11 +78,10 @@ class Round:
     @cached_property
     def findings(self) -> CountedFindings:
         """The number of findings of an audit."""
-        survey = Survey(self.snapshot, members=self.question.members)
         earlier, self._earlier = self._earlier, None
         if earlier is None or not isinstance(self.snapshot, OverlaySnapshot):
-            return CountedFindings(survey)
-        return CountedFindings(survey, earlier.findings, self.snapshot.covered)
+            return CountedFindings(self.survey)
+        return CountedFindings(self.survey, earlier.findings, self.snapshot.covered)
 
     @cached_property
     def subjects(self) -> frozenset[str]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from simkit.analysis import audit, escalations, plan
 from simkit.analysis.escalation.find.goal import parse_goal
 from simkit.analysis.escalation.find.graph import graph_of
+from simkit.analysis.findings.survey import Survey
 from simkit.analysis.plan.candidates import Candidates
 from simkit.analysis.plan.choice import closing_most
 from simkit.analysis.plan.open_paths import Candidate, OpenPaths
@@ -58,7 +59,7 @@ def small(draw: st.DrawFn) -> MemorySnapshot:
 def made(snapshot: Snapshot, chosen: tuple[Candidate, ...]) -> Snapshot:
     """The snapshot after changes, one after the other."""
     for one in chosen:
-        snapshot = Candidates(snapshot, frozenset(), {}, log=False).remedy(one).after()
+        snapshot = Candidates(Survey(snapshot), frozenset(), {}, log=False).remedy(one).after()
     return snapshot
 
 

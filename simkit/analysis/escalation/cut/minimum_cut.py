@@ -9,7 +9,8 @@ from typing import Final
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.escalation.cut.hitting_set import Solved, cheapest_hitting_set
-from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, Removal, changes_of
+from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, changes_of
+from simkit.analysis.escalation.cut.removal_kinds import Removal
 from simkit.analysis.escalation.cut.result import Cut, after
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from simkit.analysis.escalation.cut.aggregation import RoleAggregation
+from simkit.analysis.escalation.cut.aggregation import aggregation_of
+from simkit.analysis.escalation.cut.removal_kinds import ReduceToUsage, Removal, RemovePermissions, RemoveSubject
 from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph
@@ -22,8 +22,8 @@ from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.least_privilege.roles import minimal_rules
 from simkit.analysis.least_privilege.usage import default_bindings, granting
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.objects import display_name, kind_of
-from simkit.analysis.rbac.subject import normalize_subject, text_of
+from simkit.analysis.rbac.objects import kind_of
+from simkit.analysis.rbac.subject import normalize_subject
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule, rules_of
@@ -32,46 +32,6 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object
 from simkit.snapshot.protocol import Snapshot
 
-
-@dataclass(frozen=True, order=True)
-class RemoveSubject:
-    """Take a subject out of a binding."""
-
-    kind: ClassVar[str] = "remove subject"
-    binding: Key
-    subject: Subject
-
-    def __str__(self) -> str:
-        return f"take {text_of(self.subject)} out of {display_name(self.binding)}"
-
-
-@dataclass(frozen=True, order=True)
-class RemovePermissions:
-    """Take permissions out of one rule of a role."""
-
-    kind: ClassVar[str] = "remove permissions"
-    role: Key
-    rule: int
-    permissions: tuple[Permission, ...]
-
-    def __str__(self) -> str:
-        return f"take {', '.join(map(str, self.permissions))} out of rule {self.rule} of {display_name(self.role)}"
-
-
-@dataclass(frozen=True, order=True)
-class ReduceToUsage:
-    """Bind a subject to what a log shows in use, instead of the role of a binding."""
-
-    kind: ClassVar[str] = "reduce to usage"
-    binding: Key
-    subject: Subject
-
-    def __str__(self) -> str:
-        of = "its members" if self.subject.kind == GROUP else "it"
-        return f"leave {text_of(self.subject)} of {display_name(self.binding)} what {of} used"
-
-
-Removal = RemoveSubject | RemovePermissions | ReduceToUsage
 Needed = tuple[Requirement, tuple[GrantSource, ...]]
 """A requirement, with the sources that each meet it alone."""
 
@@ -120,7 +80,7 @@ class UsedAccess:
     def __init__(self, snapshot: Snapshot, used: Iterable[Use]) -> None:
         self.barred: set[Removal] = set()
         """The removals that must not be made."""
-        self._gathering = RoleAggregation(snapshot)
+        self._gathering = aggregation_of(snapshot)
         self._grants: dict[tuple[frozenset[Granting], Action], dict[Identity, None]] = defaultdict(dict)
         self._actions: dict[RemoveSubject, dict[Subject, Counter[Action]]] = defaultdict(lambda: defaultdict(Counter))
         for identity, action in used:
@@ -197,7 +157,7 @@ class PossibleRemovals:
         self._index, self._keep, self._release = index_of(snapshot), keep, snapshot.release
         self.in_use = UsedAccess(snapshot, used)
         self._kept = default_bindings(snapshot)
-        self._gathering = RoleAggregation(snapshot)
+        self._gathering = aggregation_of(snapshot)
         self._roles = {binding.key: binding.role for binding in self._index.bindings()}
         self._known: dict[tuple[GrantSource, Requirement], tuple[Removal, ...]] = {}
         self._known_parts: dict[tuple[Key, Requirement], list[tuple[Key, int, tuple[Permission, ...]]]] = {}

@@ -10,7 +10,7 @@ import pandas as pd
 
 from simkit.analysis.escalation.cut.aggregation import as_settled
 from simkit.analysis.escalation.cut.change_text import as_yaml, kubectl_commands
-from simkit.analysis.escalation.cut.removal import Removal, RemovePermissions
+from simkit.analysis.escalation.cut.removal_kinds import Removal, RemovePermissions
 from simkit.analysis.escalation.cut.verification import Verified, verify
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.path import Path

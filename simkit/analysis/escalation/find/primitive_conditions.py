@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from simkit.analysis.escalation.find.enabling import enables_escalation, escalating_permissions, without_rbac_rules
+from simkit.analysis.escalation.find.enabling import (
+    adds_escalation,
+    enables_escalation,
+    escalating_permissions,
+    without_rbac_rules,
+)
 from simkit.analysis.escalation.find.facts import CONFIG_MAPS, PERSISTENT_VOLUMES, ClusterFacts
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
 from simkit.analysis.escalation.find.matching import Holder, VariantMatch
@@ -15,6 +20,7 @@ from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, Subject
 from simkit.logic.rbac.cover import covers
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
+from simkit.logic.rbac.ruleset import RuleSet
 from simkit.meta.domain import SYSTEM_NAMESPACE, api_group
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
@@ -111,7 +117,7 @@ def _pushes(facts: ClusterFacts) -> Iterator[_Push]:
     """The roles with aggregated roles that have subjects, do not include them and would give them more."""
     bound = {name: found for name, _ in facts.aggregated for found in (facts.binding_to(name),) if found is not None}
     targets = [
-        (name, labels, bound[name], have)
+        (name, labels, bound[name], RuleSet.of(have))
         for name, selectors in facts.aggregated
         for labels in (_labels(selectors),)
         for have in (facts.rules(bound[name].role) if name in bound else None,)
@@ -122,12 +128,11 @@ def _pushes(facts: ClusterFacts) -> Iterator[_Push]:
         rules = facts.rules(Key(CLUSTER_ROLES, "", name)) or ()
         if not enables_escalation(rules, facts.release):
             continue
+        shared = RuleSet.of(rules)
         into = tuple(
             (aggregated, binding.namespace, min(binding.subjects, key=lambda one: (one.kind != GROUP, one)))
             for aggregated, labels, binding, have in targets
-            if aggregated != name
-            and not _has(labels_of(role), labels)
-            and enables_escalation(rules, facts.release, have)
+            if aggregated != name and not _has(labels_of(role), labels) and adds_escalation(shared, facts.release, have)
         )
         if into:
             beyond = enables_escalation(without_rbac_rules(rules), facts.release)
