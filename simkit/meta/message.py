@@ -58,6 +58,8 @@ class Request:
     """Bytes of the request line and the headers; 0 in process."""
     sender: Sender | None = field(default=None, repr=False, compare=False)
     """The sender of requests with these headers on this connection; None in process."""
+    refreshed: bool = False
+    """True if the store has caught up with other servers since the request came."""
 
     @classmethod
     def of(

@@ -70,6 +70,9 @@ class Administered:
         """No answer is known beforehand."""
         return None
 
+    def refresh(self) -> None:
+        """There are no other servers."""
+
     def execution_mode(self, request: Request) -> ExecutionMode:
         return ExecutionMode.INLINE
 

@@ -16,11 +16,13 @@ from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import HandledRequest
 from simkit.engine.pipeline.prepared_reads import PreparedReads
 from simkit.engine.pipeline.work_estimate import takes_long
+from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.integers import is_digits, saturating_int
 from simkit.meta.message import Request, Response
 from simkit.schema.health_checks import ENDPOINTS
 
+_REVIEWS: Final = f"/apis/{api_group('authorization')}/"
 _HEALTH: Final = tuple(f"/{endpoint}" for endpoint in ENDPOINTS)
 _LEAVING: Final = b"The apiserver is shutting down, please try again later.\n"
 
@@ -94,6 +96,10 @@ class APIServerHandler:
         """The answer to a request, or the wait for a seat. Authentication is part of it."""
         if self._refuses(request):
             return _leaving()
+        if request.refreshed:
+            prepared = self._reads.answer(request)
+            if prepared is not None:
+                return prepared
         began = self._reads.moment()
         handled = HandledRequest(self._engine, request)
         response = handled.serve()
@@ -118,7 +124,28 @@ class APIServerHandler:
 
     def execution_mode(self, request: Request) -> ExecutionMode:
         """The execution mode of a request: it may take long, or wait for a service or a later revision."""
-        return ExecutionMode.of(computes=takes_long(self._engine, request), waits=self._waits(request))
+        engine, computes = self._engine, takes_long(self._engine, request)
+        if engine.shared_store and not computes and self._wants_the_latest(request):
+            inline = not engine.chain_leaves_process and self._only_reads(request)
+            return ExecutionMode.REFRESHED if inline else ExecutionMode.REFRESHED_WAITING
+        return ExecutionMode.of(computes=computes, waits=self._waits(request))
+
+    def refresh(self) -> None:
+        """Have the store catch up with other servers."""
+        self._engine.store.refresh()
+
+    def _wants_the_latest(self, request: Request) -> bool:
+        """True if a request is about the latest state of a store that others write to."""
+        return request.path.startswith(("/api/", "/apis/")) and "resourceVersion" not in request.query
+
+    def _only_reads(self, request: Request) -> bool:
+        """True if a request needs nothing from outside but the latest state."""
+        engine = self._engine
+        if request.method == "POST":
+            reads = request.path.startswith(_REVIEWS) and not engine.admission.leaves_process
+        else:
+            reads = request.method == "GET" and "/proxy" not in request.path
+        return reads and engine.client_hook is None and not engine.request_leaves_process(request)
 
     def _waits(self, request: Request) -> bool:
         hook = self._engine.client_hook

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -14,7 +14,8 @@ from simkit.engine.http import compression
 from simkit.engine.http.broadcaster import LoopBroadcaster, resolve
 from simkit.engine.http.handler import ExecutionMode, Handler, QueuedRequest
 from simkit.engine.http.message import audit_id, parse_headers, parse_query, response_headers
-from simkit.engine.http.request_state import REQUEST_SECONDS, Next, RequestState, Work, release
+from simkit.engine.http.refreshing import Refreshing
+from simkit.engine.http.request_state import REQUEST_SECONDS, Next, Refresh, RequestState, Work, release
 from simkit.engine.http.watch_server import SHORTEST_WATCH, Receive, Send, WatchServer, disconnected
 from simkit.engine.http.worker_threads import COMPUTING, WorkerThreads
 from simkit.meta.deadline import Deadline
@@ -65,6 +66,8 @@ class Application:
         self._compress, self._patience, self._shortest_watch = compress, patience, shortest_watch
         self._threads = WorkerThreads(computing)
         self._wakers: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopBroadcaster] = WeakKeyDictionary()
+        self._refresher = ThreadPoolExecutor(1, thread_name_prefix="simkit-refresh")
+        self._refreshes: WeakKeyDictionary[asyncio.AbstractEventLoop, Refreshing] = WeakKeyDictionary()
         self._deliveries: set[WatchServer] = set()
         self._stopping = False
 
@@ -124,6 +127,8 @@ class Application:
 
     async def settle(self, state: RequestState, then: Next, receive: Receive) -> Response:
         """The answer to a request whose body was read, once all that it asks for is done."""
+        if isinstance(then, Refresh):
+            then = then.then() if await self._refreshing().refreshed() else then.otherwise
         while not isinstance(then, Response):
             gone = asyncio.ensure_future(disconnected(receive))
             try:
@@ -132,6 +137,7 @@ class Application:
                     then = await self._run(state, then)
                 else:
                     assert then is not None
+                    assert not isinstance(then, Refresh)
                     await _turn_of(then, gone)
                     then = state.turn(then)
             finally:
@@ -202,6 +208,11 @@ class Application:
             self._deliveries.discard(delivery)
             response.stream.close()
 
+    def _refreshing(self) -> Refreshing:
+        loop = asyncio.get_running_loop()
+        known = self._refreshes
+        return known.get(loop) or known.setdefault(loop, Refreshing(self.engine.refresh, self._refresher))
+
     def _waker(self) -> LoopBroadcaster:
         loop = asyncio.get_running_loop()
         return self._wakers.get(loop) or self._wakers.setdefault(loop, LoopBroadcaster(loop))
@@ -219,6 +230,7 @@ class Application:
     def close(self) -> None:
         """Let go of the worker threads; requests that still run on them are not waited for."""
         self._threads.close()
+        self._refresher.shutdown(wait=False, cancel_futures=True)
 
 
 async def _turn_of(queued: QueuedRequest, gone: asyncio.Future[None]) -> None:

@@ -75,6 +75,10 @@ class CORSHandler:
         """None: the headers of an answer depend on the origin of its request."""
         return None
 
+    def refresh(self) -> None:
+        """Have the engine catch up with other servers."""
+        self._engine.refresh()
+
     def execution_mode(self, request: Request) -> ExecutionMode:
         """The engine's answer."""
         return self._engine.execution_mode(request)

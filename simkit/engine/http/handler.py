@@ -15,6 +15,10 @@ class ExecutionMode(Enum):
 
     INLINE = "inline"
     """That of the event loop: it takes no longer than a few milliseconds."""
+    REFRESHED = "refreshed"
+    """That of the event loop too, after ``Handler.refresh``."""
+    REFRESHED_WAITING = "refreshed-waiting"
+    """As WAITING, after ``Handler.refresh``."""
     COMPUTING = "computing"
     """A few threads that share the interpreter with the loop: it may compute for long."""
     WAITING = "waiting"
@@ -135,6 +139,13 @@ class Handler(Protocol):
     def at_once(self, request: Request) -> Response | None:
         """The answer to a request that takes next to no time, since all that it needs is known; None: ``answer`` has
         to be called. Only called in the thread of an event loop."""
+        ...
+
+    def refresh(self) -> None:
+        """Catch up with what other servers have written, for requests whose execution mode says so.
+
+        Waits. Raises StatusError where that fails; then ``answer`` tries again, and tells the client.
+        """
         ...
 
     def execution_mode(self, request: Request) -> ExecutionMode:

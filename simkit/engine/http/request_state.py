@@ -4,7 +4,8 @@ A driver brings what happens, and does what the machine asks for in turn::
 
     begin(request) ── Response: refused            end(request) ── Response: write it
          │         ── Work: run it, then done()         │       ── Work: run it, then done() or expired()
-         │         ── None: read on                     │       ── QueuedRequest: wait for it, then turn()
+         │         ── None: read on                     │       ── Refresh: have the store catch up, take its step
+         │                                              │       ── QueuedRequest: wait for it, then turn()
     take(part) ─ ... ─ end(request)                None: never
 
 The body of a request that was begun is read after its sender was found to be allowed to make it; a request whose body
@@ -36,6 +37,7 @@ BODY_SECONDS: Final = 60.0
 """Seconds within which the rest of a request must follow."""
 REQUEST_SECONDS: Final = 60.0
 """Seconds that a request may take which is neither a watch nor a connection, unless it says less."""
+_REFRESHED: Final = (ExecutionMode.REFRESHED, ExecutionMode.REFRESHED_WAITING)
 READ_ON: Final = 64 * 1024 * 1024
 """Bytes beyond the limit of a body that are still read and dropped, so that the client can read the refusal."""
 
@@ -53,8 +55,16 @@ class Work:
         self.deadline = Deadline(self.seconds)
 
 
-Next = Response | QueuedRequest | Work | None
-"""The next action of a driver: write, wait, run, or read on."""
+@dataclass(slots=True)
+class Refresh:
+    """What comes once the store has caught up with other servers, and what to do where it cannot catch up."""
+
+    then: Callable[[], Response | QueuedRequest | Work]
+    otherwise: Work
+
+
+Next = Response | QueuedRequest | Work | Refresh | None
+"""The next action of a driver: write, wait, run, have the store refreshed, or read on."""
 
 
 class RequestState:
@@ -104,10 +114,20 @@ class RequestState:
         self.request = replace(request, body=body) if body else request
         execution_mode = self._handler.execution_mode(self.request)
         if self._authorized is not None:
-            return self._run(partial(self._receive, body), execution_mode)
+            waits = execution_mode in _REFRESHED
+            return self._run(partial(self._receive, body), ExecutionMode.WAITING if waits else execution_mode)
         if execution_mode is ExecutionMode.INLINE:
             return self._handler.answer(self.request)
-        return self._run(partial(self._handler.answer, self.request), execution_mode)
+        step = partial(self._handler.answer, self.request)
+        if execution_mode not in _REFRESHED:
+            return self._run(step, execution_mode)
+        self.request = replace(self.request, refreshed=True)
+        then = partial(self._handler.answer, self.request)
+        seconds = self._seconds()
+        otherwise = Work(step, ExecutionMode.WAITING, seconds)
+        if execution_mode is ExecutionMode.REFRESHED:
+            return Refresh(then, otherwise)
+        return Refresh(partial(Work, then, ExecutionMode.WAITING, seconds), otherwise)
 
     def _receive(self, body: bytes) -> Response | QueuedRequest:
         authorized, self._authorized = self._authorized, None
@@ -122,9 +142,11 @@ class RequestState:
     def _run(
         self, step: Callable[[], Response | QueuedRequest | AuthorizedRequest], execution_mode: ExecutionMode
     ) -> Next:
-        return (
-            self.done(step()) if execution_mode is ExecutionMode.INLINE else Work(step, execution_mode, self._seconds())
-        )
+        if execution_mode in (ExecutionMode.INLINE, ExecutionMode.REFRESHED):
+            return self.done(step())
+        if execution_mode is ExecutionMode.REFRESHED_WAITING:
+            execution_mode = ExecutionMode.WAITING
+        return Work(step, execution_mode, self._seconds())
 
     def done(self, outcome: Response | QueuedRequest | AuthorizedRequest) -> Next:
         """Take the outcome of a step that was run."""

@@ -95,7 +95,7 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
     )
     if context.output_media_type.transform == "Table" and context.request.query:
         context.output_media_type = replace(context.output_media_type, include=context.request.option("includeObject"))
-    if engine.shared_store and not context.request.option("resourceVersion"):
+    if engine.shared_store and not (context.request.refreshed or context.request.option("resourceVersion")):
         engine.store.refresh()
     if info.subresource:
         return _part(engine, context, scope)

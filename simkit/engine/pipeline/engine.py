@@ -94,7 +94,7 @@ class Engine:
         )
         self.shared_store = parts.store.leaves_process
         """True if other servers may write into the store: latest values are read there."""
-        self._inner_parts_leave = self.shared_store or parts.admission.leaves_process
+        self._admission_leaves = parts.admission.leaves_process
         self.watch_cache = WatchCache(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
         self.api_services = parts.api_services or APIServices(parts.store)
@@ -124,9 +124,13 @@ class Engine:
     @property
     def leaves_process(self) -> bool:
         """True if answering may wait for a service outside; parts that call one say so."""
+        return self.shared_store or self._admission_leaves or self.chain_leaves_process
+
+    @property
+    def chain_leaves_process(self) -> bool:
+        """True if finding out who may do what, or writing it down, may wait for a service outside."""
         return (
-            self._inner_parts_leave
-            or self.authorizer.leaves_process
+            self.authorizer.leaves_process
             or self.authenticator.leaves_process
             or self.guard.leaves_process
             or (self.audit is not None and self.audit.leaves_process)

@@ -93,6 +93,8 @@ class PreparedReads:
         caller = request.sender.caller if request.sender is not None else None
         if caller is None or request.method != "GET" or request.query:
             return None
+        if self._engine.shared_store and not request.refreshed:
+            return None
         read = caller.reads.get(request.path)
         return self._answered(caller, read) if read is not None else None
 
@@ -150,7 +152,7 @@ class PreparedReads:
     def _is_plain(self, context: RequestContext) -> bool:
         """True if nothing about a request asks for more than its object."""
         engine = self._engine
-        apart = engine.audit is not None or engine.client_hook is not None or engine.leaves_process
+        apart = engine.audit is not None or engine.client_hook is not None or engine.chain_leaves_process
         told = context.warnings or context.deprecation
         return not (apart or told) and context.caller is context.identity and context.output_media_type == _PLAIN
 

@@ -76,6 +76,9 @@ class EchoHandler:
         """No answer is known beforehand."""
         return None
 
+    def refresh(self) -> None:
+        """There are no other servers."""
+
     def execution_mode(self, request: Request) -> ExecutionMode:
         return ExecutionMode.of(computes=request.path.startswith("/computing"), waits=request.path == "/blocking")
 

@@ -48,6 +48,9 @@ class Scripted:
         """No answer is known beforehand."""
         return None
 
+    def refresh(self) -> None:
+        """There are no other servers."""
+
     def execution_mode(self, request: Request) -> ExecutionMode:
         return self.where
 

@@ -27,25 +27,26 @@ class LatestRevision:
     def __init__(self, ask: Callable[[], int]) -> None:
         self._ask = ask
         self._lock = threading.Lock()
+        self.waiting = 0
+        """The number of callers that wait for the next call."""
         self._present: Future[int] | None = None
         self._next: Future[int] | None = None
 
     def get(self) -> int:
         """A revision that includes all that was written before this call. Raises what the call to etcd raises."""
         with self._lock:
-            before, following = self._present, self._next
-            if before is not None and following is not None:
-                mine = None
+            before, leads = self._present, True
+            if before is None:
+                wanted = self._present = Future[int]()
+            elif self._next is None:
+                wanted, self.waiting = Future[int](), 1
+                self._next = wanted
             else:
-                mine = following = Future[int]()
-                if before is None:
-                    self._present = following
-                else:
-                    self._next = following
-        assert following is not None
-        if mine is not None:
-            self._lead(mine, before)
-        return following.result()
+                wanted, leads = self._next, False
+                self.waiting += 1
+        if leads:
+            self._lead(wanted, before)
+        return wanted.result()
 
     def _lead(self, mine: Future[int], before: Future[int] | None) -> None:
         """Make a call for all who wait for it, once the one before has ended."""
@@ -54,7 +55,7 @@ class LatestRevision:
         try:
             with self._lock:
                 if before is not None:
-                    self._present, self._next = mine, None
+                    self._present, self._next, self.waiting = mine, None, 0
             mine.set_result(self._ask())
         except BaseException as error:
             mine.set_exception(error)

@@ -26,6 +26,11 @@ class RevisionWaiters:
         """The revision that has come last."""
         return self._reached
 
+    @property
+    def waiting(self) -> int:
+        """The number of threads that wait."""
+        return len(self._waiting)
+
     def reach(self, revision: int) -> None:
         """Wake all who wait for a revision up to this one."""
         with self._lock:
@@ -40,10 +45,9 @@ class RevisionWaiters:
                 return True
             come = threading.Event()
             heappush(self._waiting, (revision, next(self._numbers), come))
-        if come.wait(seconds):
-            return True
-        with self._lock:
-            self._waiting = sorted(each for each in self._waiting if each[2] is not come)
+        if not come.wait(seconds):
+            with self._lock:
+                self._waiting = sorted(each for each in self._waiting if each[2] is not come)
         return self._reached >= revision
 
     def wake_all(self) -> None:
