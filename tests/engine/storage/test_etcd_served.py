@@ -25,7 +25,7 @@ from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-pytest_needs_etcd = pytest.mark.skipif(not installed(), reason=MISSING)
+needs_etcd = pytest.mark.skipif(not installed(), reason=MISSING)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def cluster(etcd: EtcdServer, prefix: str) -> Cluster:
     return Cluster(options=Options(storage=f"etcd:{etcd.url}", etcd_prefix=prefix, authenticators=(tokens,)))
 
 
-@pytest_needs_etcd
+@needs_etcd
 def test_each_server_reads_what_the_other_has_just_answered(etcd: EtcdServer, tmp_path: Path) -> None:
     """Reads, lists and access reviews over HTTP, whether prepared or not, see each write that was answered before."""
     made = [cluster(etcd, "/served"), cluster(etcd, "/served")]
@@ -67,10 +67,8 @@ def test_each_server_reads_what_the_other_has_just_answered(etcd: EtcdServer, tm
             )
             assert written.status == 200
             assert other.ask("GET", f"{MAPS}/a").object == written.object
-            assert (
-                other.ask("GET", MAPS).object["metadata"]["resourceVersion"]
-                >= (written.object["metadata"]["resourceVersion"])
-            )
+            listed = other.ask("GET", MAPS).object["metadata"]["resourceVersion"]
+            assert int(listed) >= int(written.object["metadata"]["resourceVersion"])
         ask = {"user": "ann", "resourceAttributes": {"verb": "get", "resource": "nodes"}}
         review = orjson.dumps({"spec": ask})
         assert not clients[1].ask("POST", REVIEWS, review).object["status"]["allowed"]
@@ -85,11 +83,11 @@ def test_each_server_reads_what_the_other_has_just_answered(etcd: EtcdServer, tm
             client.close()
         for server in servers:
             server.stop()
-        for one in made:
-            one.engine.store.close()
+        for each in made:
+            each.engine.store.close()
 
 
-@pytest_needs_etcd
+@needs_etcd
 def test_a_read_that_etcd_cannot_confirm_is_an_error(tmp_path: Path) -> None:
     """Where etcd is gone, a read of the latest state is refused, and one of any state is answered."""
     etcd = EtcdServer(tmp_path / "data")
@@ -105,7 +103,7 @@ def test_a_read_that_etcd_cannot_confirm_is_an_error(tmp_path: Path) -> None:
     made.engine.store.close()
 
 
-@pytest_needs_etcd
+@needs_etcd
 def test_requests_that_wait_for_a_refresh_alone(etcd: EtcdServer) -> None:
     """Reads and access reviews need no thread of their own once the store has caught up; writes do."""
     made = cluster(etcd, "/modes")
@@ -129,7 +127,7 @@ def test_requests_that_wait_for_a_refresh_alone(etcd: EtcdServer) -> None:
 
 def test_one_call_for_all_who_ask_meanwhile() -> None:
     """Who comes during a call shares the next one, which begins after all of them came; an error is everybody's."""
-    begun, go_on, calls = threading.Semaphore(0), threading.Semaphore(0), []
+    begun, go_on, calls = threading.Semaphore(0), threading.Semaphore(0), list[int]()
 
     def ask() -> int:
         calls.append(len(calls) + 1)
