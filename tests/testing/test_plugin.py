@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import orjson
+import pandas  # noqa: F401 - a run within a test forgets what it has imported, and this cannot be imported twice
 import pytest
 
 from tests.analysis.worlds import binding, role, rule

@@ -16,15 +16,13 @@ from simkit.meta.errors import StatusError, bad_request, unexplained
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.connections.container_log import LogStream, log_text
-from simkit.simulation.connections.ports import echo, named_ports, refused, web_server
 from simkit.simulation.connections.remote_processes import AttachedProcess, ExecProcess, FailedProcess
 from simkit.simulation.connections.terminal import Terminal
-from simkit.simulation.kubelet.images import WEB_SERVERS, image_name
 from simkit.simulation.kubelet.kubelets import Kubelets
+from simkit.simulation.kubelet.ports import listener
 from simkit.simulation.kubelet.process import Container, Process
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
 
-_HTTP: Final = 80
 _FIELDS: Final = (
     ("initContainers", "initContainerStatuses"),
     ("containers", "containerStatuses"),
@@ -62,14 +60,16 @@ class KubeletConnections:
             raise bad_request(f'container "{name}" in pod "{name_of(pod)}" is waiting to start: {reason}')
         if previous and not waits:
             restarts -= 1
-        known = self._kubelets.processes.known(uid_of(pod), name, restarts)
+        known = self._kubelets.runtime.processes.known(uid_of(pod), name, restarts)
         if known is not None:
             return known
         last = status.get("lastState") or {}
         ran = last if waits or previous else state
         started = at(ran, "running", "startedAt") or at(ran, "terminated", "startedAt") or ""
         when = moment(started) if started else self._clock.now()
-        return self._kubelets.processes.of(pod, spec, restarts, when, lambda: self._kubelets.environment(pod, spec))
+        return self._kubelets.runtime.processes.of(
+            pod, spec, restarts, when, lambda: self._kubelets.runtime.environment(pod, spec)
+        )
 
     def command(
         self, pod: Object, container: str, command: Sequence[str] | None, *, stdin: bool, tty: bool
@@ -80,8 +80,12 @@ class KubeletConnections:
         if not started:
             raise unexplained(f'container not found ("{container}")')
         if command is None:
-            process = self._kubelets.processes.of(
-                pod, spec, status.get("restartCount", 0), moment(started), lambda: self._kubelets.environment(pod, spec)
+            process = self._kubelets.runtime.processes.of(
+                pod,
+                spec,
+                status.get("restartCount", 0),
+                moment(started),
+                lambda: self._kubelets.runtime.environment(pod, spec),
             )
             key = Key(PODS, namespace_of(pod), name_of(pod))
             process.listen(lambda: self._kubelets.look_at(key) if process.ended is not None else None)
@@ -93,8 +97,8 @@ class KubeletConnections:
     def _exec(
         self, pod: Object, spec: Mapping[str, Any], command: Sequence[str], *, stdin: bool, tty: bool
     ) -> RemoteProcess:
-        now, files = self._clock.now(), self._kubelets.processes.files(pod, spec)
-        variables = dict(self._kubelets.environment(pod, spec)) | ({"TERM": "xterm"} if tty else {})
+        now, files = self._clock.now(), self._kubelets.runtime.processes.files(pod, spec)
+        variables = dict(self._kubelets.runtime.environment(pod, spec)) | ({"TERM": "xterm"} if tty else {})
         given = Container(pod, spec, 0, now, variables, files)
         told = self._kubelets.behaviours.command(pod, spec, command[0])
         try:
@@ -110,16 +114,7 @@ class KubeletConnections:
         """The listener on a port. Raises 400 for an invalid number, and 500 where nothing listens."""
         if not 0 < port < 65536:
             raise StatusError(400, "BadRequest", f"port {port} is not a port")
-        told = self._kubelets.behaviours.port(pod, port)
-        if told is not None:
-            return told
-        named = named_ports(pod)
-        if named and port not in named:
-            raise refused(pod, port)
-        for container in at(pod, "spec", "containers") or ():
-            if port == _HTTP and image_name(container.get("image", "")) in WEB_SERVERS:
-                return web_server(self._kubelets.processes.files(pod, container), container["image"])
-        return echo(pod, port)
+        return listener(pod, port, self._kubelets.behaviours, self._kubelets.runtime.processes)
 
 
 def _container(pod: Object, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

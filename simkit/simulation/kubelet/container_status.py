@@ -14,13 +14,14 @@ from typing import Any, Final
 from simkit.meta.clock import moment, timestamp
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
+from simkit.simulation.kubelet.probes import LIVENESS, READINESS, STARTUP, Outcome, Probes
 from simkit.simulation.kubelet.process import Process
 
 Status = Mapping[str, Any]
 _FIRST_BACK_OFF: Final = 10.0
 _LONGEST_BACK_OFF: Final = 300.0
 _RESET_AFTER: Final = 600.0
-_KILLED: Final = 137
+KILLED: Final = 137
 Told = tuple[str, str, bool]
 """Reason and message of an event, and whether it is a warning."""
 
@@ -50,6 +51,11 @@ class PodEnvironment:
     """Record an event about a container."""
     objection: Callable[[Object, Mapping[str, Any]], str]
     """A function that gives the reason why a container cannot be configured; empty if it can."""
+    probes: Probes
+    attempt: Callable[[Object, Mapping[str, Any], str], Outcome]
+    """Try a probe of a container now."""
+    post_start: Callable[[Object, Mapping[str, Any], int, float], None]
+    """Run the hook after a start: pod, container, number of restarts, start."""
 
 
 @dataclass(slots=True)
@@ -128,55 +134,62 @@ class ContainerRun:
         tell(self.pod, self.container, ("Pulled", f'Container image "{image}" already present on machine', False))
         tell(self.pod, self.container, ("Created", f"Created container {name}", False))
         tell(self.pod, self.container, ("Started", f"Started container {name}", False))
+        now = timestamp(self.progress.now)
+        if at(self.container, "lifecycle", "postStart"):
+            self.environment.post_start(self.pod, self.container, restarts, moment(now))
         return {
             **status,
             "image": image,
             "imageID": image_id(image),
             "containerID": f"containerd://{_digest(metadata(self.pod).get('uid', ''), name, restarts)}",
             "restartCount": restarts,
-            "state": {"running": {"startedAt": timestamp(self.progress.now)}},
+            "ready": False,
+            "started": False,
+            "state": {"running": {"startedAt": now}},
         }
 
     def _running(self, status: dict[str, Any]) -> dict[str, Any]:
         now, started = self.progress.now, moment(status["state"]["running"]["startedAt"])
         process = self.environment.process(self.pod, self.container, status["restartCount"], started)
         process.advance(now)
-        fails_at = self._liveness_fails_at(started)
-        if process.ended is None and fails_at is not None and fails_at <= now:
-            self._kill_unhealthy(process)
+        ready = has_started = False
+        if process.ended is None:
+            has_started = self._probed(STARTUP, status, started, process)
+            if has_started and process.ended is None:
+                self._probed(LIVENESS, status, started, process)
+                ready = self._ready(started) and self._probed(READINESS, status, started, process)
         if process.ended is not None:
             return self._ended(status, *process.ended)
         self.progress.look_again(process.next_time if process.next_time and process.next_time < 1e11 else None)
-        self.progress.look_again(fails_at)
-        ready = self._ready(started)
-        return {**status, "ready": ready, "started": self._has_started(started)}
+        return {**status, "ready": ready, "started": has_started}
 
-    def _liveness_fails_at(self, started: float) -> float | None:
-        probe = self.container.get("livenessProbe")
-        if not probe or self.environment.behaviours.setting(self.pod, self.container, "live") != "false":
-            return None
-        period, threshold = probe.get("periodSeconds") or 10, probe.get("failureThreshold") or 3
-        return started + (probe.get("initialDelaySeconds") or 0) + float(period) * float(threshold)
-
-    def _kill_unhealthy(self, process: Process) -> None:
-        name = self.container["name"]
-        text = f"Container {name} failed liveness probe, will be restarted"
-        self.environment.tell(self.pod, self.container, ("Unhealthy", "Liveness probe failed: ", True))
-        self.environment.tell(self.pod, self.container, ("Killing", text, False))
-        process.kill(self.progress.now, _KILLED)
-
-    def _has_started(self, started: float) -> bool:
-        delay = at(self.container, "startupProbe", "initialDelaySeconds") or 0
-        return self._passed(started + delay)
+    def _probed(self, kind: str, status: Status, started: float, process: Process) -> bool:
+        """The result of a probe, tried now if it is due; the container is killed where that is what follows."""
+        if not self.container.get(kind):
+            return True
+        probes, now = self.environment.probes, self.progress.now
+        known = kind == LIVENESS or bool(status.get("ready" if kind == READINESS else "started"))
+        due = probes.due(self.pod, self.container, kind, status["restartCount"], started, known=known)
+        if due is not None and due <= now:
+            outcome = self.environment.attempt(self.pod, self.container, kind)
+            verdict = probes.take(self.pod, self.container, kind, outcome, now)
+            due, what = verdict.due, kind.removesuffix("Probe")
+            if verdict.told is not None:
+                text = f"{what.capitalize()} probe failed: {verdict.told}"
+                self.environment.tell(self.pod, self.container, ("Unhealthy", text, True))
+            if verdict.gives_up and kind != READINESS:
+                text = f"Container {self.container['name']} failed {what} probe, will be restarted"
+                self.environment.tell(self.pod, self.container, ("Killing", text, False))
+                process.kill(now, KILLED)
+        self.progress.look_again(due)
+        return probes.passed(self.pod, self.container, kind)
 
     def _ready(self, started: float) -> bool:
+        """True if a test lets the container be ready."""
         behaviours = self.environment.behaviours
         if behaviours.setting(self.pod, self.container, "ready") == "false":
             return False
-        delay = behaviours.duration(self.pod, self.container, "ready-after")
-        for probe in ("startupProbe", "readinessProbe"):
-            delay = max(delay, float(at(self.container, probe, "initialDelaySeconds") or 0))
-        return self._passed(started + delay)
+        return self._passed(started + behaviours.duration(self.pod, self.container, "ready-after"))
 
     def _passed(self, when: float) -> bool:
         if when <= self.progress.now:

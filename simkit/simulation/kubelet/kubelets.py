@@ -25,18 +25,17 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.simulation.kubelet.addresses import PodAddresses
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.kubelet.configuration_errors import missing_reference, missing_volume
+from simkit.simulation.kubelet.configuration_errors import missing_volume
+from simkit.simulation.kubelet.container_runtime import ContainerRuntime
 from simkit.simulation.kubelet.container_status import PodEnvironment, Progress, Told
-from simkit.simulation.kubelet.environment import SERVICES, environment
 from simkit.simulation.kubelet.node_config import (
     NodeConfig,
     node_address,
     node_object,
     pod_range,
 )
-from simkit.simulation.kubelet.pod_status import PodNetwork, grace_ends, stopped_status, updated_status
-from simkit.simulation.kubelet.processes import Processes
-from simkit.simulation.kubelet.requests import listed, read, service_account_token
+from simkit.simulation.kubelet.pod_status import PodNetwork, stopped_status, updated_status
+from simkit.simulation.kubelet.requests import remove_pod
 from simkit.simulation.kubelet.simulated_node import (
     NodeClient,
     SimulatedNode,
@@ -44,7 +43,6 @@ from simkit.simulation.kubelet.simulated_node import (
     renew_lease,
     report_conditions,
 )
-from simkit.simulation.kubelet.volumes import Volumes
 from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.kubelet")
@@ -83,10 +81,7 @@ class Kubelets:
         self._nodes: dict[str, SimulatedNode] = {}
         self.origin: Callable[[], None] | None = None
         """Has those of a fork learn what the ones of its origin know, which happens when that is first asked for."""
-        volumes = Volumes(
-            lambda key: read(perform, key), lambda pod, source: service_account_token(perform, pod, source)
-        )
-        self.processes = Processes(behaviours, volumes)
+        self.runtime = ContainerRuntime(clock, perform, behaviours)
         self._due: dict[Key, float] = {}
         self._heap: list[tuple[float, Key]] = []
         self._network_condition = tuple(map(int, release.split("."))) >= (1, 29)
@@ -226,6 +221,7 @@ class Kubelets:
             copy.pods_in_stages, copy.status_in_stages = node.pods_in_stages, node.status_in_stages
             self.nodes[node.name] = copy
         self._due, self._renewed, self.unknown = dict(other._due), other._renewed, other.unknown
+        self.runtime.resume_from(other.runtime)
         self._heap = [(when, key) for key, when in self._due.items()]
         heapify(self._heap)
 
@@ -286,7 +282,7 @@ class Kubelets:
         node = self.nodes.get(at(pod, "spec", "nodeName") or "")
         if node is not None:
             node.addresses.release(uid_of(pod))
-        self.processes.forget(pod)
+        self.runtime.forget(pod)
 
     # Pods
 
@@ -303,16 +299,16 @@ class Kubelets:
             self._end(node, pod)
             return
         progress = Progress(self._clock.now())
+        network = self._pod_network(node, pod)
+        environment = self._pod_environment(client, lister, network)
         hindrance = missing_volume(pod, lister, self.unknown) if at(pod, "status", "phase") == "Pending" else ""
         if hindrance:
             self._event(client, pod, ("FailedMount", hindrance, True))
             progress.look_again(progress.now + _MOUNT_RETRY)
             held: Object = {**pod, "metadata": {**metadata(pod), "annotations": {"simkit/start-after": "876000h"}}}
-            status = updated_status(
-                held, self._pod_network(node, pod), Progress(progress.now), self._pod_environment(client, lister)
-            )
+            status = updated_status(held, network, Progress(progress.now), environment)
         else:
-            status = updated_status(pod, self._pod_network(node, pod), progress, self._pod_environment(client, lister))
+            status = updated_status(pod, network, progress, environment)
         self._look_again(key, progress.due)
         if status != pod.get("status"):
             self._write(client, pod, status, key)
@@ -326,22 +322,11 @@ class Kubelets:
         known = at(pod, "status", "podIP") or ""
         return PodNetwork(node.address, node.addresses.of(uid_of(pod), known), self._network_condition)
 
-    def _pod_environment(self, client: Client, lister: Lister) -> PodEnvironment:
-        def process(pod: Object, container: Mapping[str, Any], restarts: int, started: float) -> Any:
-            def variables() -> Mapping[str, str]:
-                return environment(pod, container, lister.get, lister.scan(SERVICES, namespace_of(pod)))
-
-            return self.processes.of(pod, container, restarts, started, variables)
-
+    def _pod_environment(self, client: Client, lister: Lister, network: PodNetwork) -> PodEnvironment:
         def tell(pod: Object, container: Mapping[str, Any], told: Told) -> None:
             self._event(client, pod, told, container.get("name", ""))
 
-        return PodEnvironment(
-            self.behaviours,
-            process,
-            tell,
-            lambda pod, container: missing_reference(pod, container, lister, self.unknown),
-        )
+        return self.runtime.of_pod(lister, network.address, tell, self.unknown)
 
     def _event(self, client: Client, pod: Object, told: Told, container: str = "") -> None:
         reason, message, warning = told
@@ -363,36 +348,25 @@ class Kubelets:
 
     def _stop_pod(self, client: Client, pod: Object, key: Key) -> None:
         """Stop the containers, tell of it, and then have the pod removed."""
-        now, meta = self._clock.now(), metadata(pod)
-        first = (at(pod, "spec", "containers") or [{}])[0]
-        slow = self.behaviours.duration(pod, first, "stop-after")
-        if slow and not has_ended(pod):
-            since = grace_ends(pod) - float(meta.get("deletionGracePeriodSeconds") or 0)
-            ends = min(since + slow, grace_ends(pod))
+        now, code = self._clock.now(), 0
+        if not has_ended(pod):
+
+            def warn(container: str, reason: str) -> None:
+                self._event(client, pod, (reason, "PreStopHook failed", True), container)
+
+            ends, code = self.runtime.hooks.stopping(pod, now, warn)
             if now < ends:
                 self._look_again(key, ends)
                 return
-        code = 137 if slow and slow > float(meta.get("deletionGracePeriodSeconds") or 0) else 0
         for container in at(pod, "spec", "containers") or ():
             if at(pod, "status", "phase") == "Running":
                 name = container.get("name", "")
                 self._event(client, pod, ("Killing", f"Stopping container {name}", False), name)
-        self.processes.kill(pod, now, code)
+        self.runtime.processes.kill(pod, now, code)
         status = stopped_status(pod, now, code)
         if status != (pod.get("status") or {}):
             self._write(client, pod, status, key)
-        options = {
-            "kind": "DeleteOptions",
-            "apiVersion": "v1",
-            "gracePeriodSeconds": 0,
-            "preconditions": {"uid": uid_of(pod)},
-        }
-        client.perform(Request.of("DELETE", path_of(PODS, key.namespace, key.name), options))
-
-    def environment(self, pod: Object, container: Mapping[str, Any]) -> Mapping[str, str]:
-        """The variables of a container as they would be if it started now."""
-        services = listed(self._perform, SERVICES, namespace_of(pod))
-        return environment(pod, container, lambda key: read(self._perform, key), services)
+        remove_pod(client, pod)
 
     # Heartbeats
 

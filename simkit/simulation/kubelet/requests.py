@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import path_of
-from simkit.engine.controllers.controller_manager import Perform
+from simkit.engine.controllers.controller_manager import Client, Perform
 from simkit.engine.controllers.lister import uid_of
+from simkit.engine.controllers.resources import PODS
 from simkit.meta.domain import api_group
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
 from simkit.meta.message import Request
@@ -29,6 +30,17 @@ def listed(perform: Perform, resource: GroupResource, namespace: str) -> Sequenc
     """The objects of a namespace; none if they cannot be listed."""
     response = perform(Request.of("GET", path_of(resource, namespace)), _KUBELETS)
     return response.object.get("items") or () if response.succeeded else ()
+
+
+def remove_pod(client: Client, pod: Object) -> None:
+    """Have a pod removed whose containers have stopped."""
+    options = {
+        "kind": "DeleteOptions",
+        "apiVersion": "v1",
+        "gracePeriodSeconds": 0,
+        "preconditions": {"uid": uid_of(pod)},
+    }
+    client.perform(Request.of("DELETE", path_of(PODS, namespace_of(pod), name_of(pod)), options))
 
 
 def service_account_token(perform: Perform, pod: Object, source: Mapping[str, Any]) -> bytes:

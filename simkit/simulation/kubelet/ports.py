@@ -18,7 +18,9 @@ from simkit.engine.controllers.lister import uid_of
 from simkit.engine.seams import PortHandler
 from simkit.meta.errors import StatusError
 from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.images import WEB_SERVERS, image_name
+from simkit.simulation.kubelet.processes import Processes
 from simkit.simulation.kubelet.shell import UnknownCommand, check_known
 from simkit.simulation.shell.files import FileError, Files
 
@@ -26,6 +28,7 @@ _REQUEST: Final = re.compile(rb"([A-Z]{3,7}) (\S{1,8192}) HTTP/1\.[01]\r\n")
 _NUMBER: Final = re.compile(r"(?:^|.*[:=])(\d{2,5})")
 _PROBES: Final = ("readinessProbe", "livenessProbe", "startupProbe")
 _MOST_HEAD: Final = 64 * 1024
+_HTTP: Final = 80
 
 
 def named_ports(pod: Object) -> frozenset[int]:
@@ -68,6 +71,20 @@ def refused(pod: Object, port: int) -> StatusError:
         "IPv6 dial tcp6: address localhost: no suitable address"
     )
     return StatusError(500, "InternalError", text)
+
+
+def listener(pod: Object, port: int, behaviours: Behaviours, processes: Processes) -> PortHandler:
+    """The handler of a port. Raises 500 where nothing listens."""
+    told = behaviours.port(pod, port)
+    if told is not None:
+        return told
+    named = named_ports(pod)
+    if named and port not in named:
+        raise refused(pod, port)
+    for container in at(pod, "spec", "containers") or ():
+        if port == _HTTP and image_name(container.get("image", "")) in WEB_SERVERS:
+            return web_server(processes.files(pod, container), container["image"])
+    return echo(pod, port)
 
 
 def echo(pod: Object, port: int) -> PortHandler:

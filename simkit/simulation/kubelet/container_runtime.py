@@ -1,0 +1,95 @@
+"""The container runtime of all simulated nodes: programs, probes and hooks of containers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from simkit.engine.controllers.controller_manager import Perform
+from simkit.engine.controllers.lister import Lister
+from simkit.meta.clock import Clock
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, namespace_of
+from simkit.simulation.kubelet.behaviour import Behaviours
+from simkit.simulation.kubelet.configuration_errors import missing_reference
+from simkit.simulation.kubelet.container_commands import ContainerCommands
+from simkit.simulation.kubelet.container_status import KILLED, PodEnvironment, Told
+from simkit.simulation.kubelet.environment import SERVICES, environment
+from simkit.simulation.kubelet.lifecycle_hooks import LifecycleHooks
+from simkit.simulation.kubelet.ports import listener
+from simkit.simulation.kubelet.probe_attempts import ProbeAttempts
+from simkit.simulation.kubelet.probes import Outcome, Probes
+from simkit.simulation.kubelet.process import Process
+from simkit.simulation.kubelet.processes import Processes
+from simkit.simulation.kubelet.requests import listed, read, service_account_token
+from simkit.simulation.kubelet.volumes import Volumes
+
+
+class ContainerRuntime:
+    """Runs containers.
+
+    Parameters
+    ----------
+    perform
+        Sends requests for what programs and files need.
+    behaviours
+        How pods behave.
+    """
+
+    def __init__(self, clock: Clock, perform: Perform, behaviours: Behaviours) -> None:
+        self._clock, self._perform, self._behaviours = clock, perform, behaviours
+        volumes = Volumes(
+            lambda key: read(perform, key), lambda pod, source: service_account_token(perform, pod, source)
+        )
+        self.processes = Processes(behaviours, volumes)
+        commands = ContainerCommands(behaviours, self.processes, self.environment)
+        self.hooks, self._probes = LifecycleHooks(behaviours, commands), Probes()
+        self._attempts = ProbeAttempts(
+            behaviours, commands, lambda pod, port: listener(pod, port, behaviours, self.processes)
+        )
+
+    def environment(self, pod: Object, container: Mapping[str, Any]) -> Mapping[str, str]:
+        """The variables of a container as they would be if it started now."""
+        services = listed(self._perform, SERVICES, namespace_of(pod))
+        return environment(pod, container, lambda key: read(self._perform, key), services)
+
+    def of_pod(
+        self,
+        lister: Lister,
+        address: str,
+        tell: Callable[[Object, Mapping[str, Any], Told], None],
+        unknown: Collection[GroupResource],
+    ) -> PodEnvironment:
+        """What the containers of a pod are started with; ``address`` is that of the pod, ``tell`` records an event."""
+
+        def process(pod: Object, container: Mapping[str, Any], restarts: int, started: float) -> Process:
+            def variables() -> Mapping[str, str]:
+                return environment(pod, container, lister.get, lister.scan(SERVICES, namespace_of(pod)))
+
+            return self.processes.of(pod, container, restarts, started, variables)
+
+        def post_start(pod: Object, container: Mapping[str, Any], restarts: int, started: float) -> None:
+            now, running = self._clock.now(), process(pod, container, restarts, started)
+            running.advance(now)
+            if not self.hooks.post_start(pod, container, now):
+                tell(pod, container, ("FailedPostStartHook", "PostStartHook failed", True))
+                tell(pod, container, ("Killing", "FailedPostStartHook", False))
+                running.kill(now, KILLED)
+
+        def attempt(pod: Object, container: Mapping[str, Any], kind: str) -> Outcome:
+            return self._attempts(pod, container, kind, address, self._clock.now())
+
+        def objection(pod: Object, container: Mapping[str, Any]) -> str:
+            return missing_reference(pod, container, lister, unknown)
+
+        return PodEnvironment(self._behaviours, process, tell, objection, self._probes, attempt, post_start)
+
+    def forget(self, pod: Object) -> None:
+        """Forget a pod that is gone."""
+        self.processes.forget(pod)
+        self._probes.forget(pod)
+        self.hooks.forget(pod)
+
+    def resume_from(self, other: ContainerRuntime) -> None:
+        """Know the results of probes of another one, for a fork; its programs are run again when needed."""
+        self._probes.resume_from(other._probes)
