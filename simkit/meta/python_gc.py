@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import math
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -28,6 +30,10 @@ _GROWN_MOST: Final = 1.15
 """The same where the last examination found hardly anything."""
 _HARDLY: Final = 0.02
 """The part of the memory that is hardly anything."""
+_REST: Final = 300
+"""How much longer than an examination of the kept objects nobody is kept waiting by another one."""
+_MUCH: Final = 2.0
+"""The factor by which memory must have grown for one before that."""
 
 
 @contextmanager
@@ -80,11 +86,18 @@ class Rounds:
 
     What is kept is examined again when memory has grown by a twelfth, or by more after an examination that found hardly
     anything. So garbage that was there for a while, as a fork that nobody uses any more, goes soon; and the price of
-    a round is that of what was made since the last one.
+    a round is that of what was made since the last one. An examination holds the interpreter, and all who are connected
+    wait for it: the longer it took, the later is the next one, unless memory has doubled.
+
+    Parameters
+    ----------
+    seconds
+        The clock.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self._collections, self._blocks, self._grown = -1, sys.getallocatedblocks(), _GROWN
+        self._seconds, self._rested = seconds, -math.inf
 
     def round(self) -> bool:
         """Collect, unless next to nothing has happened or collections are paused; True if all objects were examined."""
@@ -92,12 +105,15 @@ class Rounds:
         if collections == self._collections or not gc.isenabled():
             return False
         before = sys.getallocatedblocks()  # to count the kept objects takes longer than many a request
-        thorough = before > self._grown * self._blocks
+        began = self._seconds()
+        thorough = before > (self._grown if began >= self._rested else _MUCH) * self._blocks
         if thorough:
             gc.unfreeze()
         gc.collect()
         _freeze_all()
         if thorough:
+            ended = self._seconds()
+            self._rested = ended + _REST * (ended - began)
             self._blocks = sys.getallocatedblocks()
             self._grown = _GROWN if self._blocks < (1 - _HARDLY) * before else _GROWN_MOST
         self._collections = gc.get_stats()[1]["collections"]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.meta.deadline import Deadline, current_deadline, too_late
+from simkit.meta.turns import TURNS
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -99,13 +100,14 @@ class SideProcesses:
         deadline = current_deadline()
         if deadline is None or not self._entered or os.name != "posix" or not sys.executable:
             return function(*arguments)
-        while not self._room.acquire(timeout=_LOOK):
-            if deadline.passed:
-                raise too_late()
-        try:
-            return self._called(function, arguments, deadline)
-        finally:
-            self._room.release()
+        with TURNS.left():
+            while not self._room.acquire(timeout=_LOOK):
+                if deadline.passed:
+                    raise too_late()
+            try:
+                return self._called(function, arguments, deadline)
+            finally:
+                self._room.release()
 
     def _called(self, function: Callable[..., Any], arguments: Sequence[Any], deadline: Deadline) -> Any:
         with self._lock:

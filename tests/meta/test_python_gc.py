@@ -83,7 +83,7 @@ class _Circle:
 def new_garbage() -> None:
     """New garbage in circles is freed at once; kept objects are searched when memory has grown."""
     collect_seldom()
-    rounds = Rounds()
+    rounds = Rounds(lambda: 0.0)
     young = weakref.ref(_Circle())
     assert not rounds.round()
     assert young() is None
@@ -105,7 +105,7 @@ def new_garbage() -> None:
 def nothing_to_find() -> None:
     """Objects that are all in use are not searched again until memory has grown by more."""
     collect_seldom()
-    rounds = Rounds()
+    rounds = Rounds(lambda: 0.0)
     many = [[number] for number in range(sys.getallocatedblocks() // 3)]
     gc.collect(1)
     assert rounds.round()
@@ -117,7 +117,26 @@ def nothing_to_find() -> None:
     assert rounds.round()
 
 
-@pytest.mark.parametrize("scene", [new_garbage, nothing_to_find])
+def long_examination() -> None:
+    """After an examination of half a second the next one waits for minutes, or until memory has doubled."""
+    collect_seldom()
+    moments = iter([0.0, 0.5, 149.0, 151.0, 151.5, 152.0, 152.5])
+    rounds = Rounds(lambda: next(moments))
+    many = [[number] for number in range(sys.getallocatedblocks() // 3)]
+    gc.collect(1)
+    assert rounds.round()
+    many += [[number] for number in range(sys.getallocatedblocks() // 10)]
+    gc.collect(1)
+    assert not rounds.round()
+    many += [[0]]
+    gc.collect(1)
+    assert rounds.round()
+    many += [[number] for number in range(sys.getallocatedblocks() // 2)]
+    gc.collect(1)
+    assert rounds.round()
+
+
+@pytest.mark.parametrize("scene", [new_garbage, nothing_to_find, long_examination])
 def test_rounds_in_a_process_of_their_own(scene: Callable[[], None]) -> None:
     """They look at all objects of the process, of which a process with many tests has millions."""
     run = f"from tests.meta.test_python_gc import {scene.__name__}; {scene.__name__}()"

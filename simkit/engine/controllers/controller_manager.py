@@ -25,6 +25,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED, Identity, service_account
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Revision
+from simkit.meta.turns import TURNS
 from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.controllers")
@@ -305,7 +306,7 @@ class ControllerManager:
             self._wake.clear()
             try:
                 with self._running:
-                    busy = within(Deadline(), partial(self._round, []))
+                    busy = within(Deadline(), partial(TURNS.within, partial(self._round, [])))
             except Exception:  # the thread is everybody's
                 _LOG.exception("controllers")
                 busy = False

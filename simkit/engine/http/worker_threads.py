@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from simkit.engine.http.handler import ExecutionMode
 from simkit.engine.http.request_state import Work
 from simkit.meta.deadline import Deadline, check_deadline, within
+from simkit.meta.turns import TURNS
 
 T = TypeVar("T")
 COMPUTING: Final = 2
@@ -25,7 +26,7 @@ QUEUED: Final = 128
 """Requests that may wait for a thread on which they can compute; further ones are refused."""
 
 
-_SWITCHING: Final = 0.0002
+_SWITCHING: Final = 0.00005
 """Seconds after which a thread that computes lets another go on, while a server runs: its loop asks for the
 interpreter several times for each request, and would wait for so long each time."""
 
@@ -89,7 +90,8 @@ class WorkerThreads:
             if not room[work.execution_mode]:
                 return None
             room[work.execution_mode] -= 1
-        future = self._pools[work.execution_mode].submit(within, work.deadline, partial(_unless_too_late, work))
+        step = _in_turns(work.execution_mode, partial(_unless_too_late, work))
+        future = self._pools[work.execution_mode].submit(within, work.deadline, step)
         future.add_done_callback(lambda _: self._leave(work.execution_mode))
         return future
 
@@ -99,12 +101,18 @@ class WorkerThreads:
 
     async def run(self, execution_mode: ExecutionMode, step: Callable[[], T]) -> T:
         """The result of a step that has no deadline, and is not counted among those that wait."""
-        return await asyncio.get_running_loop().run_in_executor(self._pools[execution_mode], within, Deadline(), step)
+        pool, step = self._pools[execution_mode], _in_turns(execution_mode, step)
+        return await asyncio.get_running_loop().run_in_executor(pool, within, Deadline(), step)
 
     def close(self) -> None:
         """Let go of the threads; requests that still run on them are not waited for."""
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _in_turns(execution_mode: ExecutionMode, step: Callable[[], T]) -> Callable[[], T]:
+    """The step, which takes turns with others if it computes and waits for nothing outside."""
+    return partial(TURNS.within, step) if execution_mode is ExecutionMode.COMPUTING else step
 
 
 def _unless_too_late(work: Work) -> Any:

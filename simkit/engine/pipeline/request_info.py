@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
-from urllib.parse import unquote
 
 from simkit.meta import fields, labels
 from simkit.meta.attributes import Attributes
@@ -22,6 +21,7 @@ from simkit.meta.behaviour import applies
 from simkit.meta.identity import Identity
 from simkit.meta.name_validation import path_segment
 from simkit.meta.names import GroupResource
+from simkit.meta.percent_encoding import unquoted
 from simkit.meta.selector_requirements import parsed_or_empty
 
 _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -101,7 +101,7 @@ def parse_request_info(method: str, path: str, query: Mapping[str, Sequence[str]
 
 
 def _parsed(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
-    decoded = unquote(path) if "%" in path else path
+    decoded = unquoted(path)
     parts = decoded.strip("/").split("/")
     plain = RequestInfo(decoded, method.lower())
     if len(parts) < 3 or parts[0] not in ("api", "apis"):

@@ -42,7 +42,7 @@ def _fill_field(message: Any, field: Field, item: Any) -> None:
             if field.scalar:
                 target.append(_scalar(field, each))
             else:
-                _fill_message(target.add(), field.type, each)
+                fill_message(target.add(), field.type, each)
     elif field.scalar:
         if item is not None:
             setattr(message, field.name, _scalar(field, item))
@@ -51,7 +51,7 @@ def _fill_field(message: Any, field: Field, item: Any) -> None:
     elif item is not None:
         target = getattr(message, field.name)
         target.SetInParent()
-        _fill_message(target, field.type, item)
+        fill_message(target, field.type, item)
     elif not field.pointer:
         target = getattr(message, field.name)
         target.SetInParent()
@@ -68,10 +68,11 @@ def _fill_map(target: Any, field: Field, item: Mapping[Any, Any] | None) -> None
         else:
             entry = target[key]
             entry.SetInParent()
-            _fill_message(entry, field.type, each)
+            fill_message(entry, field.type, each)
 
 
-def _fill_message(message: Any, name: str, value: Any) -> None:
+def fill_message(message: Any, name: str, value: Any) -> None:
+    """Write a value into a message of a type, which may have a form of its own in JSON."""
     found = special(name)
     if found is not None:
         found[0](message, value)

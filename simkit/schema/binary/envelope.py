@@ -14,13 +14,15 @@ from google.protobuf.message import DecodeError as WireError
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupVersion, GroupVersionKind
-from simkit.schema.binary.codec import Unfit, fill, read
-from simkit.schema.binary.messages import knows, message_class
+from simkit.schema.binary.codec import Unfit, fill, fill_message, read
+from simkit.schema.binary.messages import fields, knows, message_class
 
 PREFIX: Final = b"k8s\x00"
 _MACHINERY: Final = f"{API_DOMAIN}.apimachinery.pkg"
 _META: Final = f"{_MACHINERY}.apis.meta.v1"
 _UNKNOWN: Final = f"{_MACHINERY}.runtime.Unknown"
+_LENGTH_DELIMITED: Final = 2
+"""The wire type of messages within messages."""
 
 
 _PLACES: Final = {
@@ -58,13 +60,39 @@ def encode(obj: Mapping[str, Any]) -> bytes:
     name = message_name(gvk)
     if name is None:
         raise KeyError(str(gvk))
-    message = message_class(name)()
-    fill(message, obj, name)
     unknown: Any = message_class(_UNKNOWN)()
     unknown.typeMeta.apiVersion, unknown.typeMeta.kind = version, kind
-    unknown.raw = message.SerializeToString(deterministic=True)
+    unknown.raw = _serialized(obj, name)
     unknown.contentEncoding = unknown.contentType = ""
     return PREFIX + bytes(unknown.SerializeToString(deterministic=True))
+
+
+def _serialized(obj: Mapping[str, Any], name: str) -> bytes:
+    """The message of an object. Items of a list are made one by one: whole lists would keep other threads waiting."""
+    own = next((field for field in fields(name) if field.json_name == "items"), None)
+    items = obj.get("items") if own is not None and own.repeated and not own.scalar else None
+    message = message_class(name)()
+    if own is None or not isinstance(items, list):
+        fill(message, obj, name)
+        return bytes(message.SerializeToString(deterministic=True))
+    fill(message, {**obj, "items": []}, name)
+    tag, parts = _varint(own.number << 3 | _LENGTH_DELIMITED), [message.SerializeToString(deterministic=True)]
+    for item in items:
+        one = message_class(own.type)()
+        fill_message(one, own.type, item)
+        raw = one.SerializeToString(deterministic=True)
+        parts += (tag, _varint(len(raw)), raw)
+    return b"".join(parts)
+
+
+def _varint(number: int) -> bytes:
+    """A number as protobuf writes it: seven bits a byte, the lowest first."""
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    found.append(number)
+    return bytes(found)
 
 
 def decode(body: bytes, default: GroupVersionKind | None = None) -> dict[str, Any]:

@@ -1,0 +1,106 @@
+"""Turns of threads that compute, so that a thread that is short of time meets one of them at most.
+
+Python's interpreter serves one thread at a time. A thread that wants it from one that computes gets it a fraction of a
+millisecond later; where several compute, they take it from each other meanwhile, and it waits several times as long,
+each time it reads or writes. An event loop reads and writes some ten times a turn. So of the threads that work beside
+it one computes, and passes its turn on where it looks at its deadline (see ``deadline``).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+SLICE: Final = 0.01
+"""Seconds after which a thread lets another one compute."""
+PATIENCE: Final = 1.0
+"""Seconds after which a thread goes on without a turn: whoever has it may be waiting for what this thread holds."""
+
+
+class _Mine(threading.local):
+    until: float | None = None
+    """The time at which the turn of this thread is over; None if it has none."""
+
+
+class Turns:
+    """One turn, which threads pass on in the order in which they asked for it.
+
+    Parameters
+    ----------
+    length
+        Seconds of a turn while others wait.
+    patience
+        Seconds for which a thread waits at most; then it computes without a turn, to the end of its step.
+    """
+
+    def __init__(self, length: float = SLICE, patience: float = PATIENCE) -> None:
+        self._length, self._patience = length, patience
+        self._lock, self._taken, self._mine = threading.Lock(), False, _Mine()
+        self.waiting: deque[threading.Lock] = deque()
+        """A lock for each thread that waits, which is released when its turn has come."""
+
+    def within(self, step: Callable[[], T]) -> T:
+        """The result of a step, during which this thread computes in turns with others."""
+        self._take()
+        try:
+            return step()
+        finally:
+            self._give()
+
+    @contextmanager
+    def left(self) -> Iterator[None]:
+        """A context in which this thread waits for something, and others have its turn."""
+        had = self._mine.until is not None
+        self._give()
+        try:
+            yield
+        finally:
+            if had:
+                self._take()
+
+    def pass_on(self) -> None:
+        """Let others compute if this thread's turn is over; worth a call only where somebody waits."""
+        until = self._mine.until
+        if until is not None and time.monotonic() > until:
+            self._give()
+            self._take()
+
+    def _take(self) -> None:
+        if self._is_next():
+            self._mine.until = time.monotonic() + self._length
+
+    def _is_next(self) -> bool:
+        """True once it is this thread's turn; False if that takes too long."""
+        with self._lock:
+            if not self._taken:
+                self._taken = True
+                return True
+            called = threading.Lock()
+            called.acquire()
+            self.waiting.append(called)
+        if called.acquire(timeout=self._patience):
+            return True
+        with self._lock:
+            if called not in self.waiting:
+                return True
+            self.waiting.remove(called)
+        return False
+
+    def _give(self) -> None:
+        if self._mine.until is None:
+            return
+        self._mine.until = None
+        with self._lock:
+            if self.waiting:
+                self.waiting.popleft().release()
+            else:
+                self._taken = False
+
+
+TURNS: Final = Turns()
+"""Those of this process's interpreter."""
