@@ -16,6 +16,7 @@ from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.printers.label_selector import selector_structure
 from simkit.kinds.parts.validation.fields import validate_required_name, validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.validation.repeats import repeats
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, spec_differs
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group
@@ -75,10 +76,11 @@ def validate_param(path: str, reference: Object) -> Iterator[FieldError]:
 
 
 def _validate_action(path: str, actions: Sequence[str]) -> Iterator[FieldError]:
+    again = repeats(actions)
     for index, action in enumerate(actions):
         if action not in _ACTIONS:
             yield unsupported(f"{path}[{index}]", action, _ACTIONS)
-        if action in actions[:index]:
+        if index in again:
             yield duplicate(f"{path}[{index}]", action)
     if "Deny" in actions and "Warn" in actions:
         shown = texts(actions, "admissionregistration.ValidationAction")

@@ -14,6 +14,7 @@ from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, own_
 from simkit.kinds.parts.go_printing.diff import difference
 from simkit.kinds.parts.printers.cells import NONE, created, duration
 from simkit.kinds.parts.validation.pem import certificates_error, octets, request_error
+from simkit.kinds.parts.validation.repeats import repeats
 from simkit.kinds.parts.validation.signer_name import validate_signer_name
 from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource, WriteContext
 from simkit.meta.clock import timestamp
@@ -106,9 +107,7 @@ def _validate_usage(spec: Object) -> Iterator[FieldError]:
     for index, usage in enumerate(usages):
         if usage not in _USAGES:
             yield unsupported(f"spec.usages[{index}]", usage, _USAGES)
-    for index, usage in enumerate(usages):
-        if usage in usages[:index]:
-            yield duplicate(f"spec.usages[{index}]", usage)
+    yield from (duplicate(f"spec.usages[{index}]", usages[index]) for index in sorted(repeats(usages)))
 
 
 def _validate_signer(spec: Object) -> Iterator[FieldError]:

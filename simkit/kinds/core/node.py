@@ -16,6 +16,7 @@ from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, created
 from simkit.kinds.parts.validation.conditions import status_of
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import Network, network, validate_cidr
+from simkit.kinds.parts.validation.repeats import repeats
 from simkit.kinds.parts.validation.resource_quantities import validate_resource_quantity
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
 from simkit.meta.domain import label
@@ -107,9 +108,7 @@ def _validate_range(ranges: Sequence[str]) -> Iterator[FieldError]:
     versions = {each.version for each in found}
     if len(ranges) > 2 or len(versions) != len(found):
         yield invalid_value(path, texts(ranges), "may specify no more than one CIDR for each IP family")
-    for index, one in enumerate(ranges):
-        if one in ranges[:index]:
-            yield duplicate(f"{path}[{index}]", one)
+    yield from (duplicate(f"{path}[{index}]", ranges[index]) for index in sorted(repeats(ranges)))
 
 
 def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
@@ -126,9 +125,8 @@ def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
 
 
 def _validate_address(addresses: Sequence[Object]) -> Iterator[FieldError]:
-    for index, address in enumerate(addresses):
-        if address in addresses[:index]:
-            yield duplicate(f"status.addresses[{index}]", structure("core.NodeAddress", address))
+    for index in sorted(repeats((one.get("type"), one.get("address")) for one in addresses)):
+        yield duplicate(f"status.addresses[{index}]", structure("core.NodeAddress", addresses[index]))
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:

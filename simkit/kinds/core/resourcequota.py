@@ -6,6 +6,7 @@ Follows ``pkg/registry/core/resourcequota/strategy.go`` and ``pkg/apis/core/vali
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, repeat
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
@@ -20,6 +21,7 @@ from simkit.kinds.parts.validation.resource_quantities import (
 )
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
+from simkit.meta.deadline import checked
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -35,6 +37,8 @@ _CLASS: Final = "VolumeAttributesClass"
 _COMPUTE: Final = frozenset({"cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"})
 _PAIRS: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
 _CONFLICT: Final = "conflicting scopes"
+_MOST: Final = 100_000
+"""Errors that are counted: each scope may have one for each resource that it does not apply to."""
 _ELSEWHERE: Final = "unsupported scope applied to resource"
 _MUST_EXIST: Final = (
     "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
@@ -49,7 +53,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = list(_validate_fields(obj["spec"]))
+    errors = list(islice(_validate_fields(obj["spec"]), _MOST))
     scopes = obj["spec"].get("scopes") or []
     if old is not None and set(scopes) != set(at(old, "spec", "scopes") or ()):
         errors.append(invalid_value("spec.scopes", _shown(scopes), FIXED))
@@ -60,13 +64,14 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
     hard: Mapping[str, str] = spec.get("hard") or {}
     yield from _validate_amounts("spec.hard", hard)
     scopes = spec.get("scopes") or ()
-    for scope in scopes:
+    shown, unfit = _shown(scopes), {scope: _unfit(scope, hard) for scope in set(scopes)}
+    for scope in checked(scopes):
         if scope not in _scopes():
-            yield invalid_value("spec.scopes", _shown(scopes), "unsupported scope")
-        yield from (invalid_value("spec.scopes", _shown(scopes), _ELSEWHERE) for _ in _unfit(scope, hard))
+            yield invalid_value("spec.scopes", shown, "unsupported scope")
+        yield from repeat(invalid_value("spec.scopes", shown, _ELSEWHERE), len(unfit[scope]))
     for pair in _PAIRS:
         if set(pair) <= set(scopes):
-            yield invalid_value("spec.scopes", _shown(scopes), _CONFLICT)
+            yield invalid_value("spec.scopes", shown, _CONFLICT)
     if spec.get("scopeSelector") is not None:
         yield from _validate_selector(spec, hard)
 
@@ -97,12 +102,14 @@ def _unfit(scope: str, hard: Mapping[str, str]) -> list[str]:
 
 def _validate_selector(spec: Object, hard: Mapping[str, str]) -> Iterator[FieldError]:
     path, expressions = "spec.scopeSelector.matchExpressions", spec["scopeSelector"].get("matchExpressions") or ()
-    for expression in expressions:
+    shown = _selector_shown(expressions)
+    unfit = {scope: _unfit(scope, hard) for scope in {expression.get("scopeName") or "" for expression in expressions}}
+    for expression in checked(expressions):
         scope, operator = expression.get("scopeName") or "", expression.get("operator") or ""
         values = expression.get("values") or ()
         if scope not in _scopes():
             yield invalid_value(f"{path}.scopeName", scope, "unsupported scope")
-        yield from (invalid_value(path, _selector_shown(expressions), _ELSEWHERE) for _ in _unfit(scope, hard))
+        yield from repeat(invalid_value(path, shown, _ELSEWHERE), len(unfit[scope]))
         if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
             text = _MUST_EXIST.replace("'Exist'", "'Exists'") if applies("quota-error-names-exists") else _MUST_EXIST
             yield invalid_value(f"{path}.operator", operator, text)

@@ -13,6 +13,7 @@ from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.parts.validation.repeats import repeats
 from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
@@ -72,10 +73,11 @@ def _validate_fields(drivers: Sequence[Object]) -> Iterator[FieldError]:
 
 
 def _validate_key(keys: Sequence[str], path: str) -> Iterator[FieldError]:
+    again = repeats(keys)
     for index, key in enumerate(keys):
         if not key:
             yield required(path)
-        if key in keys[:index]:
+        if index in again:
             yield duplicate(path, key)
         yield from validate_text(path, key, qualified_name)
 

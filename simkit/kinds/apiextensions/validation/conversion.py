@@ -10,6 +10,7 @@ from typing import Final
 
 from simkit.kinds.parts.admission.webhook_client_config import validate_client
 from simkit.kinds.parts.go_printing.syntax import texts
+from simkit.kinds.parts.validation.repeats import repeats
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label
 from simkit.meta.objects import Object
@@ -48,8 +49,9 @@ def _validate_version(versions: Sequence[str], recognized: bool) -> Iterator[Fie
     if not versions:
         yield required(_VERSIONS)
         return
+    again = repeats(versions)
     for index, version in enumerate(versions):
-        if version in versions[:index]:
+        if index in again:
             yield invalid_value(f"{_VERSIONS}[{index}]", version, "duplicate version")
             continue
         yield from (invalid_value(f"{_VERSIONS}[{index}]", version, text) for text in dns1035_label(version))

@@ -272,14 +272,15 @@ def _validate_key(schema: Properties, path: str, list_type: str | None) -> Itera
 
 def _named_keys(items: Properties, keys: Sequence[str], path: str) -> Iterator[FieldError]:
     fields, where, seen = items.get("properties") or {}, f"{path}.x-kubernetes-list-map-keys", set()
+    shown = _texts(keys)
     for key in keys:
         if key not in fields:
-            yield invalid_value(where, _texts(keys), "entries must all be names of item properties")
+            yield invalid_value(where, shown, "entries must all be names of item properties")
         elif fields[key].get("type") in ("array", "object"):
             detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
             yield invalid_value(f"{path}.items.properties[{key}].type", items["type"], detail)
         if key in seen:
-            yield invalid_value(where, _texts(keys), "must not contain duplicate entries")
+            yield invalid_value(where, shown, "must not contain duplicate entries")
         seen.add(key)
 
 

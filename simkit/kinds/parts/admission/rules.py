@@ -12,6 +12,7 @@ from simkit.kinds.parts.copy_on_write import own_copy, own_items
 from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.validation.repeats import repeats
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required, unsupported
 from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Draft, Object
@@ -54,9 +55,10 @@ def validate_match(path: str, match: Object) -> Iterator[FieldError]:
 
 
 def _validate_name(path: str, names: Sequence[str]) -> Iterator[FieldError]:
+    again = repeats(names)
     for index, name in enumerate(names):
         yield from validate_text(f"{path}[{index}]", name, path_segment)
-        if name in names[:index]:
+        if index in again:
             yield duplicate(f"{path}[{index}]", name)
 
 

@@ -17,6 +17,7 @@ from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_qualified_webhook, validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.validation.repeats import repeats
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
@@ -155,8 +156,9 @@ def _validate_version(path: str, versions: Sequence[str], options: ValidationOpt
     if not versions:
         yield required(path, f"must specify one of {', '.join(_VERSIONS)}")
         return
+    again = repeats(versions)
     for index, version in enumerate(versions):
-        if version in versions[:index]:
+        if index in again:
             yield invalid_value(f"{path}[{index}]", version, "duplicate version")
         else:
             yield from validate_text(f"{path}[{index}]", version, dns1035_label)

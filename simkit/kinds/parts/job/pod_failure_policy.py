@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.syntax import whole_numbers
 from simkit.kinds.parts.validation.labels import validate_qualified_name
+from simkit.kinds.parts.validation.repeats import repeats
 from simkit.meta.fielderror import (
     OMITTED,
     FieldError,
@@ -83,10 +84,11 @@ def _validate_code(path: str, codes: Object, names: set[str]) -> Iterator[FieldE
         yield invalid_value(f"{path}.values", whole_numbers(values), "at least one value is required")
     elif len(values) > _MOST_CODES:
         yield too_many(f"{path}.values", len(values), _MOST_CODES)
+    again = repeats(values)
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
             yield invalid_value(f"{path}.values[{index}]", value, "must not be 0 for the In operator")
-        if value in values[:index]:
+        if index in again:
             yield duplicate(f"{path}.values[{index}]", value)
     if sorted(values) != list(values):
         yield invalid_value(f"{path}.values", whole_numbers(values), "must be ordered")

@@ -16,6 +16,7 @@ from simkit.kinds.parts.pod.validation.claim_statuses import validate_claim_stat
 from simkit.kinds.parts.pod.validation.container_statuses import validate_container_statuses
 from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip
 from simkit.kinds.parts.validation.labels import validate_qualified_name
+from simkit.kinds.parts.validation.repeats import repeats
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, internal_error, invalid_value
@@ -183,9 +184,8 @@ def _validate_family(name: str, kind: str, given: Sequence[Object]) -> Iterator[
 
 
 def _repeated(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:
-    for index, one in enumerate(given):
-        if any(one.get("ip") == other.get("ip") for other in given[:index]):
-            yield duplicate(f"status.{name}[{index}]", _shown(kind, one))
+    for index in sorted(repeats(one.get("ip") for one in given)):
+        yield duplicate(f"status.{name}[{index}]", _shown(kind, given[index]))
 
 
 def _shown(kind: str, one: Object) -> Shown:

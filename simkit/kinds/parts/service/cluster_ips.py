@@ -12,6 +12,7 @@ from typing import Final
 from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.service.types import EXTERNAL_NAME, HEADLESS, is_headless, type_of
 from simkit.kinds.parts.validation.ip import family, validate_ip
+from simkit.kinds.parts.validation.repeats import repeats
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required, unsupported
 from simkit.meta.objects import Object
 
@@ -51,10 +52,11 @@ def _validate_pair(single: str, several: Sequence[str]) -> Iterator[FieldError]:
 
 def _validate_family(spec: Object) -> Iterator[FieldError]:
     families = spec.get("ipFamilies") or ()
+    again = repeats(families)
     for index, name in enumerate(families):
         if name not in FAMILIES:
             yield unsupported(f"spec.ipFamilies[{index}]", name, FAMILIES)
-        if name in families[:index]:
+        if index in again:
             yield duplicate(f"spec.ipFamilies[{index}]", name)
     policy = spec.get("ipFamilyPolicy")
     if policy is not None and policy not in POLICIES:
