@@ -33,7 +33,7 @@ REQUESTS_TO_SIGN = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 NODES, CSI_NODES = "/api/v1/nodes", "/apis/storage.k8s.io/v1/csinodes"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
-_TEXT = {"type": "string"}
+_TEXT: dict[str, Any] = {"type": "string"}
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def _schema(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nested(depth: int) -> dict[str, Any]:
-    found: dict[str, Any] = _TEXT
+    found = _TEXT
     for _ in range(depth):
         found = {"type": "object", "properties": {"a": found}}
     return found
@@ -65,8 +65,8 @@ def _branches(count: int) -> dict[str, Any]:
 
 
 def _keyed(count: int) -> dict[str, Any]:
-    items = {"type": "object", "required": ["a"], "properties": {"a": _TEXT}}
-    keys = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a"] * count}
+    items: dict[str, Any] = {"type": "object", "required": ["a"], "properties": {"a": _TEXT}}
+    keys: dict[str, Any] = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a"] * count}
     return {"type": "object", "properties": {"list": {"type": "array", "items": items, **keys}}}
 
 
@@ -76,7 +76,7 @@ def _signed(count: int) -> dict[str, Any]:
 
 
 def _hook(**parts: Any) -> dict[str, Any]:
-    hook = {"name": "a.b.c", "admissionReviewVersions": ["v1"], "sideEffects": "None"}
+    hook: dict[str, Any] = {"name": "a.b.c", "admissionReviewVersions": ["v1"], "sideEffects": "None"}
     hook |= {"clientConfig": {"url": "https://a.b/"}, "rules": [], **parts}
     return _of("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1", webhooks=[hook])
 
@@ -92,7 +92,7 @@ def _pod(**spec: Any) -> dict[str, Any]:
 
 
 def _affinity(count: int) -> dict[str, Any]:
-    terms = [
+    terms: list[dict[str, Any]] = [
         {"topologyKey": "a", "labelSelector": {"matchExpressions": [{"key": f"k{n}", "operator": "Exists"}]}}
         for n in range(count)
     ]
@@ -100,19 +100,21 @@ def _affinity(count: int) -> dict[str, Any]:
 
 
 def _projected(count: int) -> dict[str, Any]:
-    sources = [{"configMap": {"name": f"c{n}", "items": [{"key": "a", "path": "p"}]}} for n in range(count)]
+    sources: list[dict[str, Any]] = [
+        {"configMap": {"name": f"c{n}", "items": [{"key": "a", "path": "p"}]}} for n in range(count)
+    ]
     return _pod(volumes=[{"name": "a", "projected": {"sources": sources}}])
 
 
 def _written(count: int) -> dict[str, Any]:
-    written = {"manager": "m", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    written: dict[str, Any] = {"manager": "m", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1"}
     fields = [{**written, "manager": f"m{n}", "fieldsV1": {"f:data": {f"f:{n}": {}}}} for n in range(count)]
     return _map(metadata={"name": "p", "managedFields": fields})
 
 
 def _failures(count: int) -> dict[str, Any]:
-    pod = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}
-    rule = {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [1] * count}}
+    pod: dict[str, Any] = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}
+    rule: dict[str, Any] = {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [1] * count}}
     return _of("Job", "batch/v1", spec={"podFailurePolicy": {"rules": [rule]}, "template": {"spec": pod}})
 
 

@@ -20,6 +20,8 @@ Write = Callable[[bytes], None]
 _LINGER: Final = 0.05
 """Seconds that a client has to read the end before the connection goes."""
 _MOST_STREAMS: Final = 1024
+_STREAMS: Final = frozenset({"stdin", "stdout", "stderr", "error", "resize"})
+"""What the streams of a command may be for."""
 
 
 class SpdySession:
@@ -95,6 +97,8 @@ class _Command:
 
     def opened(self, stream: int, headers: dict[str, str]) -> None:
         name = headers.get("streamtype", "")
+        if name not in _STREAMS:
+            return
         self._streams[name] = stream
         self._missing.discard(name)
         if not self._missing:
@@ -138,6 +142,9 @@ class _Ports:
         if headers.get("streamtype") == "error":
             if len(self._errors) < _MOST_STREAMS:
                 self._errors[request] = stream
+            return
+        if len(self._data) >= _MOST_STREAMS:
+            self._link.send(stream, b"", fin=True)
             return
         try:
             port = int(headers.get("port", "0")[:6])

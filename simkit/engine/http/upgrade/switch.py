@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+from collections import deque
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Final, Protocol
 
 from simkit.engine.http.upgrade.spdy_session import SpdySession
@@ -18,6 +20,10 @@ _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 """The identifier that the answer to a WebSocket's key is made with (RFC 6455)."""
 _SPDY_COMMANDS: Final = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
 _SPDY_PORTS: Final = ("portforward.k8s.io",)
+_PIECE: Final = 1024
+"""Bytes that are handed on at once: there may be hundreds of frames in them."""
+_SLICE: Final = 0.001
+"""Seconds for which the bytes of one connection are handed on."""
 Header = tuple[bytes, bytes]
 
 
@@ -28,17 +34,60 @@ class _Link(Protocol):
 
 
 class UpgradedConnection(asyncio.Protocol):
-    """Reads a connection after its protocol has changed."""
+    """Reads a connection after its protocol has changed: for a millisecond, then others get their turn.
 
-    def __init__(self, transport: asyncio.Transport, gone: Callable[[Exception | None], None]) -> None:
-        self._transport, self._gone = transport, gone
+    A client that does not read its answers is not read either.
+    """
+
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        gone: Callable[[Exception | None], None],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self._transport, self._gone, self._loop = transport, gone, loop
         self.link: _Link | None = None
+        self._unread: deque[bytes] = deque()
+        """What was received and not handed on yet."""
+        self._reads_on = self._paused = self._full = False
 
     def data_received(self, data: bytes) -> None:
-        if self.link is not None:
-            self.link.received(data)
+        self._unread.extend(data[start : start + _PIECE] for start in range(0, len(data), _PIECE))
+        if not self._reads_on:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        """Hand on what was received until it takes too long, and the rest in the loop's next turn."""
+        self._reads_on, enough = False, perf_counter() + _SLICE
+        while self._unread and not self._full and self.link is not None and not self._transport.is_closing():
+            self.link.received(self._unread.popleft())
+            if perf_counter() > enough:
+                break
+        if self._transport.is_closing():
+            self._unread.clear()
+            return
+        self._pause(bool(self._unread) or self._full)
+        if self._unread and not self._full:
+            self._reads_on = True
+            self._loop.call_soon(self._read_on)
+
+    def _pause(self, paused: bool) -> None:
+        if paused != self._paused:
+            self._paused = paused
+            self._transport.pause_reading() if paused else self._transport.resume_reading()
+
+    def pause_writing(self) -> None:
+        """Read no more while the client has much to read."""
+        self._full = True
+
+    def resume_writing(self) -> None:
+        """Go on reading, since the client does."""
+        self._full = False
+        if not self._reads_on:
+            self._read_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._unread.clear()
         if self.link is not None:
             self.link.lost()
         self._gone(exc)
@@ -114,7 +163,7 @@ def switch(
     headers, protocol = handshake(request, session)
     lines = b"".join(b"%s: %s\r\n" % header for header in headers)
     transport.write(b"HTTP/1.1 101 Switching Protocols\r\n" + lines + b"\r\n")
-    connection = UpgradedConnection(transport, gone)
+    connection = UpgradedConnection(transport, gone, loop)
     transport.set_protocol(connection)
     make = WebSocketSession if request.header("upgrade").lower() == "websocket" else SpdySession
     connection.link = make(session, protocol, connection.write, connection.close, connection.waiting, loop)

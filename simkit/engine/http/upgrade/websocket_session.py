@@ -54,7 +54,8 @@ class WebSocketSession:
         self._socket = Connection(ConnectionType.SERVER)
         self._raw_write, self._raw_close, self.waiting, self.loop = write, close, waiting, loop
         self._base64 = "base64" in protocol
-        self._parts: list[bytes] = []
+        self._parts = bytearray()
+        """The message that is being received."""
         self._end: _Command | _Ports | _Tunnel
         if isinstance(session, CommandSession):
             self._end = _Command(session, protocol, self)
@@ -84,14 +85,14 @@ class WebSocketSession:
             self._message(event)
 
     def _message(self, event: Any) -> None:
-        data = event.data.encode() if isinstance(event.data, str) else bytes(event.data)
-        self._parts.append(data)
-        if sum(map(len, self._parts)) > _MOST_MESSAGE:
+        self._parts += event.data.encode() if isinstance(event.data, str) else event.data
+        if len(self._parts) > _MOST_MESSAGE:
             self._raw_close()
             return
         if not event.message_finished:
             return
-        whole, self._parts = b"".join(self._parts), []
+        whole = bytes(self._parts)
+        self._parts.clear()
         if not self._base64:
             self._end.message(whole)
             return
