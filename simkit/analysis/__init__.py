@@ -77,7 +77,7 @@ from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
 from simkit.analysis.readable_frame import ReadableFrame
-from simkit.analysis.result import Evidence, Result
+from simkit.analysis.result import Evidence, JsonValue, Result, ResultDict
 from simkit.analysis.upgrade.definition_diff import DefinitionDiff, definition_changes
 from simkit.analysis.upgrade.migration import Migration, migrate
 from simkit.analysis.upgrade.release_changes import release_changes
@@ -97,6 +97,7 @@ __all__ = [
     "Evidence",
     "Finding",
     "Goal",
+    "JsonValue",
     "Migration",
     "Operation",
     "Outcome",
@@ -114,6 +115,7 @@ __all__ = [
     "Remedy",
     "RemovalReport",
     "Result",
+    "ResultDict",
     "Severity",
     "Suite",
     "UpgradeReport",

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -46,15 +47,17 @@ class ReadableFrame(pd.DataFrame):
         """The table itself, as of every other answer."""
         return self
 
-    def merge(self, *args: Any, **options: Any) -> ReadableFrame:
-        """As of pandas; a column that is there in the plural only is told."""
-        with _plural_told(self, *(one for one in args if isinstance(one, pd.DataFrame))):
-            return super().merge(*args, **options)
+    if not TYPE_CHECKING:  # a type checker, and help, know them by the signatures of pandas
 
-    def groupby(self, *args: Any, **options: Any) -> Any:
-        """As of pandas; a column that is there in the plural only is told."""
-        with _plural_told(self):
-            return super().groupby(*args, **options)
+        @wraps(pd.DataFrame.merge)
+        def merge(self, *args: object, **options: object) -> ReadableFrame:
+            with _plural_told(self, *(one for one in args if isinstance(one, pd.DataFrame))):
+                return super().merge(*args, **options)
+
+        @wraps(pd.DataFrame.groupby)
+        def groupby(self, *args: object, **options: object) -> object:
+            with _plural_told(self):
+                return super().groupby(*args, **options)
 
     def __getitem__(self, key: Any) -> Any:
         with _plural_told(self):

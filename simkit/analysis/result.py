@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import pandas as pd
 
@@ -28,6 +28,19 @@ GUESSED: Final[Mapping[str, str]] = {
 }
 """Names that people guess, and what to write instead."""
 
+JsonValue = dict[str, "JsonValue"] | list["JsonValue"] | str | int | float | bool | None
+"""What JSON can hold."""
+Row = dict[str, JsonValue]
+"""A row of a table for JSON: its values by column."""
+
+
+class ResultDict(TypedDict):
+    """An answer for JSON: the type of the answer, and its tables as lists of rows."""
+
+    result: str
+    summary: list[Row]
+    rows: list[Row]
+
 
 class Result(ABC):
     """An answer: a table of it, a short one, and a mapping for JSON.
@@ -45,9 +58,9 @@ class Result(ABC):
         """The answer in a few rows: what, count."""
         return ReadableFrame({"what": [type(self).__name__], "count": [len(self.to_frame())]})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ResultDict:
         """The answer for JSON: ``result`` (its type), ``summary`` and ``rows``, the tables as lists of mappings."""
-        return {"result": type(self).__name__, "summary": _records(self.summary()), "rows": _records(self.to_frame())}
+        return {"result": type(self).__name__, "summary": records(self.summary()), "rows": records(self.to_frame())}
 
     if not TYPE_CHECKING:  # a type checker knows all attributes
 
@@ -74,6 +87,7 @@ class Evidence(Result):
     def __bool__(self) -> bool: ...
 
 
-def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(rows.to_json(orient="records", date_format="iso"))
+def records(rows: pd.DataFrame) -> list[Row]:
+    """A table for JSON, row by row."""
+    found: list[Row] = json.loads(rows.to_json(orient="records", date_format="iso"))
     return found

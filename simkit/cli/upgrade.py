@@ -84,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
     ReleaseSpan.of(args.since or "", args.to)  # wrong releases are told before anything is read
     items, release = _read(args)
+    _require_something(items, args)
     since = args.since if args.since is not None else release or release_of(items.items)
     if not since:
         note("the release of the cluster is not known: all changes up to the target count; --from says it")
@@ -132,6 +133,17 @@ def _read(args: argparse.Namespace) -> tuple[Items, str]:
     return read_items([*source, *cluster.pieces()]), release_of_server(cluster)
 
 
+def _require_something(items: Items, args: argparse.Namespace) -> None:
+    """Raises SimkitError for paths in which nothing is, so that a wrong path does not look like a cluster in order."""
+    paths = [*args.path, *args.manifests]
+    if paths and not (items.items or items.templates or items.problems):
+        more = "; --helm renders folders with a Chart.yaml" if args.helm else ""
+        raise SimkitError(
+            f"no object was found in {', '.join(paths)}; objects are read from .yaml, .yml and .json files, "
+            f"folders and archives{more}"
+        )
+
+
 def _source(path: str, args: argparse.Namespace) -> Any:
     """The source of a path: standard input, a chart as helm renders it, or the path itself."""
     if path == "-":
@@ -146,7 +158,8 @@ def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
         hidden = sum(not row["breaks"] for row in rows)
         rows = [row for row in rows if row["breaks"]]
         if hidden:
-            note(f"{hidden} findings break nothing; --all shows them")
+            told = "finding breaks" if hidden == 1 else "findings break"
+            note(f"{hidden:,} {told} nothing; --all shows {'it' if hidden == 1 else 'them'}")
     if not found.callers_known:
         note("callers are not known without --audit-log or --metrics")
     columns = tuple(map(str, table.columns))

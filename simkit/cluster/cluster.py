@@ -26,6 +26,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource
+from simkit.meta.objects import Draft
 from simkit.meta.python_gc import collection_paused
 from simkit.meta.wrong_names import absent
 from simkit.snapshot.protocol import Snapshot
@@ -245,7 +246,7 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
         """
         return self._control_plane.runner.settle()
 
-    def audit_log(self) -> list[dict[str, Any]]:
+    def audit_log(self) -> list[Draft]:
         """The audit events so far.
 
         Returns

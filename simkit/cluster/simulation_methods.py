@@ -37,9 +37,9 @@ class SimulationMethods(AnalysedCluster):
         name: str = "node-{}",
         capacity: Mapping[str, str] | None = None,
         labels: Mapping[str, str] | None = None,
-        taints: Sequence[Mapping[str, Any]] = (),
+        taints: Sequence[Object] = (),
         zones: Sequence[str] = (),
-        stages: str | Path | Sequence[str | Path | Mapping[str, Any]] = (),
+        stages: str | Path | Sequence[str | Path | Object] = (),
         events: bool = True,
     ) -> list[Object]:
         """Add simulated nodes; from then on a scheduler and kubelets run with the controllers.

@@ -12,6 +12,7 @@ import pandas as pd
 
 from simkit.analysis import read_suite
 from simkit.analysis.access.expectations import Suite
+from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.fleet.answer import Failure, FleetAnswer
 from simkit.fleet.members import Member, members_of
@@ -73,22 +74,40 @@ class Fleet:
     def __repr__(self) -> str:
         return f"<Fleet of {len(self)} clusters, on {self._scheduler}>"
 
-    def audit(self, *, to: str | Path | None = None, **options: Any) -> FleetAnswer:
+    def audit(
+        self,
+        *,
+        include_defaults: bool = False,
+        checks: Iterable[str] | None = None,
+        managed: Iterable[str] = (),
+        severity: Severity | str | None = None,
+        namespace: str | None = None,
+        to: str | Path | None = None,
+    ) -> FleetAnswer:
         """The findings of every cluster.
 
         Parameters
         ----------
+        include_defaults, checks, managed, severity, namespace
+            As for ``simkit.analysis.audit``.
         to
             A folder: each cluster's table is written there as NAME.parquet, and the answer holds no rows.
-        options
-            Those of ``simkit.analysis.audit``: include_defaults, checks, managed.
 
         Returns
         -------
         FleetAnswer
             One row per finding: cluster, and the columns of ``audit``.
         """
-        return self.ask(AuditQuestion(tuple(sorted(options.items()))), to=to)
+        return self.ask(
+            AuditQuestion(
+                include_defaults,
+                None if checks is None else tuple(checks),
+                tuple(managed),
+                Severity.named(severity) if isinstance(severity, str) else severity,
+                namespace,
+            ),
+            to=to,
+        )
 
     def check(self, suite: Suite | str | Path, *, to: str | Path | None = None) -> FleetAnswer:
         """The outcomes of the same expectations on every cluster.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import pandas as pd
 
 from simkit.analysis import audit, check, compare
 from simkit.analysis.access.expectations import Suite
+from simkit.analysis.escalation.table.severity import Severity
 from simkit.fleet.members import Member
 from simkit.snapshot.protocol import Snapshot
 
@@ -33,10 +33,22 @@ class ClusterQuestion:
 class AuditQuestion:
     """All findings of an audit."""
 
-    options: tuple[tuple[str, Any], ...] = ()
+    include_defaults: bool = False
+    checks: tuple[str, ...] | None = None
+    managed: tuple[str, ...] = ()
+    severity: Severity | None = None
+    namespace: str | None = None
 
     def __call__(self, snapshot: Snapshot) -> pd.DataFrame:
-        return audit(snapshot, **dict(self.options)).to_frame()
+        found = audit(
+            snapshot,
+            include_defaults=self.include_defaults,
+            checks=self.checks,
+            managed=self.managed,
+            severity=self.severity,
+            namespace=self.namespace,
+        )
+        return found.to_frame()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, quoted
 from simkit.meta.names import GroupKind, GroupResource
+from simkit.meta.objects import Draft, Object
 
 TOLD: Final = 1024 * 1024
 """Letters of field errors after which no further ones are told."""
@@ -59,8 +60,8 @@ class StatusError(Exception):
         reason: str,
         message: str,
         *,
-        details: Mapping[str, Any] | None = None,
-        metadata: Mapping[str, Any] | None = None,
+        details: Object | None = None,
+        metadata: Object | None = None,
         headers: Sequence[tuple[str, str]] = (),
     ) -> None:
         super().__init__(message)
@@ -69,7 +70,7 @@ class StatusError(Exception):
         self.metadata = metadata or {}
         self.headers = tuple(headers)
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Draft:
         """The Status object, its fields in kube-apiserver's order."""
         body: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": dict(self.metadata)}
         body |= {"status": "Failure", "message": self.message}

@@ -10,31 +10,50 @@ Examples
 from __future__ import annotations
 
 import unittest
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
+    from simkit.testing.options import Paths
 
 
 @contextmanager
-def cluster(**wanted: Any) -> Iterator[Cluster]:
+def cluster(
+    *,
+    release: str | None = None,
+    crds: Paths = (),
+    manifests: Paths = (),
+    dump: Paths = (),
+    nodes: int = 0,
+    simulated_clock: bool = False,
+) -> Iterator[Cluster]:
     """A cluster for the time of a context.
 
     Parameters
     ----------
-    wanted
-        ``release``, ``crds``, ``manifests``, ``dump``, ``nodes`` and ``simulated_clock``, as in the marker of pytest.
+    release
+        The release that it behaves as; left out: the one that ``simkit.Cluster`` has.
+    crds, manifests
+        Files or folders that are applied, definitions first.
+    dump
+        Files of a dump that it starts with.
+    nodes
+        The number of simulated nodes.
+    simulated_clock
+        Whether time stands still until the test lets it pass.
 
     Raises
     ------
     SimkitError
         For what a cluster cannot be made of.
     """
-    from simkit.testing.options import Wanted
+    from simkit.testing.options import Wanted, listed
 
-    made = Wanted().with_changes(wanted).made()
+    files = {"crds": listed(crds), "manifests": listed(manifests), "dump": listed(dump)}
+    given = {"nodes": nodes, "simulated_clock": simulated_clock, **files, **({"release": release} if release else {})}
+    made = Wanted().with_changes(given).made()
     try:
         yield made
     finally:
@@ -50,9 +69,9 @@ class ClusterTestCase(unittest.TestCase):
         What the cluster is made of, as in the marker of pytest: ``wanted = {"nodes": 3}``.
     """
 
-    wanted: ClassVar[dict[str, Any]] = {}
+    wanted: ClassVar[Mapping[str, object]] = {}
     cluster: Cluster
-    _base: ClassVar[Any] = None
+    _base: ClassVar[Cluster]
 
     @classmethod
     def setUpClass(cls) -> None:

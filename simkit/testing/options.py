@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -14,6 +14,11 @@ from simkit.cluster.loading import load
 from simkit.cluster.options import LATEST, Options
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
+
+Paths = str | Path | Sequence[str | Path]
+"""One path or several."""
+FILES: Final = ("crds", "manifests", "dump")
+"""The parts that are paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class Wanted:
         unknown = sorted(changes.keys() - known)
         if unknown:
             raise SimkitError(f"the marker simkit knows {', '.join(sorted(known))}, not {', '.join(unknown)}")
-        given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in changes.items()}
+        given: dict[str, Any] = {name: listed(value) if name in FILES else value for name, value in changes.items()}
         return replace(self, **given)
 
     def made(self) -> Cluster:
@@ -62,6 +67,11 @@ class Wanted:
         if not self.dump:
             cluster.settle()
         return cluster
+
+
+def listed(paths: Paths) -> tuple[str, ...]:
+    """One path or several."""
+    return tuple(map(str, [paths] if isinstance(paths, str | Path) else paths))
 
 
 def _apply(cluster: Cluster, path: Path) -> None:

@@ -23,6 +23,7 @@ from simkit.language.cel.types import DYN, Type, parsed
 from simkit.language.cel.values import kind_of
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.meta.objects import Object
 from simkit.schema.custom.structural import row_of
 from simkit.schema.definitions import Definitions, definitions
 from simkit.schema.releases import release_name
@@ -38,7 +39,7 @@ _WRITTEN: Final = frozenset({"timestamp", "duration"})
 _KINDS_OF_TYPES: Final = frozenset(
     {"bool", "int", "uint", "double", "string", "bytes", "null", "dyn", "duration", "timestamp", "list", "map"}
 )
-TypeSource = Mapping[str, Any] | str
+TypeSource = Object | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def cel(
     release: str = OWN_EXPRESSIONS,
     budget: int = COST_LIMIT,
     compare_with: Literal["celpy"] | None = None,
-    **variables: Any,
+    **variables: object,
 ) -> CelResult:
     """Evaluate a CEL expression of Kubernetes on values.
 
@@ -177,7 +178,7 @@ def cel(
 
 
 def _evaluated(
-    expression: str, types: Mapping[str, TypeSource] | None, release: str, budget: int, variables: Mapping[str, Any]
+    expression: str, types: Mapping[str, TypeSource] | None, release: str, budget: int, variables: Mapping[str, object]
 ) -> CelResult:
     """The answer of this package's own evaluation."""
     release = release_name(release)

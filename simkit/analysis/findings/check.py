@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simkit.analysis.escalation.table.risky_permission import risky_permission_table
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.rbac.objects import RBAC
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object
+
+if TYPE_CHECKING:
+    from simkit.analysis.findings.survey import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Finding:
     role: Key | None = None
     rules: tuple[int, ...] = ()
     subjects: tuple[Subject, ...] = ()
-    manifest: Mapping[str, Any] | None = None
+    manifest: Object | None = None
     command: str = ""
 
 
@@ -47,7 +51,7 @@ class Check:
     severity: Severity
     why: str
     fix: str
-    find: Callable[[Any, Check], Iterable[Finding]] = field(repr=False)
+    find: Callable[[Survey, Check], Iterable[Finding]] = field(repr=False)
     needs: tuple[GroupResource, ...] = RBAC
 
     @property

@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from simkit.analysis.membership.pairs import MembershipTable, Pair, membership_table
 from simkit.meta.errors import SimkitError
+from simkit.meta.objects import Object
 
 _USER_COLUMNS: Final = ("user", "username", "user_name", "userprincipalname", "login", "email", "mail", "member")
 _GROUP_COLUMNS: Final = ("group", "groups", "groupname", "group_name", "groupdisplayname", "team", "memberof")
 _NAME: Final = re.compile(r"^(?:cn|uid|ou)=((?:[^,\\]|\\.)+)", re.IGNORECASE)
 
 
-def members_of_export(content: Any, *, user_prefix: str = "", group_prefix: str = "") -> MembershipTable:
+def members_of_export(content: Object | str, *, user_prefix: str = "", group_prefix: str = "") -> MembershipTable:
     """The members of groups according to an export of an identity provider.
 
     Parameters
@@ -38,7 +39,7 @@ def members_of_export(content: Any, *, user_prefix: str = "", group_prefix: str 
     SimkitError
         For content of another form.
     """
-    pairs = _of_mapping(content) if isinstance(content, Mapping) else _of_text(str(content))
+    pairs = _of_mapping(content) if isinstance(content, Mapping) else _of_text(content)
     return membership_table(pairs, user_prefix=user_prefix, group_prefix=group_prefix)
 
 

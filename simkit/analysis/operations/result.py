@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pandas as pd
 
 from simkit.analysis.readable_frame import ReadableFrame
-from simkit.analysis.result import Result
+from simkit.analysis.result import Result, ResultDict, Row, records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +60,15 @@ class WorkloadAvailability(NamedTuple):
     ready_least: int
     ready_after: int
     wanted: int
+
+
+class OperationDict(ResultDict):
+    """An operation for JSON, with its name, whether all was replaced, and the tables of workloads and moments."""
+
+    operation: str
+    complete: bool
+    workloads: list[Row]
+    timeline: list[Row]
 
 
 @dataclass(frozen=True)
@@ -113,10 +122,15 @@ class Operation(Result):
         rows += [("simulated seconds", round(self.seconds)), ("complete", int(self.complete))]
         return ReadableFrame(rows, columns=["what", "count"])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> OperationDict:
         """The answer for JSON, with the name and the tables of workloads and moments."""
-        more = {"workloads": self.workloads().to_dict("records"), "timeline": self.timeline().to_dict("records")}
-        return {**super().to_dict(), "operation": self.name, "complete": self.complete, **more}
+        return {
+            **super().to_dict(),
+            "operation": self.name,
+            "complete": self.complete,
+            "workloads": records(self.workloads()),
+            "timeline": records(self.timeline()),
+        }
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The pods that are ready, pending and terminating, over time."""

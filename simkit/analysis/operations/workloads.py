@@ -25,7 +25,7 @@ def roll_out(
     workload: str,
     namespace: str = "default",
     *,
-    change: Mapping[str, Any] | None = None,
+    change: Object | None = None,
     image: str = "",
     timeout: str = "10m",
     ready_after: str = "10s",
@@ -93,7 +93,7 @@ def roll_out(
     return observed.result(f"rollout of {kind}/{name}", touched, complete=complete, planned=True)
 
 
-def _patch(held: Object, change: Mapping[str, Any] | None, image: str) -> Mapping[str, Any]:
+def _patch(held: Object, change: Object | None, image: str) -> Mapping[str, Any]:
     if change is not None:
         return change
     if image:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import gzip
-import io
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import orjson
 
+from simkit.analysis.upgrade.chart_releases import chart_release
 from simkit.meta.names import GroupVersion
-from simkit.meta.objects import Object, at, labels_of, metadata
+from simkit.meta.objects import Object, metadata
 from simkit.snapshot.flatten import Found
 from simkit.snapshot.load import read_documents
 from simkit.snapshot.protocol import Snapshot
@@ -23,9 +19,6 @@ from simkit.snapshot.sources import Piece, Source
 from simkit.snapshot.templates import Template
 
 Origin = Literal["stored", "manifest", "chart release"]
-HELM_TYPE: Final = "helm.sh/release.v1"
-LARGEST_RELEASE: Final = 64 * 1024 * 1024
-"""Bytes that the record of a chart's release may unpack to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,56 +122,16 @@ def _item(found: Found) -> Item | Problem | None:
     return Item(obj, "stored" if stored else "manifest", found.file, found.line)
 
 
-# Releases of charts, as Helm keeps them
-
-
 def release_items(obj: Object) -> Iterator[Item]:
-    """The objects in the record of a chart's deployed release; nothing for other objects.
-
-    Follows ``pkg/storage/driver/util.go`` of helm.sh/helm/v3: JSON, compressed, in base64 once more.
-    """
-    text = _record(obj)
-    if not text:
+    """The objects of the deployed release of a chart that an object records; nothing for other objects."""
+    release = chart_release(obj)
+    if release is None or not release.manifest.strip():
         return
-    try:
-        raw = base64.b64decode(text)
-        record = orjson.loads(_unpacked(raw) if raw[:2] == b"\x1f\x8b" else raw)
-    except (binascii.Error, ValueError, OSError, EOFError, zlib.error):
-        return
-    if not isinstance(record, dict):
-        return
-    name = f"{record.get('namespace') or ''}/{record.get('name') or ''}"
-    manifest = str(record.get("manifest") or "")
-    found, _, _ = read_documents([Piece(f"release {name}", manifest)] if manifest.strip() else [])
+    found, _, _ = read_documents([Piece(f"release {release.name}", release.manifest)])
     for each in found:
         item = _item(each)
         if isinstance(item, Item):
-            yield Item(item.obj, "chart release", "", None, name)
-
-
-def _record(obj: Object) -> str:
-    """The encoded record in a Secret or a ConfigMap of a release that is deployed; empty where there is none."""
-    if at(obj, "metadata", "labels", "owner") != "helm" or labels_of(obj).get("status", "deployed") != "deployed":
-        return ""
-    text = at(obj, "data", "release")
-    if not isinstance(text, str):
-        return ""
-    if obj.get("type") != HELM_TYPE:
-        return text
-    try:
-        return base64.b64decode(text).decode()
-    except (binascii.Error, ValueError):
-        return ""
-
-
-def is_unreadable_release(obj: Object) -> bool:
-    """True if it records a chart's release whose values were left out."""
-    return obj.get("type") == HELM_TYPE and labels_of(obj).get("status", "") == "deployed" and not _record(obj)
-
-
-def _unpacked(raw: bytes) -> bytes:
-    with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
-        return stream.read(LARGEST_RELEASE)
+            yield Item(item.obj, "chart release", "", None, release.name)
 
 
 def with_bodies(items: Iterable[Item]) -> Iterator[tuple[Item, bytes]]:

@@ -16,9 +16,10 @@ from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
 from simkit.analysis.upgrade.bound_subjects import BoundSubjects
 from simkit.analysis.upgrade.breaks import BREAK_COLUMNS, Break
+from simkit.analysis.upgrade.chart_releases import chart_release
 from simkit.analysis.upgrade.definitions import CustomVersions
 from simkit.analysis.upgrade.gone_versions import CHECK, GoneVersions, unread
-from simkit.analysis.upgrade.items import Item, Items, is_unreadable_release, read_items, stored_items, with_bodies
+from simkit.analysis.upgrade.items import Item, Items, read_items, stored_items, with_bodies
 from simkit.analysis.upgrade.named_versions import NamedVersions
 from simkit.analysis.upgrade.requests import CALLER, Metrics, caller_breaks, metric_breaks
 from simkit.analysis.upgrade.span import ReleaseSpan
@@ -291,9 +292,9 @@ def _of_items(items: Sequence[Item], span: ReleaseSpan, gone: GoneVersions) -> l
             yield from custom.find(item)
             yield from fields.find(item)
             yield from named.find(item)
-            if is_unreadable_release(item.obj):
-                told = "the values of secrets were left out, and the release of a chart with them"
-                yield unread(item.title, told, item)
+            release = chart_release(item.obj)
+            if release is not None and release.unread:
+                yield unread(item.title, release.unread, item)
 
     return on_all_cores(lambda some: list(found(some)), items, least=WORTH_A_PROCESS)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from simkit.cluster.analysis_methods.analysed_cluster import AnalysedCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
     from simkit.analysis.operations.result import Operation
+    from simkit.meta.objects import Object
 
 
 class OperationsMethods(AnalysedCluster):
@@ -98,7 +98,7 @@ class OperationsMethods(AnalysedCluster):
         workload: str,
         namespace: str = "default",
         *,
-        change: Mapping[str, Any] | None = None,
+        change: Object | None = None,
         image: str = "",
         timeout: str = "10m",
         ready_after: str = "10s",

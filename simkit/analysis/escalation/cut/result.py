@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
@@ -24,6 +24,7 @@ from simkit.analysis.result import Result
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
+from simkit.meta.objects import Object
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 COLUMNS: Final = ("change", "kind", "object", "namespace", "cost", "closes", "subjects")
@@ -70,7 +71,7 @@ class Cut(Result):
             rows.append((str(one), one.kind, key.name, key.namespace, self.costs[one], len(paths), len(subjects)))
         return table(rows, COLUMNS)
 
-    def manifests(self) -> list[Mapping[str, Any]]:
+    def manifests(self) -> list[Object]:
         """The changed objects, to be applied."""
         return [change.obj for change in self.changes if change.obj is not None]
 
