@@ -29,7 +29,7 @@ GUESSED: Final[Mapping[str, str]] = {
 """Names that people guess, and what to write instead."""
 
 JsonValue = dict[str, "JsonValue"] | list["JsonValue"] | str | int | float | bool | None
-"""What JSON can hold."""
+"""A value that JSON can hold."""
 Row = dict[str, JsonValue]
 """A row of a table for JSON: its values by column."""
 

@@ -29,6 +29,20 @@ def test_exit_codes(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["upgrade", "--to", "1.25"]) == 2
 
 
+@pytest.mark.filterwarnings("default")
+def test_nothing_to_look_at_is_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty folder is no cluster in order, and a file that is no audit log is told."""
+    for command in (["upgrade"], ["migrate", "--check"]):
+        assert main([*command, str(tmp_path), "--to", "1.33"]) == 2
+        assert str(tmp_path) in capsys.readouterr().err
+    (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "log").write_text("no event\n")
+    assert main(["upgrade", str(tmp_path / "job.yaml"), "--to", "1.24", "--audit-log", str(tmp_path / "log")]) == 0
+    assert f"no audit event was found in {tmp_path}/log" in capsys.readouterr().err
+    assert main(["upgrade", str(tmp_path / "job.yaml"), "--to", "1.24", "--metrics", str(tmp_path / "job.yaml")]) == 2
+    assert "job.yaml are no metrics" in capsys.readouterr().err
+
+
 def test_json(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A list of objects with what programs need."""
     main(["upgrade", folder, "--to", "1.25", "-o", "json"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import shlex
 import warnings
 import zlib
 from collections import OrderedDict
@@ -174,16 +175,29 @@ def _row(event: Object) -> tuple[Any, ...]:
 
 
 def read_events(log: AuditLog) -> Iterator[Object]:
-    """The audit events of a log, unwrapped. Those with fields of wrong types are left out, with a warning."""
+    """The audit events of a log, unwrapped. Those with fields of wrong types are left out, with a warning.
+
+    A file or folder without any event is told too: it may be the wrong one.
+    """
     yield from well_typed(tracked(_events(log), "reading the audit log"))
 
 
 def _events(log: AuditLog) -> Iterator[Object]:
     for one in [log] if isinstance(log, str | bytes | Path) else log:
         if isinstance(one, str | bytes | Path):
-            yield from _of_source(one)
+            yield from _told_if_empty(_of_source(one), one)
         else:
             yield from unwrap_events(one)
+
+
+def _told_if_empty(events: Iterator[Object], source: str | bytes | Path) -> Iterator[Object]:
+    found = False
+    for event in events:
+        found = True
+        yield event
+    if not found:
+        where = f" in {source}" if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source) else ""
+        warnings.warn(f"no audit event was found{where}: nothing is known of requests", stacklevel=2)
 
 
 def _of_source(source: str | bytes | Path) -> Iterator[Object]:
@@ -211,7 +225,9 @@ def _of_file(file: IO[bytes]) -> Iterator[Object]:
     try:
         yield from _of_plain(gzip.GzipFile(fileobj=file) if packed else file)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise SimkitError(f"the packed audit log {getattr(file, 'name', '')} cannot be read: {error}") from error
+        name = getattr(file, "name", "")
+        instead = f"; leave it out, or unpack what is whole: gzip -dc {shlex.quote(str(name))} > whole.jsonl"
+        raise SimkitError(f"the packed audit log {name} cannot be read: {error}{instead if name else ''}") from error
 
 
 def _of_plain(plain: IO[bytes] | gzip.GzipFile) -> Iterator[Object]:

@@ -190,6 +190,8 @@ def _texts(source: str | Path | Sequence[str | Path]) -> Iterator[tuple[str, str
         path = Path(each).expanduser()
         if path.is_dir():
             inner = sorted(one for one in path.rglob("*") if one.is_file() and one.suffix.lower() in _SUFFIXES)
+            if not inner:
+                raise SimkitError(f"there is no manifest in {path}; files that end in {', '.join(_SUFFIXES)} are read")
             for one in inner:
                 if one.resolve().is_relative_to(path.resolve()):
                     yield str(one), _read(one)

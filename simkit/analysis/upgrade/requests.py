@@ -178,4 +178,7 @@ def _samples(metrics: Metrics) -> Iterable[tuple[str, Mapping[str, str], float]]
             for sample in family.samples:
                 yield sample.name, sample.labels, sample.value
     except (ValueError, KeyError, IndexError) as wrong:
-        raise SimkitError(f"these are no metrics in the text format of Prometheus: {wrong}") from None
+        what = "these" if is_text else f"in {metrics}"
+        raise SimkitError(
+            f"{what} are no metrics in the text format of Prometheus: {wrong}; `kubectl get --raw /metrics` prints them"
+        ) from None

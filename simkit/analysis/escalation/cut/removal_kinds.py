@@ -1,4 +1,4 @@
-"""What a cut takes away: a subject of a binding, permissions of a rule, or what a log does not show in use."""
+"""Removals of a cut: a subject of a binding, permissions of a rule, or what a log does not show in use."""
 
 from __future__ import annotations
 

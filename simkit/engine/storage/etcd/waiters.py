@@ -8,7 +8,7 @@ from itertools import count
 
 
 class RevisionWaiters:
-    """Who waits for which revision.
+    """The waiters of each revision.
 
     Notes
     -----
