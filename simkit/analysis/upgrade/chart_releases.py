@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from simkit.meta.objects import Object, at, labels_of, namespace_of
+from simkit.meta.objects import Object, at, namespace_of
 
 LARGEST_RELEASE: Final = 64 * 1024 * 1024
 """Bytes that the record of a chart's release may unpack to."""
@@ -44,7 +44,8 @@ def chart_release(obj: Object) -> ChartRelease | None:
     >>> chart_release({"kind": "ConfigMap", "metadata": {"name": "shop.v1", "labels": labels}, "data": data})
     ChartRelease(name='web/shop', manifest='kind: Pod', unread='')
     """
-    labels = {key.lower(): value for key, value in labels_of(obj).items()}
+    written = at(obj, "metadata", "labels")
+    labels = {str(key).lower(): value for key, value in written.items()} if isinstance(written, dict) else {}
     owner = labels.get("owner")
     if owner not in ("helm", HELM_2) or str(labels.get("status", "deployed")).lower() != "deployed":
         return None
