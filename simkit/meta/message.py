@@ -66,7 +66,7 @@ class Request:
         cls,
         method: str,
         target: str,
-        body: Object | Sequence[Object] | bytes | None = None,
+        body: Object | Sequence[object] | bytes | None = None,
         *,
         content_type: str = "application/json",
         headers: Mapping[str, str] | None = None,
