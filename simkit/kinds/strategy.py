@@ -102,6 +102,8 @@ class DeleteStrategy:
     """Further changes when deletion begins."""
     timestamp_only: bool = False
     """True if only the deletion timestamp is set, without a grace period."""
+    keeps_finalizers: bool = False
+    """True if the first request to delete sets and removes no finalizers, whatever its propagation policy."""
     orphans_by_default: bool = False
     """True if dependents are orphaned by default."""
     has_dependents: bool = True

@@ -24,7 +24,9 @@ _ROOT_FIELDS: Final = ("apiVersion", "kind", "metadata")
 
 
 def prune(value: Any, schema: Schema, *, stored: bool = False) -> tuple[dict[str, Any], list[str]]:
-    """An object without its unknown fields, and messages about them: duplicates first, then by path.
+    """An object without its unknown fields, and messages about them.
+
+    Duplicates come first, then what is unknown in the metadata, elsewhere, and in the metadata of embedded objects.
 
     Parameters
     ----------
@@ -40,8 +42,8 @@ def prune(value: Any, schema: Schema, *, stored: bool = False) -> tuple[dict[str
     problems = [f'duplicate field "{path}"' for path in dict.fromkeys(repeated_fields(value))]
     pruner = _Pruner(schema, stored=stored)
     obj = pruner.object(plain(value), schema, (), root=True)
-    unknown = sorted(dict.fromkeys(pruner.unknown))
-    return obj, problems + [f'unknown field "{path}"' for path in [*pruner.unknown_metadata, *unknown]]
+    unknown = [*pruner.unknown_metadata, *sorted(pruner.unknown), *sorted(pruner.unknown_embedded)]
+    return obj, problems + [f'unknown field "{path}"' for path in dict.fromkeys(unknown)]
 
 
 class _Pruner:
@@ -49,6 +51,7 @@ class _Pruner:
         self._metadata, self._stored = struct(schema.definition(OBJECT_META)), stored
         self.unknown: list[str] = []
         self.unknown_metadata: list[str] = []
+        self.unknown_embedded: list[str] = []
 
     def value(self, value: Any, schema: Schema | None, path: tuple[str, ...]) -> Any:
         if isinstance(value, Mapping):
@@ -105,5 +108,6 @@ class _Pruner:
         read = self._metadata(value, reading)
         if reading.error is not None:
             raise DecodeError(reading.error.replace(f"ObjectMeta.{'.'.join((*path, 'metadata'))}.", "ObjectMeta."))
-        self.unknown_metadata += [problem.split('"')[1] for problem in reading.problems]
+        found = self.unknown_embedded if path else self.unknown_metadata
+        found += [problem.split('"')[1] for problem in reading.problems]
         return {key: item for key, item in read.items() if key != "creationTimestamp" or item is not None}

@@ -41,6 +41,7 @@ _MOMENTARY: Final = (
     (re.compile(rb"in record \(\d+\)"), b"in record (#)"),
     (re.compile(rb"\(0xc[0-9a-f]{9}\)"), b"(0xc000000000)"),
     (re.compile(rb'(\\+"resourceVersion\\+":\\+")\d+'), rb"\1#"),
+    (re.compile(rb"(ResourceVersion in object meta: )\d+"), rb"\1#"),
 )
 """Revisions and addresses of memory in messages, which are others on each server."""
 _AGE: Final = re.compile(r"<invalid>|(\d+[smhdy])+")

@@ -14,7 +14,7 @@ from typing import Final
 from simkit.engine.pipeline.custom_resources.routes import builtin_group, check_custom_route, refuse_new
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import protobuf
-from simkit.engine.pipeline.representation.negotiation import PROTOBUF, negotiate
+from simkit.engine.pipeline.representation.negotiation import PROTOBUF, is_answerable, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_scope import RequestScope
@@ -79,7 +79,7 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
     _check_verb(info, resource)
     scope = engine.request_scope(resource)
     context.matched_path = ""
-    if scope.deprecation is not None:
+    if scope.deprecation is not None and _is_routed(context, scope):
         _tell_of_its_end(engine, context, *scope.deprecation)
     if info.verb == "patch":
         patch.check_media(context, scope)
@@ -138,6 +138,15 @@ def _has_binary(scope: RequestScope, info: RequestInfo) -> bool:
     gvk = scope.resource.subresource_gvk(info.subresource) if info.subresource else scope.resource.gvk
     own = scope.custom is None or gvk != scope.resource.gvk
     return own and protobuf.available(gvk)
+
+
+def _is_routed(context: RequestContext, scope: RequestScope) -> bool:
+    """True if the path takes the media types of the request, so that its handler is called, and can warn."""
+    if scope.custom is not None:
+        return True
+    accept = context.request.header("accept")
+    answered = not accept.strip() or is_answerable(accept, text=context.info.subresource == "log")
+    return answered and (context.info.verb != "patch" or patch.is_known(context))
 
 
 def _tell_of_its_end(engine: Engine, context: RequestContext, warning: str, end: str) -> None:

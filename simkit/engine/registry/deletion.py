@@ -65,7 +65,9 @@ def before_delete(deletion: Deletion, live: Object, now: float) -> Draft | None:
         return dict(live)  # a grace period only shrinks, and finalizers stay as they were
     grace = strategy.grace_period(live, deletion.grace_seconds) if strategy.grace_period else 0
     propagation = deletion.propagation if strategy.has_dependents else "Background"
-    finalizers = wanted_finalizers(metadata.get("finalizers") or (), propagation, strategy.orphans_by_default)
+    finalizers = list(metadata.get("finalizers") or ())
+    if begun or not strategy.keeps_finalizers:
+        finalizers = wanted_finalizers(finalizers, propagation, strategy.orphans_by_default)
     draft: Draft = {**live, "metadata": {**metadata, "finalizers": finalizers}}
     if not finalizers:
         del draft["metadata"]["finalizers"]

@@ -38,6 +38,15 @@ def stamp_new(draft: Draft, name_source: NameSource, now: float, *, by_update: b
         metadata["name"] = prefix + name_source.suffix()
 
 
+_WIPED: Final = frozenset({"creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
+
+
+def wipe_system_fields(draft: Draft) -> None:
+    """Take the fields that only the server writes out of a body that creates an object, before anybody owns them."""
+    given = draft.get("metadata") or {}
+    draft["metadata"] = {name: value for name, value in given.items() if name not in _WIPED}
+
+
 def keep_owned(draft: Draft, live: Object) -> None:
     """Keep the fields that the server owns on an update."""
     metadata, stored = draft["metadata"], live["metadata"]

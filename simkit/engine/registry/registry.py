@@ -151,7 +151,8 @@ class Registry:
         draft["metadata"] = dict(draft.get("metadata") or {})
         given = write.uid or draft["metadata"].get("uid")
         if given:
-            raise conflict(write.scope.resource, write.key.name, precondition_failed(write.key, given, ""))
+            text = precondition_failed(write.key, given, "", dry_run=write.dry_run)
+            raise conflict(write.scope.resource, write.key.name, text)
         return self._create(write, draft)
 
     def _replace(self, write: Write, live: Entry) -> Outcome:
@@ -161,7 +162,8 @@ class Registry:
         draft["metadata"] = dict(draft.get("metadata") or {})
         if write.uid and write.uid != seen["metadata"].get("uid"):
             actual = seen["metadata"].get("uid", "")
-            raise conflict(scope.resource, key.name, precondition_failed(key, write.uid, actual))
+            text = precondition_failed(key, write.uid, actual, dry_run=write.dry_run)
+            raise conflict(scope.resource, key.name, text)
         given = draft["metadata"].pop("resourceVersion", "")
         self._confine(write, draft, seen)
         tracked = dict(write.track(seen, draft))
@@ -358,11 +360,11 @@ def keep_all_but_status(draft: Draft, live: Object) -> None:
             draft[name] = value
 
 
-def precondition_failed(key: Key, given: str, actual: str) -> str:
-    """The text of a wrong uid, with the key in kube-apiserver's storage."""
-    where = "/".join(filter(None, (storage_path(key), key.namespace, key.name)))
+def precondition_failed(key: Key, given: str, actual: str, *, dry_run: bool = False) -> str:
+    """The text of a wrong uid, with the key in kube-apiserver's storage, or below its prefix for a dry run."""
+    where = "/".join(filter(None, ("" if dry_run else "registry", storage_path(key), key.namespace, key.name)))
     return (
-        f"StorageError: invalid object, Code: 4, Key: /registry/{where}, ResourceVersion: 0, "
+        f"StorageError: invalid object, Code: 4, Key: /{where}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, UID in object meta: {actual}"
     )
 

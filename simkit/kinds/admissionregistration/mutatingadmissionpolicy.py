@@ -18,7 +18,7 @@ from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of
 
-_OPERATIONS: Final = ("CREATE", "UPDATE")
+_OPERATIONS: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _REINVOCATIONS: Final = ("IfNeeded", "Never")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from simkit.kinds.apiextensions.format_warnings import format_warnings
 from simkit.kinds.apiextensions.naming import (
     CLEANUP,
     condition,
@@ -205,10 +206,13 @@ _STABLE: Final = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
+    warnings=format_warnings,
     raises_generation=spec_differs,
     subresources={"status": Subresource(_keep_all_but_status, _status_update)},
     unqualified_finalizers=True,
     allow_unconditional_update=False,
-    delete_strategy=DeleteStrategy(is_kept=_is_kept, prepare_for_delete=_prepare_for_delete, timestamp_only=True),
+    delete_strategy=DeleteStrategy(
+        is_kept=_is_kept, prepare_for_delete=_prepare_for_delete, timestamp_only=True, keeps_finalizers=True
+    ),
 )
 STRATEGY = replace(_STABLE, older_versions={f"{EXTENSIONS_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)})

@@ -87,12 +87,36 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
     if at(obj, "status", "phase") == "Bound" and at(spec, "resources", "requests") is not None and old_size:
         requests = {**spec["resources"]["requests"], "storage": old_size}
         spec["resources"] = {**spec["resources"], "requests": requests}
+    if at(obj, "status", "phase") == "Bound" and applies("classes-of-volume-attributes-checked"):
+        spec.pop("volumeAttributesClassName", None)
+        spec |= {name: before[name] for name in ("volumeAttributesClassName",) if name in before}
     if spec != before:
         yield forbidden_field("spec", f"{_ONCE_BOUND}\n{difference(_SPEC, before, spec)}")
-    if parse(now_size or "0").nano < parse(old_size or "0").nano:
-        yield forbidden_field("spec.resources.requests.storage", "field can not be less than previous value")
+    yield from _shrunk(now_size or "0", old_size or "0", at(old, "status", "capacity", "storage") or "0")
     if spec.get("volumeMode") != before.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
+    if applies("classes-of-volume-attributes-checked"):
+        yield from _attribute_changes(obj["spec"].get("volumeAttributesClassName"), old)
+
+
+def _shrunk(size: str, before: str, capacity: str) -> Iterator[FieldError]:
+    """The error of a claim that asks for less than before, or later for no more than it has got."""
+    if parse(size).nano >= parse(before).nano:
+        return
+    path = "spec.resources.requests.storage"
+    if not applies("claims-shrink-to-capacity"):
+        yield forbidden_field(path, "field can not be less than previous value")
+    elif parse(size).nano <= parse(capacity).nano:
+        yield forbidden_field(path, "field can not be less than status.capacity")
+
+
+def _attribute_changes(name: str | None, old: Object) -> Iterator[FieldError]:
+    """The error of a claim that gives up the class of volume attributes that it has got."""
+    if at(old, "status", "currentVolumeAttributesClassName") is None or name:
+        return
+    word = "nil" if name is None else "empty string"
+    text = f"update to {word} is forbidden when status.currentVolumeAttributesClassName is not nil"
+    yield forbidden_field("spec.volumeAttributesClassName", text)
 
 
 def _class_changes(obj: Object, old: Object, spec: Draft) -> Iterator[FieldError]:

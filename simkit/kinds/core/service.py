@@ -16,7 +16,7 @@ from simkit.kinds.parts.service.types import CLUSTER_IP, EXTERNAL_NAME, LOAD_BAL
 from simkit.kinds.parts.service.update import drop_type_dependent_fields
 from simkit.kinds.parts.service.validation import validate_service, validate_service_status
 from simkit.kinds.parts.validation.ip import cidr_warnings, ip_warnings
-from simkit.kinds.strategy import Strategy, Subresource
+from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.name_validation import dns1035_label, dns_label
@@ -105,6 +105,9 @@ def _name_errors(name: str, prefix: bool = False) -> Sequence[str]:
 
 
 STRATEGY = Strategy(
+    metadata_checks=MetadataChecks(
+        (CHANGES, MetadataCheck(whole=True, until=lambda: applies("services-checked-once")))
+    ),
     validate_name=_name_errors,
     default=default_service,
     prepare=_prepare,

@@ -16,9 +16,10 @@ from simkit.kinds.parts.validation.fields import validate_text, wildcard_subdoma
 from simkit.kinds.parts.validation.ip import address, validate_port
 from simkit.kinds.parts.validation.object_references import validate_local_reference
 from simkit.kinds.strategy import Strategy, Subresource, spec_differs
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
-from simkit.meta.name_validation import dns1035_label, dns_subdomain, port_name
+from simkit.meta.name_validation import dns1035_label, dns_label, dns_subdomain, port_name
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
 _CLASS: Final = label("ingress.class")
@@ -115,12 +116,17 @@ def _validate_backend(backend: Object, path: str) -> Iterator[FieldError]:
         yield invalid_value(path, "", "resource or service backend is required")
 
 
+def _name_errors(name: str) -> Sequence[str]:
+    """The errors of the name of a service that a backend leads to."""
+    return (dns_label if applies("relaxed-service-names") else dns1035_label)(name)
+
+
 def _validate_service(service: Object, path: str) -> Iterator[FieldError]:
     name = service.get("name") or ""
     if not name:
         yield required(f"{path}.service.name")
     else:
-        yield from validate_text(f"{path}.service.name", name, dns1035_label)
+        yield from validate_text(f"{path}.service.name", name, _name_errors)
     named, number = at(service, "port", "name") or "", at(service, "port", "number") or 0
     if named and number:
         yield invalid_value(path, "", "cannot set both port name & port number")

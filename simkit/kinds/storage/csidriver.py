@@ -13,8 +13,9 @@ from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import NONE, UNSET, created
 from simkit.kinds.parts.validation.fields import FIXED, validate_immutable_field
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, spec_differs
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, unsupported
-from simkit.meta.objects import Draft, Object, name_of
+from simkit.meta.objects import Draft, Object, at, name_of
 
 _DEFAULTS: Final = {
     "attachRequired": True,
@@ -31,6 +32,10 @@ _SHORTEST, _LONGEST = 600, 1 << 32
 
 _SHORTEST_PERIOD: Final = 10
 """Seconds between two looks at how many volumes a node takes."""
+_LOGGED_TOKENS: Final = (
+    "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
+    "logging of tokens in volume attributes"
+)
 
 
 def _default(draft: Draft) -> None:
@@ -92,6 +97,14 @@ def _validate_token(requests: Sequence[Object]) -> Iterator[FieldError]:
             yield invalid_value(f"{path}.expirationSeconds", seconds, text)
 
 
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    spec = obj.get("spec") or {}
+    requests = spec.get("tokenRequests")
+    changed = old is None or at(old, "spec", "tokenRequests") != requests
+    told = requests and changed and spec.get("serviceAccountTokenInSecrets") is None
+    return [_LOGGED_TOKENS] if told and applies("token-requests-of-drivers-warned") else []
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
     requests = spec.get("tokenRequests")
@@ -112,6 +125,7 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
+    warnings=_warnings,
     print_row=_row,
     allow_unconditional_update=False,
     return_deleted_object=True,

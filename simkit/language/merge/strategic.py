@@ -178,7 +178,7 @@ def _field(schema: Schema | None, name: str) -> Schema:
 
 
 def _merge_lists(original: list[Any], patch: list[Any], node: Schema, *, deletes: bool) -> list[Any]:
-    if "merge" not in node.patch_strategy:
+    if "merge" not in node.patch_strategy and not deletes:
         return patch
     if not original and not patch:
         return original

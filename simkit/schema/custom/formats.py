@@ -1,6 +1,7 @@
-"""String formats of OpenAPI schemas. An unknown format is not checked.
+"""Formats of OpenAPI schemas. An unknown format is not checked.
 
-Follows ``k8s.io/kube-openapi/pkg/validation/strfmt``, release 1.30.
+Follows ``k8s.io/kube-openapi/pkg/validation/strfmt`` and
+``k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go``.
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Final
 
+from simkit.meta.behaviour import applies
 from simkit.meta.duration import nanoseconds
 from simkit.meta.integers import is_digits, saturating_int
 
@@ -195,6 +197,14 @@ FORMATS: Final[Mapping[str, Format]] = {
     "rgbcolor": _matches(rf"rgb\(\s*{_COLOR}\s*,\s*{_COLOR}\s*,\s*{_COLOR}\s*\)"),
 }
 """The formats by name, without dashes."""
+_LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_short_name, _long_name = _matches(_LABEL), _matches(rf"{_LABEL}(?:\.{_LABEL})*")
+NAMES: Final[Mapping[str, Format]] = {
+    "k8sshortname": lambda text: len(text.encode()) <= 63 and _short_name(text),
+    "k8slongname": lambda text: len(text.encode()) <= 253 and _long_name(text),
+}
+"""The formats of names of objects, which later releases know."""
+_OF_NUMBERS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
 
 
 def format_named(name: str) -> Format | None:
@@ -205,4 +215,18 @@ def format_named(name: str) -> Format | None:
     >>> format_named("date-time")("2020-01-01T00:00:00Z"), format_named("unheard-of") is None
     (True, True)
     """
-    return FORMATS.get(name.replace("-", ""))
+    name = name.replace("-", "")
+    return FORMATS.get(name) or (NAMES.get(name) if applies("names-as-formats") else None)
+
+
+def checked_format(types: Sequence[str], name: str) -> str:
+    """The format of a custom resource's field if the release that answers checks it for its types, or empty.
+
+    Examples
+    --------
+    >>> checked_format(["string"], "date-time"), checked_format(["integer"], "int32")
+    ('date-time', '')
+    """
+    if len(types) == 1 and types[0] != "string" and applies("formats-by-type"):
+        return name if name in _OF_NUMBERS.get(types[0], ()) else ""
+    return name if format_named(name) is not None else ""

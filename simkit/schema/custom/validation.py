@@ -18,12 +18,10 @@ import orjson
 from simkit.meta.fielderror import FieldError
 from simkit.meta.go_json import compact
 from simkit.schema.custom import messages
-from simkit.schema.custom.formats import Format, format_named
+from simkit.schema.custom.formats import checked_format, format_named
+from simkit.schema.custom.numbers import is_whole, number_errors
 
 Errors = list[FieldError]
-
-
-_NEARLY: Final = 1e-9
 
 
 class _Absent:
@@ -45,15 +43,13 @@ def _equal(value: Any, listed: Any) -> bool:
     return same(value, listed)
 
 
-def _is_whole(number: float) -> bool:
-    """True if a fraction counts as an integer: nearly one, and small enough to be exact."""
-    if not abs(number) < 2**53:
-        return False
-    return number.is_integer() or (number > 1 and (number % 1) / (number + number // 1) < _NEARLY)
-
-
 class Check:
     """One level of a schema, compiled for checking values.
+
+    Parameters
+    ----------
+    all_formats
+        Whether formats that no check of custom resources knows are told about too, as in the check of defaults.
 
     Examples
     --------
@@ -62,8 +58,8 @@ class Check:
     ['a: Invalid value: 1: a in body should be greater than or equal to 2']
     """
 
-    def __init__(self, properties: Mapping[str, Any]) -> None:
-        self._properties = properties
+    def __init__(self, properties: Mapping[str, Any], *, all_formats: bool = False) -> None:
+        self._properties, self._all_formats = properties, all_formats
         self._types = _types_of(properties)
         self._format: str = properties.get("format") or ""
         self._nullable = bool(properties.get("nullable"))
@@ -112,15 +108,14 @@ class Check:
         if self._junctors:
             count += self._combined(value, path, old, errors) + 1
         if isinstance(value, str):
-            count += 1 + (self._text_format is not None)
-            self._check_text(value, path, errors)
+            count += 1 + self._check_text(value, path, errors)
         elif isinstance(value, dict):
             count += 1 + self._check_object(value, path, old, errors)
         elif isinstance(value, list):
             count += 1 + self._check_array(value, path, old, errors)
         elif not isinstance(value, bool):
             count += 1
-            self._check_number(value, path, errors)
+            errors += number_errors(self._properties, self._types, self._form(), value, path)
         if self._enum:
             count += 1
             if orjson.dumps(value) not in self._texts and not any(_equal(value, each) for each in self._enum):
@@ -130,11 +125,18 @@ class Check:
     def _insert_enum(self, value: Any, path: str, errors: Errors) -> None:
         errors.append(messages.not_listed(path, value, self._enum))
 
+    def _below(self, properties: Mapping[str, Any]) -> Check:
+        return Check(properties, all_formats=self._all_formats)
+
     # Types
 
+    def _form(self) -> str:
+        """The format, where the release that answers checks it."""
+        return self._format if self._all_formats or not self._format else checked_format(self._types, self._format)
+
     def _check_type(self, value: Any, path: str, errors: Errors) -> None:
-        types, form, found = self._types, self._format, messages.type_name(value)
-        whole = found == "number" and "integer" in types and _is_whole(float(value))
+        types, form, found = self._types, self._form(), messages.type_name(value)
+        whole = found == "number" and "integer" in types and is_whole(float(value))
         fits = found in types or whole or (found == "integer" and "number" in types)
         textual = isinstance(value, str | list)
         if form and not textual and not fits:
@@ -155,9 +157,9 @@ class Check:
         for name in ("anyOf", "oneOf", "allOf"):
             inner = self._properties.get(name)
             if inner:
-                found[name] = tuple(map(Check, inner))
+                found[name] = tuple(map(self._below, inner))
         if self._properties.get("not") is not None:
-            found["not"] = (Check(self._properties["not"]),)
+            found["not"] = (self._below(self._properties["not"]),)
         return found
 
     def _combined(self, value: Any, path: str, old: Any, errors: Errors) -> int:
@@ -167,10 +169,6 @@ class Check:
         return count
 
     # Texts and numbers
-
-    @cached_property
-    def _text_format(self) -> Format | None:
-        return format_named(self._format) if self._format else None
 
     @cached_property
     def _pattern(self) -> Callable[[str], bool] | None:
@@ -188,10 +186,14 @@ class Check:
             return _never
         return lambda text: compiled.search(text) is not None
 
-    def _check_text(self, value: str, path: str, errors: Errors) -> None:
+    def _check_text(self, value: str, path: str, errors: Errors) -> bool:
+        """Append the errors of a text; True if its format was checked too."""
         self._check_length(value, path, errors)
-        if self._text_format is not None and not self._text_format(value):
-            errors.append(messages.mistyped(path, self._format, "", value))
+        form = self._form()
+        check = format_named(form) if form else None
+        if check is not None and not check(value):
+            errors.append(messages.mistyped(path, form, "", value))
+        return check is not None
 
     def _check_length(self, value: str, path: str, errors: Errors) -> None:
         longest, shortest = self._properties.get("maxLength"), self._properties.get("minLength")
@@ -202,39 +204,21 @@ class Check:
         elif self._pattern is not None and not self._pattern(value):
             errors.append(messages.against(path, value, f"should match '{self._properties['pattern']}'"))
 
-    def _check_number(self, value: float, path: str, errors: Errors) -> None:
-        properties = self._properties
-        factor, least, greatest = (properties.get(name) for name in ("multipleOf", "minimum", "maximum"))
-        if factor is not None and factor <= 0:
-            errors.append(messages.bad_factor(path, _limit(factor, value)))
-        elif factor is not None and not _divides(factor, value):
-            errors.append(messages.against(path, value, f"should be a multiple of {_limit(factor, value)}"))
-        if least is not None:
-            strict = bool(properties.get("exclusiveMinimum"))
-            if value < least or (strict and value == least):
-                rule = "greater than" if strict else "greater than or equal to"
-                errors.append(messages.against(path, value, f"should be {rule} {_limit(least, value)}"))
-        if greatest is not None:
-            strict = bool(properties.get("exclusiveMaximum"))
-            if value > greatest or (strict and value == greatest):
-                rule = "less than" if strict else "less than or equal to"
-                errors.append(messages.against(path, value, f"should be {rule} {_limit(greatest, value)}"))
-
     # Objects and arrays
 
     @cached_property
     def _fields(self) -> Mapping[str, Check]:
-        return {name: Check(inner) for name, inner in (self._properties.get("properties") or {}).items()}
+        return {name: self._below(inner) for name, inner in (self._properties.get("properties") or {}).items()}
 
     @cached_property
     def _values(self) -> Check | None:
         inner = self._properties.get("additionalProperties")
-        return Check(inner) if isinstance(inner, Mapping) else None
+        return self._below(inner) if isinstance(inner, Mapping) else None
 
     @cached_property
     def _items(self) -> Check | None:
         inner = self._properties.get("items")
-        return Check(inner) if isinstance(inner, Mapping) else None
+        return self._below(inner) if isinstance(inner, Mapping) else None
 
     def _check_object(self, value: dict[str, Any], path: str, old: Any, errors: Errors) -> int:
         least, most = self._properties.get("minProperties"), self._properties.get("maxProperties")
@@ -320,18 +304,6 @@ def _types_of(properties: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _rest(error: FieldError) -> tuple[Any, str]:
     return error.value, error.detail
-
-
-def _limit(limit: float, value: float) -> str:
-    """A limit as written beside a value: whole beside whole numbers."""
-    return str(int(limit)) if isinstance(value, int) else messages.number(float(limit))
-
-
-def _divides(factor: float, value: float) -> bool:
-    if isinstance(value, int) and float(factor).is_integer():
-        return value % int(factor) == 0
-    quotient = value / factor
-    return abs(quotient - round(quotient)) < 1e-9
 
 
 # Combinations of schemas

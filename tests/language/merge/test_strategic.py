@@ -70,6 +70,7 @@ LIVE: dict[str, Any] = {
         ({"$setElementOrder/scalars": ["y", "x"]}, {"scalars": ["y", "x"]}),
         ({"$deleteFromPrimitiveList/absent": ["x"]}, {}),
         ({"plain": ["z"]}, {"plain": ["z"]}),
+        ({"$deleteFromPrimitiveList/plain": LIVE["plain"]}, {"plain": []}),
         ({"whole": {"b": "2"}}, {"whole": {"b": "2"}}),
         ({"inner": {"a": "9"}}, {"inner": {"a": "9", "b": "2"}}),
         ({"inner": {"$patch": "replace", "a": "9"}}, {"inner": {"a": "9"}}),

@@ -7,11 +7,13 @@ References
 
 from __future__ import annotations
 
+from typing import Final
+
 from simkit.engine.pipeline.request_info import RequestInfo
+from simkit.engine.seams import Review
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.meta.behaviour import applies
 from simkit.meta.errors import StatusError, forbidden, no_path, not_found
-from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.resources import Resource
 
@@ -31,12 +33,20 @@ def check_custom_route(info: RequestInfo, resource: Resource) -> None:
         raise not_found(resource.group_resource, info.name)
 
 
+_NO_NEW_ONES: Final = "create not allowed while custom resource definition is terminating"
+
+
 def refuse_new(custom: CustomVersion, info: RequestInfo) -> None:
-    """Raises 405 for new objects of a terminating definition."""
-    if info.verb != "create" or not custom.definition.is_terminating:
+    """Raises 405 for a POST to a terminating definition, where admission does not answer it."""
+    if info.verb != "create" or not custom.definition.is_terminating or applies("terminating-definition-forbids"):
         return
-    message = "create not allowed while custom resource definition is terminating"
-    if applies("terminating-definition-forbids"):
-        raise forbidden(GroupResource(info.group, info.resource), info.name, message)
     details = {"group": info.group, "kind": info.resource}
-    raise StatusError(405, "MethodNotAllowed", message, details=details)
+    raise StatusError(405, "MethodNotAllowed", _NO_NEW_ONES, details=details)
+
+
+def forbid_new(custom: CustomVersion | None, review: Review) -> None:
+    """Raises 403 for the admission of a new object of a terminating definition."""
+    if custom is None or review.operation != "CREATE" or review.subresource or not custom.definition.is_terminating:
+        return
+    if applies("terminating-definition-forbids"):
+        raise forbidden(review.resource, review.name, _NO_NEW_ONES)

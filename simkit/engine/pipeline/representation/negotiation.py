@@ -89,7 +89,7 @@ def _negotiated(
 ) -> MediaTypeOptions:
     if not accept.strip():
         return MediaTypeOptions()
-    if go_restful and not _answerable(accept, text):
+    if go_restful and not is_answerable(accept, text=text):
         raise _route_refusal(watchable, text)
     for clause in _clauses(accept):
         for media in MEDIA:
@@ -101,7 +101,7 @@ def _negotiated(
     raise not_acceptable(f"only the following media types are accepted: {', '.join(MEDIA)}")
 
 
-def _answerable(accept: str, text: bool) -> bool:
+def is_answerable(accept: str, *, text: bool) -> bool:
     """True if the path itself takes one of the media types: one that it has, by its full name, or any."""
     named = (clause.split(";")[0].strip() for clause in accept.split(","))
     return any(media in MEDIA or media == "*/*" or (text and media == TEXT) for media in named)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from simkit.engine.authz.forbidden import forbidden_error
+from simkit.engine.pipeline.custom_resources.routes import forbid_new
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_context import RequestContext
@@ -70,6 +71,7 @@ class AdmissionBinding:
     def mutate(self, wanted: Draft, live: Object | None) -> Draft:
         """The wanted object after the escalation check and the mutating plugins."""
         review = self.review("CREATE" if live is None else "UPDATE", wanted, live)
+        forbid_new(self.scope.custom, review)
         mutated = dict(self.engine.admission.mutate(review))
         owner_references.deduplicate(mutated, self.context.warnings, admitted=True)
         self.guard(mutated, live)

@@ -112,8 +112,10 @@ class ListChunk:
         after = token.key(self._resource, self._namespace)
         if token.revision <= paging.INCONSISTENT:
             return self._chunk(None, after, options.limit)
+        unlimited = options.resource_version == "0" and self._delegator.cached
+        limit = 0 if unlimited and applies("lists-continued-in-snapshots") else options.limit
         try:
-            return self._chunk(token.revision, after, options.limit)
+            return self._chunk(token.revision, after, limit)
         except Compacted:
             raise paging.too_old(token) from None
 

@@ -13,6 +13,7 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import owner_references, request_object
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding, managed_fields_tracker
+from simkit.engine.registry.metadata import wipe_system_fields
 from simkit.engine.registry.write import Outcome, Write
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Response
@@ -25,6 +26,7 @@ def create(engine: Engine, context: RequestContext, scope: RequestScope) -> Resp
     draft = request_object.read(engine, context, scope.resource.gvk, scope.schema, options.validation)
     request_object.check_address(context, scope, draft, named=False)
     owner_references.deduplicate(draft, context.warnings, admitted=False)
+    wipe_system_fields(draft)
     wanted = scope.to_storage(request_object.default(scope, draft))
     admission = AdmissionBinding(engine, context, scope, options.dry_run, options.as_object)
 

@@ -16,6 +16,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
 from simkit.engine.pipeline.verbs.create_attributes import create_attributes
+from simkit.engine.registry.metadata import wipe_system_fields
 from simkit.engine.seams import Review
 from simkit.meta.message import Response
 from simkit.meta.objects import Draft, name_of, null_creation
@@ -32,8 +33,9 @@ def receive_review(engine: Engine, context: RequestContext, scope: RequestScope)
     """The body of a review after mutating admission, with its managed fields."""
     options = opt.write_options(context.request, "CreateOptions")
     draft = request_object.read(engine, context, scope.resource.gvk, scope.schema, options.validation)
-    given = draft["metadata"]
     request_object.check_address(context, scope, draft, named=False)
+    wipe_system_fields(draft)
+    given = draft["metadata"]
     tracked = managed_fields_tracker(engine, scope, options, "")(None, draft)
     metadata = {**given, "managedFields": tracked["metadata"].get("managedFields")}
     draft = {**draft, "metadata": {name: value for name, value in metadata.items() if value}}

@@ -54,7 +54,10 @@ def _defaulted(request: Object) -> Object:
 def _counted(request: Object) -> Object:
     mode = request.get("allocationMode") or "ExactCount"
     count = {"count": 1} if mode == "ExactCount" and not request.get("count") else {}
-    return {**request, "allocationMode": mode, **count}
+    found = {**request, "allocationMode": mode, **count}
+    if request.get("tolerations"):
+        found["tolerations"] = [{**one, "operator": one.get("operator") or "Equal"} for one in request["tolerations"]]
+    return found
 
 
 def request_names(devices: Object) -> Names:

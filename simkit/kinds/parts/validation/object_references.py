@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simkit.kinds.parts.validation.fields import segment, validate_text
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object
@@ -22,7 +23,7 @@ def validate_local_reference(path: str, reference: Object | None) -> Iterator[Fi
     for name in ("kind", "name"):
         value = reference.get(name) or ""
         if not value:
-            yield required(f"{path}.{name}", f"{name} is required")
+            yield required(f"{path}.{name}", "" if applies("references-told-as-required") else f"{name} is required")
         else:
             yield from validate_text(f"{path}.{name}", value, segment)
 

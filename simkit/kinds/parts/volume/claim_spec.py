@@ -10,6 +10,7 @@ from typing import Final
 
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required, unsupported
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, at
@@ -63,6 +64,9 @@ def validate_persistent_volume_claim_spec(path: str, spec: Object) -> Iterator[F
         if spec.get(name) is not None:
             yield from _validate_source(f"{path}.{name}", spec[name])
     yield from _sources_together(path, spec)
+    if spec.get("volumeAttributesClassName") and applies("classes-of-volume-attributes-checked"):
+        name = spec["volumeAttributesClassName"]
+        yield from validate_text(f"{path}.volumeAttributesClassName", name, dns_subdomain)
 
 
 def _validate_source(path: str, source: Object) -> Iterator[FieldError]:

@@ -25,5 +25,5 @@ def validate_claim_template(path: str, template: Object) -> Iterator[FieldError]
     yield from validate_labels(f"{at}.labels", metadata.get("labels") or {})
     for name in _OTHERS:
         if metadata.get(name):
-            yield forbidden_field(f"{at}.{_GO_NAMES.get(name, name)}", "cannot be set for an ephemeral volume")
+            yield forbidden_field(f"{at}.{_GO_NAMES.get(name, name)}", "cannot be set")
     yield from validate_persistent_volume_claim_spec(f"{path}.spec", template.get("spec") or {})
