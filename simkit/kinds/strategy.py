@@ -168,6 +168,11 @@ class Strategy:
     """Like ``prepare`` and after it, for kinds that record the user or the time of a write."""
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
     """Validation, in the order of kube-apiserver; with ``old`` also of immutable fields."""
+    validate_first: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
+    """Validation of the written object that comes before that of its metadata by the kind."""
+    checks_new_metadata: bool = True
+    """False if the kind does not look at the metadata of new objects: what all kinds share is checked at the end, if
+    nothing else is wrong."""
     validate_in_namespace: Callable[[Object, Mapping[str, str]], Sequence[FieldError]] | None = None
     """Validation of a new object against the labels of its namespace, before all other."""
     canonicalize: Callable[[Draft], None] = _nothing

@@ -37,6 +37,8 @@ class DisabledField:
     """The value in place of a dropped field; None: no value."""
     with_holder: bool = False
     """True if what holds it goes too, where nothing else is left there."""
+    with_whole_holder: bool = False
+    """True if what holds it goes too, with all that is there."""
     unknown: bool = False
     """True if the release does not know the field: no client can have written it, and none sees it."""
 
@@ -74,7 +76,9 @@ class FieldGates:
         self.usual = release == BASE and values == parse_feature_gates({}).values
         """True if no field can be disabled, since release and gates are the defaults of 1.30."""
         self._off = {
-            name: DisabledField(name, row.get("instead"), row.get("withHolder", False))
+            name: DisabledField(
+                name, row.get("instead"), row.get("withHolder", False), row.get("withWholeHolder", False)
+            )
             for name, row in gated_fields().items()
             if minor_of(row.get("since", RELEASES[0])) <= minor_of(release)
             and not any(is_enabled(gate, release, values) for gate in row["gates"])
@@ -181,6 +185,9 @@ def _pruned(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> An
         elif value[name] is not None:
             changed[name] = leaf.instead
     for name, inner in _ways(value, node):
+        if _takes_all_along(value[name], inner, kept):
+            gone.append(name)
+            continue
         new = _pruned(value[name], inner, kept)
         if new is not value[name] and not new and any(leaf.with_holder for leaf in inner.leaves.values()):
             gone.append(name)
@@ -189,6 +196,12 @@ def _pruned(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> An
     if not changed and not gone:
         return value
     return {name: changed.get(name, item) for name, item in value.items() if name not in gone}
+
+
+def _takes_all_along(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> bool:
+    """True if a value has a field that is dropped with all that stands beside it."""
+    leaves = ((name, leaf) for name, leaf in node.leaves.items() if leaf.with_whole_holder and not kept(leaf))
+    return isinstance(value, Mapping) and any(value.get(name) for name, _ in leaves)
 
 
 def _ways(value: Mapping[str, Any], node: Node) -> Iterator[tuple[str, Node]]:

@@ -63,6 +63,7 @@ class RequestScope:
             self.strategy,
             resource.has_status,
             self._drop_disabled_fields,
+            resource.group_resource,
         )
         header = go_json.encode({"kind": resource.kind, "apiVersion": resource.api_version})
         self.head = b"{" if resource.custom else header[:-1] + b","

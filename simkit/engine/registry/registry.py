@@ -9,13 +9,23 @@ from typing import Final
 from simkit.engine.registry import metadata as meta
 from simkit.engine.registry.allocation import SERVICES, ServiceAllocation
 from simkit.engine.registry.deletion import before_delete, check_preconditions
-from simkit.engine.registry.write import Deletion, Outcome, Write
+from simkit.engine.registry.storage_keys import uid_conflict
+from simkit.engine.registry.write import Deletion, Outcome, RegistryScope, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store, Unstorable
 from simkit.kinds.strategy import MetadataCheck, WriteContext
 from simkit.language.merge.update import with_old_times
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.deadline import check_deadline
-from simkit.meta.errors import STALE, already_exists, bad_request, conflict, invalid, not_found, unexplained
+from simkit.meta.errors import (
+    STALE,
+    already_exists,
+    bad_request,
+    conflict,
+    invalid,
+    not_found,
+    unexplained,
+)
 from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, Shown, invalid_value, required
 from simkit.meta.go_number import parse_uint
 from simkit.meta.names import GroupKind, GroupResource, Key, Revision
@@ -78,13 +88,7 @@ class Registry:
     def _insert(self, write: Write, draft: Draft) -> Outcome:
         scope = write.scope
         self._finish(write, draft, None)
-        errors = meta.validate(
-            draft,
-            namespaced=scope.namespaced,
-            name_rule=scope.strategy.validate_name,
-            unqualified_finalizers=scope.strategy.unqualified_finalizers,
-        )
-        errors += self._held_against(scope.strategy.validate(draft, None))
+        errors = self._new_errors(scope, draft)
         if scope.strategy.validate_in_namespace is not None:
             namespace = self.store.get(Key(_NAMESPACES, "", draft["metadata"].get("namespace", "")))
             labels = labels_of(namespace.object) if namespace is not None else {}
@@ -97,14 +101,28 @@ class Registry:
         generated = bool(draft["metadata"].get("generateName"))
         if write.dry_run:
             if self.store.get(key) is not None:
-                raise already_exists(scope.resource, key.name, generated=generated)
+                raise already_exists(scope.told_resource, key.name, generated=generated)
             return Outcome(Entry(key, Revision(0), scope.strategy.to_storage(draft)), created=True)
         if not write.creates:
             _refuse_numbered(draft)
         try:
             return Outcome(self._put(key, scope.strategy.to_storage(draft), ABSENT), created=True)
         except Stale:
-            raise already_exists(scope.resource, key.name, generated=generated) from None
+            raise already_exists(scope.told_resource, key.name, generated=generated) from None
+
+    def _new_errors(self, scope: RegistryScope, draft: Draft) -> list[FieldError]:
+        """The errors of a new object: those of its metadata where the kind looks at them."""
+        strategy = scope.strategy
+        own = list(self._held_against(strategy.validate(draft, None)))
+        if own and not strategy.checks_new_metadata:
+            return own
+        shared = meta.validate(
+            draft,
+            namespaced=scope.namespaced,
+            name_rule=strategy.validate_name,
+            unqualified_finalizers=strategy.unqualified_finalizers,
+        )
+        return [*strategy.validate_first(draft, None), *shared, *own]
 
     def _finish(self, write: Write, draft: Draft, live: Object | None) -> None:
         """Complete an object before it is validated: status, generation, preparation, defaults."""
@@ -137,13 +155,15 @@ class Registry:
             live = self.store.get(write.key)
             if live is None:
                 if not write.creates:
-                    raise not_found(write.scope.resource, write.key.name)
+                    if write.uid and not applies("absent-before-precondition"):
+                        raise uid_conflict(write, write.uid, "")
+                    raise not_found(write.scope.told_resource, write.key.name)
                 return self._create_by_update(write)
             try:
                 return self._replace(write, live)
             except Stale:
                 continue
-        raise conflict(write.scope.resource, write.key.name)
+        raise conflict(write.scope.told_resource, write.key.name)
 
     def _create_by_update(self, write: Write) -> Outcome:
         write.permit_create()
@@ -151,19 +171,16 @@ class Registry:
         draft["metadata"] = dict(draft.get("metadata") or {})
         given = write.uid or draft["metadata"].get("uid")
         if given:
-            text = precondition_failed(write.key, given, "", dry_run=write.dry_run)
-            raise conflict(write.scope.resource, write.key.name, text)
+            raise uid_conflict(write, given, "")
         return self._create(write, draft)
 
     def _replace(self, write: Write, live: Entry) -> Outcome:
-        scope, key = write.scope, write.key
+        scope = write.scope
         seen = scope.strategy.from_storage(live.object)
         draft = dict(write.intent(seen))
         draft["metadata"] = dict(draft.get("metadata") or {})
         if write.uid and write.uid != seen["metadata"].get("uid"):
-            actual = seen["metadata"].get("uid", "")
-            text = precondition_failed(key, write.uid, actual, dry_run=write.dry_run)
-            raise conflict(scope.resource, key.name, text)
+            raise uid_conflict(write, write.uid, seen["metadata"].get("uid", ""))
         given = draft["metadata"].pop("resourceVersion", "")
         self._confine(write, draft, seen)
         tracked = dict(write.track(seen, draft))
@@ -234,12 +251,15 @@ class Registry:
                 raise invalid(GroupKind(group, plural), write.key.name, [error])
             return
         if _numbered(given) != live.revision:
-            raise conflict(write.scope.resource, write.key.name, STALE)
+            raise conflict(write.scope.told_resource, write.key.name, STALE)
 
     def _check(self, write: Write, draft: Draft, live: Object) -> None:
         scope = write.scope
         checks = scope.strategy.metadata_checks
-        errors = self._metadata_errors(write, draft, live, checks.part if write.subresource else checks.before)
+        errors = self._metadata_errors(write, draft, live, ())
+        errors += scope.strategy.validate_first(draft, live) if not write.subresource else ()
+        before = checks.part if write.subresource else checks.before
+        errors += self._metadata_errors(write, draft, live, before, shared=False)
         special = (scope.strategy.subresources or {}).get(write.subresource)
         errors += self._held_against(
             (special.validate if special is not None else scope.strategy.validate)(draft, live)
@@ -272,14 +292,14 @@ class Registry:
         for _ in range(_TRIES):
             live = self.store.get(deletion.key)
             if live is None:
-                raise not_found(deletion.scope.resource, deletion.key.name)
+                raise not_found(deletion.scope.told_resource, deletion.key.name)
             check_preconditions(deletion, live.object)
             deletion.validate(deletion.scope.strategy.from_storage(live.object))
             try:
                 return self._delete(deletion, live)
             except Stale:
                 continue
-        raise conflict(deletion.scope.resource, deletion.key.name)
+        raise conflict(deletion.scope.told_resource, deletion.key.name)
 
     def _delete(self, deletion: Deletion, live: Entry) -> Outcome:
         draft = before_delete(deletion, live.object, self.clock.now())
@@ -358,26 +378,3 @@ def keep_all_but_status(draft: Draft, live: Object) -> None:
     for name, value in live.items():
         if name not in ("status", "metadata", "apiVersion", "kind"):
             draft[name] = value
-
-
-def precondition_failed(key: Key, given: str, actual: str, *, dry_run: bool = False) -> str:
-    """The text of a wrong uid, with the key in kube-apiserver's storage, or below its prefix for a dry run."""
-    where = "/".join(filter(None, ("" if dry_run else "registry", storage_path(key), key.namespace, key.name)))
-    return (
-        f"StorageError: invalid object, Code: 4, Key: /{where}, ResourceVersion: 0, "
-        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, UID in object meta: {actual}"
-    )
-
-
-_STORAGE_PATHS: Final = {
-    "services": "services/specs",
-    "endpoints": "services/endpoints",
-    "nodes": "minions",
-    "replicationcontrollers": "controllers",
-    "ingresses": "ingress",
-}
-
-
-def storage_path(key: Key) -> str:
-    """The path of a resource in kube-apiserver's storage, which a few error texts contain."""
-    return _STORAGE_PATHS.get(key.resource.resource, key.resource.resource)

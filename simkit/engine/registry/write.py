@@ -46,6 +46,14 @@ class RegistryScope:
     drop_disabled_fields: Callable[[Draft, Object | None], None] = _keep_all_fields
     """A function that drops disabled fields from a draft, given the stored object."""
 
+    requested: GroupResource | None = None
+    """The resource that the request names, where it is not the stored one."""
+
+    @property
+    def told_resource(self) -> GroupResource:
+        """The resource as errors name it."""
+        return self.requested or self.resource
+
     def key(self, namespace: str, name: str) -> Key:
         return Key(self.resource, namespace if self.namespaced else "", name)
 

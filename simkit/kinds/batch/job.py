@@ -167,7 +167,7 @@ def _validate_change(spec: Object, old: Object, live: Object) -> Iterator[FieldE
     started = at(live, "status", "startTime") is not None
     if old.get("suspend") and (_may_change(live) if applies("directives-of-suspended-jobs") else not started):
         before = _directed(template, before)
-    if spec.get("suspend") and old.get("suspend") and _may_change(live) and applies("resources-of-suspended-jobs"):
+    if old.get("suspend") and _may_change(live) and applies("resources-of-suspended-jobs"):
         yield from _validate_pod(template.get("spec") or {}, before.get("spec") or {})
     elif template != before:
         yield invalid_value("spec.template", template_text(template), _FIXED)

@@ -20,6 +20,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((), part=()),
+    checks_new_metadata=False,
     unqualified_finalizers=True,
     validate_name=path_segment,
     validate=_validate,

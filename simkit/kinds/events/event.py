@@ -26,17 +26,18 @@ _BEFORE: Final = f"{EVENTS_GROUP}/v1beta1"
 
 
 def _lenient(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """The errors in the beta version, which requires no more than the core group."""
+    """The errors in both versions, which are those of the core group: the beta version requires no more."""
     return list(validate_event(obj, field="reportingController"))
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_lenient(obj, old), *(validate_strict(obj) if old is None else strict_changes(obj, old))]
+    return list(validate_strict(obj) if old is None else strict_changes(obj, old))
 
 
 _LENIENT: Final = Strategy(
     metadata_checks=MetadataChecks((WHOLE,)),
     validate_name=path_segment,
+    checks_new_metadata=False,
     unqualified_finalizers=True,
     validate=_lenient,
     selectable_fields=event_fields,
@@ -49,6 +50,8 @@ STRATEGY = replace(
     metadata_checks=MetadataChecks((CHANGES,)),
     validate_name=dns_subdomain,
     unqualified_finalizers=False,
+    validate_first=_lenient,
     validate=_validate,
+    checks_new_metadata=True,
     older_versions={_BEFORE: _LENIENT},
 )

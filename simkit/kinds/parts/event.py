@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import UNKNOWN, age
 from simkit.kinds.parts.validation.fields import FIXED, validate_text
 from simkit.meta.domain import DEFAULT_NAMESPACE, SYSTEM_NAMESPACE
-from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.name_validation import dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of, namespace_of
 
@@ -26,6 +27,7 @@ NEWER: Final[Mapping[str, str]] = {
 }
 """Field names of the core group and of the events group; all other fields have one name."""
 OLDER: Final[Mapping[str, str]] = {newer: older for older, newer in NEWER.items()}
+_NEVER: Final = "0001-01-01 00:00:00 +0000 UTC"
 _LONGEST: Final = 128
 _LONGEST_NOTE: Final = 1024
 _MOMENTS: Final = ("firstTimestamp", "lastTimestamp")
@@ -37,6 +39,7 @@ _FIXED: Final = (
     "firstTimestamp",
     "lastTimestamp",
     "count",
+    "reason",
     "type",
     "eventTime",
     "action",
@@ -103,7 +106,18 @@ def strict_changes(event: Object, old: Object) -> Iterator[FieldError]:
     for name in _FIXED:
         stored = OLDER.get(name, name)
         if (event.get(stored) or None) != (old.get(stored) or None):
-            yield invalid_value(name, event.get(stored), FIXED)
+            yield invalid_value(name, _shown(stored, event.get(stored)), FIXED)
+
+
+def _shown(name: str, value: Any) -> Any:
+    """The value of a field as errors show it: inside of kube-apiserver, absent ones are zero."""
+    if name in ("involvedObject", "related"):
+        return structure("core.ObjectReference", value or {}) if value or name == "involvedObject" else None
+    if name == "source":
+        return structure("core.EventSource", value or {})
+    if name in (*_MOMENTS, "eventTime"):
+        return Shown(value.replace("T", " ").replace("Z", " +0000 UTC") if value else _NEVER, value or None)
+    return value or (0 if name == "count" else "")
 
 
 def _validate_series(event: Object) -> Iterator[FieldError]:

@@ -26,7 +26,6 @@ _NESTED: Final = (
     ("title", "must be empty to be structural"),
     ("description", "must be empty to be structural"),
     ("nullable", "must be false to be structural"),
-    ("externalDocs", "must be undefined to be structural"),
     ("x-kubernetes-preserve-unknown-fields", "must be false to be structural"),
     ("x-kubernetes-embedded-resource", "must be false to be structural"),
     ("x-kubernetes-int-or-string", "must be false to be structural"),

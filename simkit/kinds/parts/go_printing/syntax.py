@@ -39,7 +39,7 @@ def whole_numbers(values: Sequence[int], kind: str = "int32") -> Shown:
 
 
 def selector(value: Object | None) -> Shown:
-    """A label selector; an absent one is ``null``. An empty map or list is not nil in Go.
+    """A label selector; an absent one is null, up to 1.33 in quotes. An empty map or list is not nil in Go.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def selector(value: Object | None) -> Shown:
     'v1.LabelSelector{MatchLabels:map[string]string{}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}'
     """
     if value is None:
-        return Shown("null", None)
+        return Shown('"null"', None)
     expressions = value.get("matchExpressions")
     listed = "{" + ", ".join(_requirement(one) for one in expressions) + "}" if expressions is not None else "(nil)"
     labels = text_map(value.get("matchLabels")).text
