@@ -197,6 +197,8 @@ class Strategy:
     """True if finalizers need no domain: kinds of apiextensions and custom ones."""
     allow_create_on_update: bool = False
     """True if PUT of an absent object creates it."""
+    stores_defaults_late: Callable[[Object], bool] = _never
+    """A predicate for new objects whose defaults are added when they are read, so that the first update stores them."""
     reset_fields: Mapping[str, Sequence[str]] | None = None
     """Fields (``spec``, ``status.phase``) that a write through a subresource (empty: the main resource) does not
     change and so nobody owns; None: the status through the main resource, all else through ``status``."""

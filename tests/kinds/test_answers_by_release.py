@@ -97,6 +97,16 @@ def test_warnings_of_formats(clusters: dict[str, simkit.Cluster]) -> None:
             {"1.33": "a lowercase RFC 1123", "1.35": "CSINode.storage.k8s.io \"x\" is invalid: spec.drivers[0].name: Required value"},
         ),
         (
+            ("/api/v1/namespaces/default/services", "v1", "Service"),
+            {"spec": {"ports": [{"port": 1}], "trafficDistribution": "PreferSameNode"}},
+            {"1.30": "", "1.33": 'spec.trafficDistribution: Unsupported value: "PreferSameNode"', "1.36": ""},
+        ),
+        (
+            ("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", "discovery.k8s.io/v1", "EndpointSlice"),
+            {"addressType": "IPv4", "endpoints": [{"addresses": ["2001:db8::1"]}], "ports": []},
+            {"1.30": "must be a valid IPv4 address", "1.36": "must be an IPv4 address"},
+        ),
+        (
             ("/api/v1/namespaces/default/persistentvolumeclaims", "v1", "PersistentVolumeClaim"),
             {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}, "volumeAttributesClassName": "a/b"}},
             {"1.33": "", "1.36": "spec.volumeAttributesClassName: Invalid value"},
@@ -191,3 +201,43 @@ def test_dry_runs_name_the_key_below_the_prefix(clusters: dict[str, simkit.Clust
         answer = clusters["1.36"].perform(Request.of("PUT", f"{path}/serviceaccounts/default{options}", obj))
         found.append(answer.object["message"].partition("Key: ")[2].partition(",")[0])
     assert found == ["/registry/serviceaccounts/default/default", "/serviceaccounts/default/default"]
+
+
+def test_warnings_of_network_policies(clusters: dict[str, simkit.Cluster]) -> None:
+    """Ranges with bits beyond their length are warned about at 1.33."""
+    path = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
+    spec = {"podSelector": {}, "ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.1/8"}}]}]}
+    found = {}
+    for release in ("1.30", "1.33"):
+        answer = created(clusters[release], path, "networking.k8s.io/v1", "NetworkPolicy", spec=spec)
+        found[release] = [name for name, _ in answer.headers if name == "Warning"]
+    assert found == {"1.30": [], "1.33": ["Warning"]}
+
+
+def test_defaults_that_are_stored_late(clusters: dict[str, simkit.Cluster]) -> None:
+    """The first update of a claim stores its phase, and so a new revision; the next one finds nothing to do."""
+    path = "/api/v1/namespaces/default/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "late"}, "spec": spec}
+    with clusters["1.36"].what_if() as trial:
+        seen = [trial.perform(Request.of("POST", path, claim)).object["metadata"]["resourceVersion"]]
+        for _ in range(2):
+            patch = Request.of("PATCH", f"{path}/late", {}, headers={"content-type": "application/merge-patch+json"})
+            seen.append(trial.perform(patch).object["metadata"]["resourceVersion"])
+    assert seen[0] != seen[1] == seen[2]
+
+
+def test_events_of_both_groups(clusters: dict[str, simkit.Cluster]) -> None:
+    """Errors name the group that was asked; the metadata of new core Events are checked if nothing else is wrong."""
+    cluster = clusters["1.30"]
+    group = "/apis/events.k8s.io/v1/namespaces/default/events"
+    gone = cluster.perform(Request.of("DELETE", f"{group}/none"))
+    assert gone.object["message"] == 'events.events.k8s.io "none" not found'
+    core = "/api/v1/namespaces/default/events"
+    wrong = {"metadata": {"name": "x", "ownerReferences": [{"name": "o"}]}, "involvedObject": {"namespace": "other"}}
+    told = created(cluster, core, "v1", "Event", **wrong).object["details"]["causes"]
+    assert [one["field"] for one in told] == ["involvedObject.namespace"]
+    told = created(cluster, core, "v1", "Event", metadata=wrong["metadata"], involvedObject={}).object["details"][
+        "causes"
+    ]
+    assert {one["field"].partition(".")[0] for one in told} == {"metadata"}

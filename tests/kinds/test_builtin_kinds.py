@@ -97,8 +97,9 @@ def with_part(live: Object, change: Object, part: str) -> Draft:
 
 def errors(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
     of_kind = strategy(f"{obj['apiVersion']}/{obj['kind']}")
-    check = (of_kind.subresources or {})[part].validate if part else of_kind.validate
-    return [str(error) for error in check(obj, old)]
+    if part:
+        return [str(error) for error in (of_kind.subresources or {})[part].validate(obj, old)]
+    return [str(error) for error in (*of_kind.validate_first(obj, old), *of_kind.validate(obj, old))]
 
 
 def about(story: Object) -> str:

@@ -55,6 +55,8 @@ class Registry:
         self.store, self.clock, self.name_source = store, clock, name_source
         self._allow_privileged = allow_privileged
         self.allocation = allocation or ServiceAllocation(store, name_source)
+        self._incomplete: dict[Key, Revision] = {}
+        """New objects that are stored without some defaults, with their first revision."""
 
     def _held_against(self, errors: Sequence[FieldError]) -> list[FieldError]:
         """The errors of settings of this server: privileged containers."""
@@ -106,9 +108,12 @@ class Registry:
         if not write.creates:
             _refuse_numbered(draft)
         try:
-            return Outcome(self._put(key, scope.strategy.to_storage(draft), ABSENT), created=True)
+            made = self._put(key, scope.strategy.to_storage(draft), ABSENT)
         except Stale:
             raise already_exists(scope.told_resource, key.name, generated=generated) from None
+        if scope.strategy.stores_defaults_late(draft):
+            self._incomplete[key] = made.revision
+        return Outcome(made, created=True)
 
     def _new_errors(self, scope: RegistryScope, draft: Draft) -> list[FieldError]:
         """The errors of a new object: those of its metadata where the kind looks at them."""
@@ -215,10 +220,12 @@ class Registry:
     def _store(self, write: Write, draft: Draft, live: Entry) -> Outcome:
         draft["metadata"]["resourceVersion"] = live.object["metadata"].get("resourceVersion", "")
         stored = write.scope.strategy.to_storage(draft)
-        if with_old_times(live.object, stored) == live.object:
+        complete = self._incomplete.get(live.key) != live.revision
+        if complete and with_old_times(live.object, stored) == live.object:
             return Outcome(live)
         if write.dry_run:
             return Outcome(Entry(live.key, live.revision, stored))
+        self._incomplete.pop(live.key, None)
         return Outcome(self._put(live.key, stored, live.revision))
 
     def _put(self, key: Key, obj: Object, expect: Revision) -> Entry:
@@ -324,6 +331,7 @@ class Registry:
     def _drop(self, live: Entry, expect: Revision) -> Entry:
         """Take an object out of the store; its last state. Raises Stale."""
         gone = self.store.delete(live.key, expect=expect).entry
+        self._incomplete.pop(live.key, None)
         if live.key.resource == SERVICES:
             self.allocation.give_back(live.object)
         return gone

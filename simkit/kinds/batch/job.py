@@ -297,7 +297,13 @@ def _fields(obj: Object) -> Mapping[str, str]:
     return {"status.successful": str(at(obj, "status", "succeeded") or 0)}
 
 
+def _stores_defaults_late(obj: Object) -> bool:
+    """A job without labels has those of its pods by default, which are not known before their selector is made."""
+    return labels_of(obj) == labels_of(obj["spec"].get("template") or {"metadata": {}})
+
+
 STRATEGY = Strategy(
+    stores_defaults_late=_stores_defaults_late,
     metadata_checks=MetadataChecks((WHOLE, CHANGES)),
     default=_default,
     prepare=_prepare,

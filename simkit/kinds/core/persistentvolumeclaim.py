@@ -161,7 +161,13 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), phase, volume, size, modes, chosen, kind, created(obj, now), spec.get("volumeMode", UNSET)]
 
 
+def _stores_defaults_late(obj: Object) -> bool:
+    """The phase of a new claim is a default."""
+    return True
+
+
 STRATEGY = Strategy(
+    stores_defaults_late=_stores_defaults_late,
     metadata_checks=MetadataChecks(
         (MetadataCheck(whole=True, until=lambda: applies("volume-claims-checked-once")), CHANGES, WHOLE)
     ),

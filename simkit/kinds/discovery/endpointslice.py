@@ -14,8 +14,9 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_items
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_qualified_domain, validate_text
-from simkit.kinds.parts.validation.ip import address, validate_non_special_ip
+from simkit.kinds.parts.validation.ip import address, validate_ip, validate_non_special_ip
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
@@ -99,6 +100,12 @@ def _validate_one(endpoint: Object, path: str, kind: str) -> Iterator[FieldError
 def _validate_address(path: str, text: str, kind: str) -> Iterator[FieldError]:
     if kind == "FQDN":
         yield from validate_qualified_domain(path, text)
+    elif kind in _CLASSES and applies("addresses-of-endpoints-by-family"):
+        errors = list(validate_ip(path, text))
+        if not errors and not isinstance(address(text), _CLASSES[kind]):
+            errors.append(invalid_value(path.rpartition("[")[0], text, f"must be an {kind} address"))
+            errors += validate_non_special_ip(path, text)
+        yield from errors or validate_non_special_ip(path, text)
     elif kind in _CLASSES:
         if not isinstance(address(text), _CLASSES[kind]):
             yield invalid_value(path, text, f"must be a valid {kind} address")

@@ -30,17 +30,19 @@ def _prepare(draft: Draft, old: Object | None) -> None:
     draft["spec"] = draft.get("spec") or {}
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_first(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    if old is None:
+        return ()
     controller = obj["spec"].get("controller") or ""
-    errors = (
-        list(validate_immutable_field("spec.controller", controller, at(old, "spec", "controller") or ""))
-        if old
-        else []
-    )
-    return [*errors, *_validate_fields(obj["spec"], controller)]
+    return list(validate_immutable_field("spec.controller", controller, at(old, "spec", "controller") or ""))
 
 
-def _validate_fields(spec: Object, controller: str) -> Iterator[FieldError]:
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_validate_fields(obj["spec"]))
+
+
+def _validate_fields(spec: Object) -> Iterator[FieldError]:
+    controller = spec.get("controller") or ""
     if len(controller) > _LONGEST:
         yield too_long("spec.controller", _LONGEST)
     yield from validate_domain_path("spec.controller", controller)
@@ -73,5 +75,10 @@ def _parameters(reference: Object | None) -> str:
 
 
 STRATEGY = Strategy(
-    default=_default, prepare=_prepare, validate=_validate, raises_generation=spec_differs, print_row=_row
+    default=_default,
+    prepare=_prepare,
+    validate_first=_validate_first,
+    validate=_validate,
+    raises_generation=spec_differs,
+    print_row=_row,
 )

@@ -14,7 +14,7 @@ from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.printers.label_selector import selector_text
 from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.parts.validation.ip import Network, network, validate_cidr, validate_port
+from simkit.kinds.parts.validation.ip import Network, cidr_warnings, network, validate_cidr, validate_port
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, spec_differs
 from simkit.meta.behaviour import applies
@@ -115,6 +115,21 @@ def _inside(part: Network, whole: Network) -> bool:
     return same and part.network_address in whole and part.prefixlen > whole.prefixlen
 
 
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    """The warnings about ranges, which came when all warnings about addresses changed."""
+    if not applies("addresses-warned-about"):
+        return ()
+    found: list[str] = []
+    for side, peers in _SIDES:
+        for index, rule in enumerate(at(obj, "spec", side) or ()):
+            for number, peer in enumerate(rule.get(peers) or ()):
+                block, path = peer.get("ipBlock") or {}, f"spec.{side}[{index}].{peers}[{number}].ipBlock"
+                found += cidr_warnings(f"{path}.cidr", block.get("cidr") or "")
+                for place, text in enumerate(block.get("except") or ()):
+                    found += cidr_warnings(f"{path}.except[{place}]", text)
+    return found
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), selector_text(at(obj, "spec", "podSelector")), created(obj, now)]
 
@@ -125,6 +140,7 @@ STRATEGY = Strategy(
     ),
     default=_default,
     validate=_validate,
+    warnings=_warnings,
     raises_generation=spec_differs,
     print_row=_row,
 )

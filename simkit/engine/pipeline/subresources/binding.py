@@ -48,6 +48,8 @@ def bind(engine: Engine, context: RequestContext, scope: RequestScope) -> Respon
         texts = [str(error) for error in errors]
         raise unexplained(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
     engine.admission.validate(replace(review, object=binding))
+    if not name_of(binding):
+        raise bad_request("Name parameter required.")
     _assign(engine, Key(_PODS, info.namespace, name_of(binding)), binding, options)
     return responses.document_response(SUCCESS, context.output_media_type, status=201)
 

@@ -104,7 +104,7 @@ def _fitted(context: RequestContext, scope: RequestScope, merged: Object, applie
     """The merged object with the types of its kind. Raises the 500 of a built-in one that does not have them."""
     gvk = scope.resource.gvk
     try:
-        return request_object.fit(context, merged, gvk, scope.schema, "Ignore", keep_nulls=True)
+        return request_object.fit(context, merged, gvk, scope.schema, "Ignore", converted=True, keep_nulls=True)
     except StatusError as error:
         if scope.resource.custom or not isinstance(error.__cause__, DecodeError):
             raise

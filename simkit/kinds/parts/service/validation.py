@@ -30,6 +30,7 @@ from simkit.kinds.parts.validation.ip import (
     validate_port,
     validate_port_or_name,
 )
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import (
     FieldError,
@@ -49,6 +50,7 @@ _RANGES: Final = label("load-balancer-source-ranges", "service.beta")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _AFFINITIES: Final = ("ClientIP", "None")
 _POLICIES: Final = ("Cluster", "Local")
+_NEAREST: Final = ("PreferSameZone", "PreferSameNode")
 _KUBELET: Final = 10250
 _DAY: Final = 86400
 _BALANCER_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
@@ -100,6 +102,7 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
     yield from _validate_balancer_only(obj)
     yield from _validate_class(obj, None)
     yield from _validate_traffic(obj)
+    yield from _validate_distribution(spec.get("trafficDistribution"))
 
 
 def _validate_annotation(obj: Object) -> Iterator[FieldError]:
@@ -214,6 +217,14 @@ def _validate_class(obj: Object, old: Object | None) -> Iterator[FieldError]:
         yield forbidden_field(path, _BALANCER_ONLY)
     elif chosen is not None:
         yield from (invalid_value(path, chosen, text) for text in qualified_name(chosen))
+
+
+def _validate_distribution(chosen: str | None) -> Iterator[FieldError]:
+    if chosen is None or not applies("traffic-distribution-checked"):
+        return
+    known = ("PreferClose", *(_NEAREST if applies("traffic-stays-in-node-or-zone") else ()))
+    if chosen not in known:
+        yield unsupported("spec.trafficDistribution", chosen, known)
 
 
 def _validate_traffic(obj: Object) -> Iterator[FieldError]:
