@@ -7,13 +7,10 @@ References
 
 from __future__ import annotations
 
-from typing import Final
-
 from simkit.engine.pipeline.request_info import RequestInfo
-from simkit.engine.seams import Review
-from simkit.kinds.apiextensions.definition import CustomVersion
+from simkit.kinds.apiextensions.definition import NO_NEW_ONES, CustomVersion
 from simkit.meta.behaviour import applies
-from simkit.meta.errors import StatusError, forbidden, no_path, not_found
+from simkit.meta.errors import StatusError, no_path, not_found
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.resources import Resource
 
@@ -33,20 +30,9 @@ def check_custom_route(info: RequestInfo, resource: Resource) -> None:
         raise not_found(resource.group_resource, info.name)
 
 
-_NO_NEW_ONES: Final = "create not allowed while custom resource definition is terminating"
-
-
 def refuse_new(custom: CustomVersion, info: RequestInfo) -> None:
     """Raises 405 for a POST to a terminating definition, where admission does not answer it."""
     if info.verb != "create" or not custom.definition.is_terminating or applies("terminating-definition-forbids"):
         return
     details = {"group": info.group, "kind": info.resource}
-    raise StatusError(405, "MethodNotAllowed", _NO_NEW_ONES, details=details)
-
-
-def forbid_new(custom: CustomVersion | None, review: Review) -> None:
-    """Raises 403 for the admission of a new object of a terminating definition."""
-    if custom is None or review.operation != "CREATE" or review.subresource or not custom.definition.is_terminating:
-        return
-    if applies("terminating-definition-forbids"):
-        raise forbidden(review.resource, review.name, _NO_NEW_ONES)
+    raise StatusError(405, "MethodNotAllowed", NO_NEW_ONES, details=details)

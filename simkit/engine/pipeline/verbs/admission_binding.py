@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from simkit.engine.authz.forbidden import forbidden_error
-from simkit.engine.pipeline.custom_resources.routes import forbid_new
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import owner_references
 from simkit.engine.seams import Operation, Review
-from simkit.kinds.apiextensions.definition import CustomVersion
+from simkit.kinds.apiextensions.definition import NO_NEW_ONES, CustomVersion
 from simkit.kinds.apiextensions.validation.defaults import has_unknown
 from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
 from simkit.language.merge.managedfields import Record
@@ -71,7 +70,7 @@ class AdmissionBinding:
     def mutate(self, wanted: Draft, live: Object | None) -> Draft:
         """The wanted object after the escalation check and the mutating plugins."""
         review = self.review("CREATE" if live is None else "UPDATE", wanted, live)
-        forbid_new(self.scope.custom, review)
+        _forbid_new(self.scope.custom, review)
         mutated = dict(self.engine.admission.mutate(review))
         owner_references.deduplicate(mutated, self.context.warnings, admitted=True)
         self.guard(mutated, live)
@@ -113,6 +112,14 @@ class AdmissionBinding:
             if applies("write-parts-told-in-full"):
                 raise forbidden_error(ask, decision.reason)
             raise forbidden(self.scope.resource.group_resource, info.name, decision.reason)
+
+
+def _forbid_new(custom: CustomVersion | None, review: Review) -> None:
+    """Raises 403 for the admission of a new object of a terminating definition."""
+    if custom is None or review.operation != "CREATE" or review.subresource or not custom.definition.is_terminating:
+        return
+    if applies("terminating-definition-forbids"):
+        raise forbidden(review.resource, review.name, NO_NEW_ONES)
 
 
 _FORMS: Final = 128
