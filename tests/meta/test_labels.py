@@ -109,7 +109,7 @@ def test_structured_selectors() -> None:
         ("a in (-b,-c)", '[values[0][a]: Invalid value: "-b": '),
     ],
 )
-def test_refusals_in_the_words_of_the_real_reader(text: str, why: str) -> None:
+def test_refusals_in_the_words_of_kube_apiserver(text: str, why: str) -> None:
     """Lists of values and numbers are refused where kube-apiserver's reader stops, with all that is wrong."""
     with pytest.raises(labels.BadSelector) as caught:
         labels.parse(text)

@@ -80,6 +80,16 @@ class Client:
             raise server_error(response)
         return response
 
+    def live(self, path: str) -> dict[str, Any] | None:
+        """The object at a path; None if there is none. Raises KubectlError for other answers."""
+        try:
+            found: dict[str, Any] = self.ask("GET", path).object
+        except KubectlError as error:
+            if "(NotFound)" in error.text:
+                return None
+            raise
+        return found
+
 
 def find_resource(catalogue: Catalogue, word: str) -> Resource | None:
     """The resource that a word names; None if none does."""

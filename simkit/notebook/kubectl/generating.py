@@ -13,6 +13,7 @@ from typing import Any, Final
 from simkit.meta.domain import RBAC_GROUP
 from simkit.notebook.kubectl.client import KubectlError
 
+_RBAC: Final = f"{RBAC_GROUP}/v1"
 _SHORT: Final = {
     "ns": "namespace",
     "cm": "configmap",
@@ -143,7 +144,7 @@ def _role(kind: str, name: str, args: Namespace) -> dict[str, Any]:
     names = {"resourceNames": list(args.resource_name)} if args.resource_name else {}
     rules = [{"apiGroups": [group], "resources": each, **names, "verbs": verbs} for group, each in groups.items()]
     shown = "Role" if kind == "role" else "ClusterRole"
-    return {"apiVersion": f"{RBAC_GROUP}/v1", "kind": shown, "metadata": {"name": name}, "rules": rules}
+    return {**_head(_RBAC, shown, name), "rules": rules}
 
 
 def _binding(kind: str, name: str, args: Namespace) -> dict[str, Any]:
@@ -156,8 +157,7 @@ def _binding(kind: str, name: str, args: Namespace) -> dict[str, Any]:
         subjects.append({"kind": "ServiceAccount", "namespace": namespace, "name": own})
     shown = "RoleBinding" if kind == "rolebinding" else "ClusterRoleBinding"
     reference = {"apiGroup": RBAC_GROUP, "kind": role[0], "name": role[1]}
-    head = {"apiVersion": f"{RBAC_GROUP}/v1", "kind": shown, "metadata": {"name": name}}
-    return {**head, "roleRef": reference, "subjects": subjects}
+    return {**_head(_RBAC, shown, name), "roleRef": reference, "subjects": subjects}
 
 
 _MADE: Final[Mapping[str, Callable[[str, Namespace], dict[str, Any]]]] = {

@@ -42,9 +42,9 @@ def wait(client: Client, args: Namespace) -> str:
     text, errors = "", ""
     for resource, namespace, name in found:
         path = client.path(resource, namespace, name)
-        if args.for_ not in ("delete", "create") and _live(client, path) is None:
+        if args.for_ not in ("delete", "create") and client.live(path) is None:
             client.ask("GET", path)  # raises with the server's message
-        if args.for_ == "delete" and _live(client, path) is None:
+        if args.for_ == "delete" and client.live(path) is None:
             continue
         if _comes(client, path, reached, seconds):
             text += f"{title(resource, name)} condition met\n"
@@ -62,7 +62,7 @@ def _comes(client: Client, path: str, reached: Reached, seconds: float) -> bool:
     clock, waited = client.cluster.clock, 0.0
     while True:
         client.cluster.settle()
-        if reached(_live(client, path)):
+        if reached(client.live(path)):
             return True
         if waited >= seconds:
             return False
@@ -72,16 +72,6 @@ def _comes(client: Client, path: str, reached: Reached, seconds: float) -> bool:
         else:
             client.cluster.advance(_STEP)
             waited += _STEP
-
-
-def _live(client: Client, path: str) -> dict[str, Any] | None:
-    try:
-        found: dict[str, Any] = client.ask("GET", path).object
-    except KubectlError as error:
-        if "(NotFound)" in error.text:
-            return None
-        raise
-    return found
 
 
 def _condition(wanted: str) -> Reached:

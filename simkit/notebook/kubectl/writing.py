@@ -89,7 +89,7 @@ def apply(client: Client, args: Namespace, stdin: str) -> str:
     for obj in documents(client, args.filename or ["-"], stdin):
         resource, namespace, name = place_of(client, obj)
         path = client.path(resource, namespace, name)
-        before = _live(client, path)
+        before = client.live(path)
         manager = "kubectl" if args.server_side else "kubectl-client-side-apply"
         force = "true" if args.force_conflicts or not args.server_side else "false"
         wanted = obj if args.server_side else _annotated(obj, namespace)
@@ -104,16 +104,6 @@ def apply(client: Client, args: Namespace, stdin: str) -> str:
             what = "unchanged" if same else "configured"
         done.append((title(resource, name), what, answer))
     return said(args, done)
-
-
-def _live(client: Client, path: str) -> dict[str, Any] | None:
-    try:
-        found: dict[str, Any] = client.ask("GET", path).object
-    except KubectlError as error:
-        if "(NotFound)" in error.text:
-            return None
-        raise
-    return found
 
 
 def _annotated(obj: dict[str, Any], namespace: str) -> dict[str, Any]:

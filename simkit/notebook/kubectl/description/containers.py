@@ -11,7 +11,7 @@ from typing import Any
 
 from simkit.meta.objects import Object, at
 from simkit.meta.quantity import NANO, parse
-from simkit.notebook.kubectl.description.parts import resource_lines, shown_time, yes_or_no
+from simkit.notebook.kubectl.description.parts import resource_lines, seccomp_lines, shown_time, yes_or_no
 
 Container = Mapping[str, Any]
 
@@ -55,11 +55,7 @@ def _basic(container: Container, status: Mapping[str, Any] | None) -> Iterator[s
     for field, title in (("containerPort", "Port"), ("hostPort", "Host Port")):
         ports = [f"{each.get(field, 0)}/{each.get('protocol', 'TCP')}" for each in container.get("ports") or ()]
         yield f"    {title}{'s' if len(ports) > 1 else ''}:\t{', '.join(ports) or '<none>'}"
-    profile = at(container, "securityContext", "seccompProfile")
-    if profile:
-        yield f"    SeccompProfile:\t{profile['type']}"
-        if profile["type"] == "Localhost":
-            yield f"      LocalhostProfile:\t{profile.get('localhostProfile', '')}"
+    yield from seccomp_lines(container, "    ", "      ")
 
 
 def _state(status: Mapping[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from simkit.meta.domain import label
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, at
 from simkit.meta.quantity import parse
 
 HIDDEN_ANNOTATION: Final = label("last-applied-configuration", "kubectl")
@@ -94,6 +94,15 @@ def condition_lines(obj: Object) -> Iterator[str]:
     if conditions:
         yield from ("Conditions:", "  Type\tStatus\tReason", "  ----\t------\t------")
         yield from (f"  {each['type']} \t{each['status']}\t{each.get('reason', '')}" for each in conditions)
+
+
+def seccomp_lines(secured: Mapping[str, Any], indent: str = "", deeper: str = "") -> Iterator[str]:
+    """The seccomp profile of a pod or container; nothing if it has none."""
+    profile = at(secured, "securityContext", "seccompProfile")
+    if profile:
+        yield f"{indent}SeccompProfile:\t{profile['type']}"
+        if profile["type"] == "Localhost":
+            yield f"{deeper}LocalhostProfile:\t{profile.get('localhostProfile', '')}"
 
 
 def resource_lines(resources: Mapping[str, Any] | None, indent: str) -> Iterator[str]:

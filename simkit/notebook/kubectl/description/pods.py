@@ -21,6 +21,7 @@ from simkit.notebook.kubectl.description.parts import (
     label_lines,
     name_lines,
     resource_lines,
+    seccomp_lines,
     selector_text,
     shown_time,
     toleration_lines,
@@ -81,11 +82,7 @@ def _phase(client: Client, pod: Object) -> Iterator[str]:
     for field, title in (("reason", "Reason"), ("message", "Message")):
         if status.get(field):
             yield f"{title}:\t{status[field]}"
-    profile = at(spec, "securityContext", "seccompProfile")
-    if profile:
-        yield f"SeccompProfile:\t{profile['type']}"
-        if profile["type"] == "Localhost":
-            yield f"LocalhostProfile:\t{profile.get('localhostProfile', '')}"
+    yield from seccomp_lines(spec)
 
 
 def _containers(pod: Object) -> Iterator[str]:
