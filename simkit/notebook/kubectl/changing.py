@@ -117,6 +117,7 @@ _SETTERS: Final[Mapping[str, tuple[_Setter, str]]] = {
 
 def restart(client: Client, args: Namespace) -> str:
     """``rollout restart``: a new annotation of the template, so that all pods are made anew."""
+    _check_kind(client, args, ("Deployment", "StatefulSet", "DaemonSet"), "restarting")
     now = timestamp(client.cluster.engine.clock.now())
     patch = {"spec": {"template": {"metadata": {"annotations": {_RESTARTED: now}}}}}
     return _patched(client, args, patch, "restarted")
@@ -132,7 +133,15 @@ def resume(client: Client, args: Namespace) -> str:
     return _switched(client, args, paused=False)
 
 
+def _check_kind(client: Client, args: Namespace, kinds: Sequence[str], word: str) -> None:
+    """Raise KubectlError for objects of other kinds."""
+    for one in _named(client, args.words):
+        if one.resource.kind not in kinds:
+            raise KubectlError(f'error: {one.resource.group_resource} "{one.name}" {word} is not supported')
+
+
 def _switched(client: Client, args: Namespace, *, paused: bool) -> str:
+    _check_kind(client, args, ("Deployment",), "pausing" if paused else "resuming")
     for one in _named(client, args.words):
         live = client.ask("GET", client.path(one.resource, client.namespace, one.name)).object
         if bool(at(live, "spec", "paused")) is paused:

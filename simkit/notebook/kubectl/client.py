@@ -22,9 +22,11 @@ USER_AGENT: Final = "kubectl"
 class KubectlError(Exception):
     """The text that kubectl would write to standard error, with its exit code."""
 
-    def __init__(self, text: str, code: int = 1) -> None:
+    def __init__(self, text: str, code: int = 1, *, message: str = "") -> None:
         super().__init__(text)
         self.text, self.code = text, code
+        self.message = message or text
+        """What the server said, without kubectl's own words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Client:
     namespace: str = "default"
     subject: str = ""
     warnings: list[str] = field(default_factory=list)
+    groups: tuple[str, ...] = ()
 
     @property
     def catalogue(self) -> Catalogue:
@@ -45,7 +48,7 @@ class Client:
     @property
     def identity(self) -> Identity | None:
         """The user; None for an administrator."""
-        return identity_of(self.subject) if self.subject else None
+        return identity_of(self.subject, self.groups) if self.subject else None
 
     def resource(self, word: str) -> Resource:
         """The resource that a word names. Raises KubectlError as kubectl words it."""
@@ -108,8 +111,9 @@ def server_error(response: Response) -> KubectlError:
     status = response.object
     reason, message = status.get("reason", ""), status.get("message", "")
     if reason == "Invalid":
-        return KubectlError(_invalid(status))
-    return KubectlError(f"Error from server ({reason}): {message}" if reason else f"Error from server: {message}")
+        return KubectlError(_invalid(status), message=message)
+    told = f"Error from server ({reason}): {message}" if reason else f"Error from server: {message}"
+    return KubectlError(told, message=message)
 
 
 def _invalid(status: Mapping[str, Any]) -> str:

@@ -6,10 +6,23 @@ import argparse
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from simkit.notebook.kubectl import changing, describing, explaining, making, reading, rollouts, waiting, writing
+from simkit.notebook.kubectl import (
+    changing,
+    describing,
+    explaining,
+    making,
+    measuring,
+    reading,
+    rollouts,
+    scaling,
+    tainting,
+    waiting,
+    writing,
+)
 from simkit.notebook.kubectl.client import Client, KubectlError
 
 if TYPE_CHECKING:
@@ -33,6 +46,9 @@ READING: Final[dict[str, Callable[[Client, argparse.Namespace], str]]] = {
     "expose": making.expose,
     "cordon": making.cordon,
     "uncordon": making.uncordon,
+    "autoscale": scaling.autoscale,
+    "taint": tainting.taint,
+    "top": measuring.top,
 }
 REFUSED: Final = {
     "edit": "a cell is the editor; next: `get KIND NAME -o yaml`, and the changed text in a cell with %%apply",
@@ -40,7 +56,6 @@ REFUSED: Final = {
         ("exec", "attach", "cp", "port-forward", "proxy"),
         "it needs a connection that outlasts the cell; next: cluster.serve(kubeconfig=...) and a kubectl in a terminal",
     ),
-    "top": "there is no metrics.k8s.io; next: `describe node NAME` shows requests and limits",
     "drain": "next: `cordon NODE`, then `delete pod NAME` for the pods that `describe node NODE` lists",
 }
 """Commands that cannot be done in a cell, with what to do instead."""
@@ -50,6 +65,21 @@ WITH_INPUT: Final[dict[str, Callable[[Client, argparse.Namespace, str], str]]] =
     "apply": writing.apply,
     "delete": writing.delete,
 }
+_WHICH: Final = (
+    'error: You must specify the type of resource to {}. Use "kubectl api-resources" for a complete list of '
+)
+NAMED: Final = {
+    "describe": _WHICH.format("describe") + "supported resources.",
+    "explain": _WHICH.format("explain") + "supported resources.",
+    "logs": (
+        "error: expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\n"
+        "POD or TYPE/NAME is a required argument for the logs command\n"
+        "See 'kubectl logs -h' for help and examples"
+    ),
+    "patch": "error: required resource not specified",
+    "scale": "error: required resource not specified",
+}
+"""What a command says that has no words."""
 COMMANDS: Final = (*READING, *WITH_INPUT, "auth")
 """The commands that are known."""
 
@@ -125,8 +155,12 @@ def _run(cluster: Cluster, words: list[str], stdin: str, namespace: str, warning
     if unknown:
         raise KubectlError(f"error: unknown flag: {unknown[0].partition('=')[0]}")
     args.words = [*args.words, *rest]
-    client = Client(cluster, args.namespace or namespace, args.as_, warnings)
+    if args.as_group and not args.as_:
+        raise KubectlError("error: --as-group needs a user; next: --as=NAME --as-group=GROUP")
+    client = Client(cluster, args.namespace or namespace, args.as_, warnings, tuple(args.as_group))
     command, *args.words = args.words or [""]
+    if command in NAMED and not args.words:
+        raise KubectlError(NAMED[command])
     if command == "auth" and args.words:
         command, *args.words = args.words
         known = {"can-i": reading.can_i, "whoami": reading.whoami}
@@ -139,6 +173,7 @@ def _run(cluster: Cluster, words: list[str], stdin: str, namespace: str, warning
     return READING[command](client, args)
 
 
+@cache
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands: the flags that one of them has."""
     made: Any = _Parser(add_help=False, allow_abbrev=False, prog="kubectl")
@@ -148,13 +183,22 @@ def parser() -> argparse.ArgumentParser:
     for name in ("--sort-by", "--timeout", "--port", "--target-port", "--name", "--protocol", "--labels", "--restart"):
         made.add_argument(name, default="")
     made.add_argument("--for", dest="for_", default="")
+    made.add_argument("--from", dest="from_", default="")
+    for name in ("--min", "--max", "--cpu-percent", "--revision", "--to-revision", "--duration", "--scopes"):
+        made.add_argument(name, default="")
+    for name in ("--class", "--default-backend", "--clusterip", "--external-name", "--description"):
+        made.add_argument(name, default="")
+    for name in ("--min-available", "--max-unavailable", "--aggregation-rule", "--node-port", "--global-default"):
+        made.add_argument(name, default="")
+    for name in ("--docker-username", "--docker-password", "--docker-server", "--docker-email"):
+        made.add_argument(name, default="")
     for name in ("--schedule", "--hard", "--value", "--raw", "--limits", "--requests", "--verbs"):
         made.add_argument(name, default="")
     made.add_argument("-L", "--label-columns", action="append", default=[])
     for name in ("--field-selector", "--subresource", "--dry-run", "--role", "--clusterrole", "--namespaced"):
         made.add_argument(name, default="")
     made.add_argument("--as", dest="as_", default="")
-    made.add_argument("-p", "--patch", default="{}")
+    made.add_argument("-p", "--patch", default="")
     made.add_argument("--type", default="")
     made.add_argument("--replicas", default="")
     made.add_argument("--tail", default="-1")
@@ -169,12 +213,18 @@ def parser() -> argparse.ArgumentParser:
         "--user",
         "--group",
         "--serviceaccount",
+        "--as-group",
+        "--audience",
+        "--annotation",
+        "--rule",
+        "--tcp",
+        "--non-resource-url",
     ):
         made.add_argument(name, action="append", default=[])
     made.add_argument("-f", "--filename", action="append", default=[])
     made.add_argument("-A", "--all-namespaces", action="store_true")
     made.add_argument("-w", "--watch", "--watch-only", action="store_true")
-    for name in ("--list", "--command", "--ignore-not-found"):
+    for name in ("--list", "--command", "--ignore-not-found", "--containers"):
         made.add_argument(name, action="store_true")
     for name in ("--show-labels", "--no-headers", "--overwrite", "--all", "--server-side", "--force-conflicts"):
         made.add_argument(name, action="store_true")

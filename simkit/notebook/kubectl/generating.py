@@ -6,14 +6,18 @@ Upstream: k8s.io/kubectl/pkg/cmd/create, release 1.32.
 from __future__ import annotations
 
 import base64
+import json
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from simkit.meta.domain import RBAC_GROUP
-from simkit.notebook.kubectl.client import KubectlError
+from simkit.notebook.kubectl.client import Client, KubectlError
+from simkit.notebook.kubectl.generating_access import binding, role
+from simkit.notebook.kubectl.generating_traffic import ingress, service
+from simkit.notebook.kubectl.heads import head
 
-_RBAC: Final = f"{RBAC_GROUP}/v1"
+_BY_HAND: Final = "cronjob.kubernetes.io/instantiate"
+_REGISTRY: Final = "https://index.docker.io/v1/"
 _SHORT: Final = {
     "ns": "namespace",
     "cm": "configmap",
@@ -22,6 +26,9 @@ _SHORT: Final = {
     "cj": "cronjob",
     "quota": "resourcequota",
     "pc": "priorityclass",
+    "pdb": "poddisruptionbudget",
+    "ing": "ingress",
+    "svc": "service",
 }
 _ALWAYS: Final[Mapping[str, Mapping[str, Any]]] = {
     "Namespace": {"spec": {}, "status": {}},
@@ -31,6 +38,12 @@ _ALWAYS: Final[Mapping[str, Mapping[str, Any]]] = {
     "ResourceQuota": {"status": {}},
     "Deployment": {"status": {}},
     "Service": {"status": {"loadBalancer": {}}},
+    "Ingress": {"status": {"loadBalancer": {}}},
+    "HorizontalPodAutoscaler": {"status": {"currentReplicas": 0, "desiredReplicas": 0}},
+    "ClusterRole": {"rules": None},
+    "PodDisruptionBudget": {
+        "status": dict.fromkeys(("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods"), 0)
+    },
 }
 """Fields that Go writes although they are empty."""
 
@@ -60,36 +73,59 @@ def _timeless(value: Any) -> Any:
     return made
 
 
-def described(args: Namespace) -> dict[str, Any]:
+def described(client: Client, args: Namespace) -> dict[str, Any]:
     """The object of ``create KIND NAME`` with its flags."""
-    if len(args.words) < 2:
+    if not args.words:
         raise KubectlError("error: must specify one of -f and -k")
-    kind, name = _SHORT.get(args.words[0], args.words[0]), args.words[-1]
-    if kind in ("role", "clusterrole"):
-        return _role(kind, name, args)
-    if kind in ("rolebinding", "clusterrolebinding"):
-        return _binding(kind, name, args)
-    if kind not in _MADE:
-        raise KubectlError(f'error: unknown kind "{kind}" for create; use -f')
-    return _MADE[kind](name, args)
-
-
-def _head(version: str, kind: str, name: str, **metadata: Any) -> dict[str, Any]:
-    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **metadata}}
+    kind, *names = args.words
+    kind = _SHORT.get(kind, kind)
+    if kind in _PARTS:
+        word, *names = names or [""]
+        if word not in _PARTS[kind]:
+            known = ", ".join(_PARTS[kind])
+            raise KubectlError(f'error: unknown command "{" ".join([word, *names])}"; known: create {kind} {known}')
+        args.part = word
+    if kind not in _MADE and kind not in _ASKED:
+        told = f"error: Unexpected args: [{' '.join(args.words)}]\nSee 'kubectl create -h' for help and examples"
+        raise KubectlError(told)
+    if len(names) != 1:
+        line = " ".join(args.words[: 1 + (kind in _PARTS)])
+        told = f"error: exactly one NAME is required, got {len(names)}"
+        raise KubectlError(f"{told}\nSee 'kubectl create {line} -h' for help and examples")
+    return _ASKED[kind](client, kind, names[0], args) if kind in _ASKED else _MADE[kind](names[0], args)
 
 
 def _config_map(name: str, args: Namespace) -> dict[str, Any]:
     literals = _literals(args)
-    return {**_head("v1", "ConfigMap", name), **({"data": literals} if literals else {})}
+    return {**head("v1", "ConfigMap", name), **({"data": literals} if literals else {})}
 
 
 def _secret(name: str, args: Namespace) -> dict[str, Any]:
-    data = {key: base64.b64encode(text.encode()).decode() for key, text in _literals(args).items()}
-    given = {"type": args.type} if args.type else {}
-    return {**_head("v1", "Secret", name), **given, **({"data": data} if data else {})}
+    texts, kind = _literals(args), args.type
+    if args.part == "docker-registry":
+        texts, kind = {".dockerconfigjson": _registry(args)}, "kubernetes.io/dockerconfigjson"
+    data = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+    return {**head("v1", "Secret", name), **({"type": kind} if kind else {}), **({"data": data} if data else {})}
+
+
+def _registry(args: Namespace) -> str:
+    """The login of a registry as the client of containers keeps it."""
+    user, password, server = args.docker_username, args.docker_password, args.docker_server
+    if not (user and password):
+        raise KubectlError(
+            "error: either --from-file or the combination of --docker-username, --docker-password and "
+            "--docker-server is required"
+        )
+    login = {"username": user, "password": password}
+    login |= {"email": args.docker_email} if args.docker_email else {}
+    login["auth"] = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return json.dumps({"auths": {server or _REGISTRY: login}}, separators=(",", ":"))
 
 
 def _literals(args: Namespace) -> dict[str, str]:
+    for each in args.from_literal:
+        if "=" not in each:
+            raise KubectlError(f"error: invalid literal source {each}, expected key=value")
     pairs = [each.partition("=") for each in args.from_literal]
     return {name: value for name, _, value in pairs}
 
@@ -99,16 +135,40 @@ def _container(image: str, name: str, args: Namespace) -> dict[str, Any]:
 
 
 def _deployment(name: str, args: Namespace) -> dict[str, Any]:
+    _image(args)
     labels = {"app": name}
+    ports = {"ports": [{"containerPort": int(args.port)}]} if args.port else {}
     containers = [_container(image, image.rpartition("/")[2].partition(":")[0], args) for image in args.image]
+    containers[0] |= ports
     template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
     spec = {"replicas": int(args.replicas or 1), "selector": {"matchLabels": labels}, "template": template}
-    return {**_head("apps/v1", "Deployment", name, labels=labels), "spec": spec}
+    return {**head("apps/v1", "Deployment", name, labels=labels), "spec": spec}
 
 
-def _job(name: str, args: Namespace) -> dict[str, Any]:
+def _job(client: Client, kind: str, name: str, args: Namespace) -> dict[str, Any]:
+    made = head("batch/v1", "Job", name)
+    if args.from_ and not args.image:
+        found = _cron_job_of(client, args.from_)
+        data, template = found["metadata"], found["spec"]["jobTemplate"]
+        own = template.get("metadata") or {}
+        made["metadata"]["annotations"] = {_BY_HAND: "manual", **(own.get("annotations") or {})}
+        made["metadata"] |= {"labels": own["labels"]} if own.get("labels") else {}
+        owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": data["name"], "uid": data["uid"]}
+        made["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+        return {**made, "spec": template["spec"]}
+    if not args.image:
+        raise KubectlError("error: either --image or --from must be specified")
     pod = {"containers": [_container(_image(args), name, args)], "restartPolicy": args.restart or "Never"}
-    return {**_head("batch/v1", "Job", name), "spec": {"template": {"spec": pod}}}
+    return {**made, "spec": {"template": {"spec": pod}}}
+
+
+def _cron_job_of(client: Client, word: str) -> dict[str, Any]:
+    kind, _, name = word.partition("/")
+    resource = client.resource(kind)
+    found: dict[str, Any] = client.ask("GET", client.path(resource, client.namespace, name)).object
+    if resource.kind != "CronJob":
+        raise KubectlError("error: from must be an existing cronjob")
+    return found
 
 
 def _cron_job(name: str, args: Namespace) -> dict[str, Any]:
@@ -116,7 +176,7 @@ def _cron_job(name: str, args: Namespace) -> dict[str, Any]:
         raise KubectlError('error: required flag(s) "schedule" not set')
     pod = {"containers": [_container(_image(args), name, args)], "restartPolicy": args.restart or "OnFailure"}
     job = {"metadata": {"name": name}, "spec": {"template": {"spec": pod}}}
-    return {**_head("batch/v1", "CronJob", name), "spec": {"schedule": args.schedule, "jobTemplate": job}}
+    return {**head("batch/v1", "CronJob", name), "spec": {"schedule": args.schedule, "jobTemplate": job}}
 
 
 def _image(args: Namespace) -> str:
@@ -127,48 +187,55 @@ def _image(args: Namespace) -> str:
 
 def _quota(name: str, args: Namespace) -> dict[str, Any]:
     pairs = (each.partition("=") for each in args.hard.split(",") if each)
-    return {**_head("v1", "ResourceQuota", name), "spec": {"hard": {key: text for key, _, text in pairs}}}
+    scopes = {"scopes": args.scopes.split(",")} if args.scopes else {}
+    return {**head("v1", "ResourceQuota", name), "spec": {"hard": {key: text for key, _, text in pairs}, **scopes}}
 
 
 def _priority_class(name: str, args: Namespace) -> dict[str, Any]:
-    head = _head("scheduling.k8s.io/v1", "PriorityClass", name)
-    return {**head, "value": int(args.value or 0), "preemptionPolicy": "PreemptLowerPriority"}
+    made = head("scheduling.k8s.io/v1", "PriorityClass", name)
+    told = {"description": args.description} if args.description else {}
+    told |= {"globalDefault": True} if args.global_default == "true" else {}
+    return {**made, **told, "value": int(args.value or 0), "preemptionPolicy": "PreemptLowerPriority"}
 
 
-def _role(kind: str, name: str, args: Namespace) -> dict[str, Any]:
-    groups: dict[str, list[str]] = {}
-    for word in (part for each in args.resource for part in each.split(",")):
-        resource, _, group = word.partition(".")
-        groups.setdefault(group, []).append(resource)
-    verbs = [part for each in args.verb for part in each.split(",")]
-    names = {"resourceNames": list(args.resource_name)} if args.resource_name else {}
-    rules = [{"apiGroups": [group], "resources": each, **names, "verbs": verbs} for group, each in groups.items()]
-    shown = "Role" if kind == "role" else "ClusterRole"
-    return {**_head(_RBAC, shown, name), "rules": rules}
-
-
-def _binding(kind: str, name: str, args: Namespace) -> dict[str, Any]:
-    role = ("ClusterRole", args.clusterrole) if args.clusterrole else ("Role", args.role)
-    subjects: list[dict[str, str]] = []
-    for word, names in (("User", args.user), ("Group", args.group)):
-        subjects += [{"kind": word, "apiGroup": RBAC_GROUP, "name": each} for each in names]
-    for account in args.serviceaccount:
-        namespace, _, own = account.partition(":")
-        subjects.append({"kind": "ServiceAccount", "namespace": namespace, "name": own})
-    shown = "RoleBinding" if kind == "rolebinding" else "ClusterRoleBinding"
-    reference = {"apiGroup": RBAC_GROUP, "kind": role[0], "name": role[1]}
-    return {**_head(_RBAC, shown, name), "roleRef": reference, "subjects": subjects}
+def _disruption_budget(name: str, args: Namespace) -> dict[str, Any]:
+    given = {"minAvailable": args.min_available, "maxUnavailable": args.max_unavailable}
+    amounts = {field: int(text) if text.isdecimal() else text for field, text in given.items() if text}
+    if not args.selector:
+        raise KubectlError("error: a selector must be specified")
+    if not amounts:
+        raise KubectlError("error: one of min-available or max-unavailable must be specified")
+    if len(amounts) > 1:
+        raise KubectlError("error: min-available and max-unavailable cannot be both specified")
+    labels = dict(each.split("=", 1) for each in args.selector.split(",") if "=" in each)
+    spec = {**amounts, "selector": {"matchLabels": labels}}
+    return {**head("policy/v1", "PodDisruptionBudget", name), "spec": spec}
 
 
 _MADE: Final[Mapping[str, Callable[[str, Namespace], dict[str, Any]]]] = {
     "configmap": _config_map,
     "cronjob": _cron_job,
     "deployment": _deployment,
-    "job": _job,
-    "namespace": lambda name, _: _head("v1", "Namespace", name),
+    "poddisruptionbudget": _disruption_budget,
+    "namespace": lambda name, _: head("v1", "Namespace", name),
     "priorityclass": _priority_class,
     "resourcequota": _quota,
     "secret": _secret,
-    "serviceaccount": lambda name, _: _head("v1", "ServiceAccount", name),
+    "serviceaccount": lambda name, _: head("v1", "ServiceAccount", name),
 }
 """The kinds with a command of their own."""
+_ASKED: Final[Mapping[str, Callable[[Client, str, str, Namespace], dict[str, Any]]]] = {
+    "clusterrole": role,
+    "clusterrolebinding": binding,
+    "ingress": ingress,
+    "job": _job,
+    "role": role,
+    "rolebinding": binding,
+    "service": service,
+}
+"""Kinds whose command asks the server for something, or is one of several."""
+_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "secret": ("generic", "docker-registry"),
+    "service": ("clusterip", "nodeport", "loadbalancer", "externalname"),
+}
+"""Kinds that have a further word before the name."""

@@ -37,7 +37,7 @@ def run(client: Client, args: Namespace) -> str:
     restart = args.restart or "Always"
     spec = {"containers": [container], "dnsPolicy": "ClusterFirst", "restartPolicy": restart}
     obj = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec}
-    return _created(client, args, [obj], "kubectl-run")
+    return created(client, args, [obj], "kubectl-run")
 
 
 def _number(text: str, flag: str) -> int:
@@ -62,7 +62,7 @@ def expose(client: Client, args: Namespace) -> str:
         labels = live["metadata"].get("labels")
         data |= {"labels": labels} if labels else {}
         made.append({"apiVersion": "v1", "kind": "Service", "metadata": data, "spec": spec})
-    return _created(client, args, made, "kubectl-expose", "exposed")
+    return created(client, args, made, "kubectl-expose", "exposed")
 
 
 def _port(text: str, args: Namespace) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _selector(live: Mapping[str, Any]) -> Mapping[str, str]:
     raise KubectlError(f"error: cannot expose a {kind}")
 
 
-def _created(
+def created(
     client: Client, args: Namespace, objects: Sequence[dict[str, Any]], manager: str, word: str = "created"
 ) -> str:
     done = []

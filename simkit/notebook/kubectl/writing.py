@@ -11,10 +11,14 @@ from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.generating import described, typed
 from simkit.notebook.kubectl.printing import listed, object_text, without_managed_fields
 from simkit.notebook.kubectl.selection import documents, named, place_of, selected, title
+from simkit.notebook.kubectl.tokens import token
+from simkit.schema.resources import Resource
 
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _MERGE: Final = "application/merge-patch+json"
 _PATCHES: Final = {"json": "application/json-patch+json", "merge": _MERGE, "strategic": _STRATEGIC}
+_PLAIN: Final = ("Namespace", "ResourceQuota")
+"""Kinds whose own command tells the server's refusal as it is."""
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _APPLY: Final = "application/apply-patch+yaml"
 
@@ -43,7 +47,9 @@ def query_of(args: Namespace, **more: str) -> dict[str, str]:
 
 def create(client: Client, args: Namespace, stdin: str) -> str:
     """Objects of files, or one that the words describe."""
-    objects = documents(client, args.filename, stdin) if args.filename else [described(args)]
+    if not args.filename and args.words[:1] == ["token"]:
+        return token(client, args)
+    objects = documents(client, args.filename, stdin) if args.filename else [described(client, args)]
     done = []
     for obj in objects:
         resource, namespace, name = place_of(client, obj)
@@ -56,6 +62,8 @@ def create(client: Client, args: Namespace, stdin: str) -> str:
         except KubectlError as error:
             if args.filename:
                 raise _of_file(error) from None
+            if resource.kind in _PLAIN:
+                raise
             told = error.text.partition(": ")[2]
             raise KubectlError(f"error: failed to create {resource.kind.lower()}: {told}") from None
         done.append((title(resource, name or answer["metadata"]["name"]), "created", answer))
@@ -71,7 +79,7 @@ def _of_file(error: KubectlError) -> KubectlError:
 def replace(client: Client, args: Namespace, stdin: str) -> str:
     """Objects of files in the place of those with their names."""
     done = []
-    for obj in documents(client, args.filename or ["-"], stdin):
+    for obj in documents(client, args.filename or (["-"] if stdin else []), stdin):
         resource, namespace, name = place_of(client, obj)
         query = query_of(args, fieldManager="kubectl-replace", fieldValidation="Strict")
         answer = client.ask("PUT", client.path(resource, namespace, name), obj, query=query).object
@@ -140,6 +148,8 @@ def delete(client: Client, args: Namespace, stdin: str) -> str:
 def patch(client: Client, args: Namespace) -> str:
     """One object with a patch."""
     [one] = selected(client, args.words)
+    if not args.patch:
+        raise KubectlError("error: must specify --patch or --patch-file containing the contents of the patch")
     try:
         body = json.loads(args.patch)
     except ValueError:
@@ -164,6 +174,8 @@ def label(client: Client, args: Namespace, field: str = "labels", word: str = "l
     changes = [each for each in args.words if "=" in each or each.endswith("-")]
     args.words = [each for each in args.words if each not in changes]
     chosen = named(client, args)
+    if args.list and not changes:
+        return "".join(_listed(client, field, *each) for each in chosen)
     if not changes:
         raise KubectlError(f"error: at least one {field.removesuffix('s')} update is required")
     wanted: dict[str, str | None] = {}
@@ -192,6 +204,11 @@ def label(client: Client, args: Namespace, field: str = "labels", word: str = "l
     return told + said(args, done)
 
 
+def _listed(client: Client, field: str, resource: Resource, namespace: str, name: str) -> str:
+    known = client.ask("GET", client.path(resource, namespace, name)).object["metadata"].get(field) or {}
+    return "".join(f"{key}={text}\n" for key, text in sorted(known.items()))
+
+
 def _check_overwrite(known: Mapping[str, str], wanted: Mapping[str, str | None], args: Namespace, field: str) -> None:
     if args.overwrite:
         return
@@ -211,6 +228,8 @@ def annotate(client: Client, args: Namespace) -> str:
 def scale(client: Client, args: Namespace) -> str:
     """The number of replicas."""
     done = []
+    if not args.replicas:
+        raise KubectlError('error: required flag(s) "replicas" not set')
     for one in selected(client, args.words):
         path = client.path(one.resource, client.namespace, one.name, "scale")
         body = {"spec": {"replicas": int(args.replicas)}}
