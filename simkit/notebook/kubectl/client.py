@@ -26,7 +26,7 @@ class KubectlError(Exception):
         super().__init__(text)
         self.text, self.code = text, code
         self.message = message or text
-        """What the server said, without kubectl's own words."""
+        """The server's message, without kubectl's own words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,8 @@ def find_resource(catalogue: Catalogue, word: str) -> Resource | None:
 
 def server_error(response: Response) -> KubectlError:
     """The error of a response in kubectl's words."""
+    if response.status == 404 and not response.content_type.startswith("application/json"):
+        return KubectlError("Error from server (NotFound): the server could not find the requested resource")
     if not response.content_type.startswith("application/json"):
         return KubectlError(f"Error from server: {response.body.decode('utf-8', 'replace').strip()}")
     status = response.object

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from simkit.notebook.kubectl import (
     changing,
     describing,
+    diffing,
     explaining,
     making,
     measuring,
@@ -64,6 +65,7 @@ WITH_INPUT: Final[dict[str, Callable[[Client, argparse.Namespace, str], str]]] =
     "replace": writing.replace,
     "apply": writing.apply,
     "delete": writing.delete,
+    "diff": diffing.diff,
 }
 _WHICH: Final = (
     'error: You must specify the type of resource to {}. Use "kubectl api-resources" for a complete list of '
@@ -79,7 +81,7 @@ NAMED: Final = {
     "patch": "error: required resource not specified",
     "scale": "error: required resource not specified",
 }
-"""What a command says that has no words."""
+"""The error of a command without words."""
 COMMANDS: Final = (*READING, *WITH_INPUT, "auth")
 """The commands that are known."""
 
@@ -161,11 +163,12 @@ def _run(cluster: Cluster, words: list[str], stdin: str, namespace: str, warning
     command, *args.words = args.words or [""]
     if command in NAMED and not args.words:
         raise KubectlError(NAMED[command])
-    if command == "auth" and args.words:
-        command, *args.words = args.words
+    if command == "auth":
+        command, *args.words = args.words or [""]
         known = {"can-i": reading.can_i, "whoami": reading.whoami}
-        if command in known:
-            return known[command](client, args)
+        if command not in known:
+            raise KubectlError(f'error: unknown command "auth {command}"; known: auth can-i, auth whoami')
+        return known[command](client, args)
     if command in WITH_INPUT:
         return WITH_INPUT[command](client, args, stdin)
     if command not in READING:
@@ -188,7 +191,16 @@ def parser() -> argparse.ArgumentParser:
         made.add_argument(name, default="")
     for name in ("--class", "--default-backend", "--clusterip", "--external-name", "--description"):
         made.add_argument(name, default="")
-    for name in ("--min-available", "--max-unavailable", "--aggregation-rule", "--node-port", "--global-default"):
+    for name in (
+        "--min-available",
+        "--max-unavailable",
+        "--aggregation-rule",
+        "--node-port",
+        "--global-default",
+        "--categories",
+        "--chunk-size",
+        "--wait",
+    ):
         made.add_argument(name, default="")
     for name in ("--docker-username", "--docker-password", "--docker-server", "--docker-email"):
         made.add_argument(name, default="")
@@ -224,7 +236,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("-f", "--filename", action="append", default=[])
     made.add_argument("-A", "--all-namespaces", action="store_true")
     made.add_argument("-w", "--watch", "--watch-only", action="store_true")
-    for name in ("--list", "--command", "--ignore-not-found", "--containers"):
+    for name in ("--list", "--command", "--ignore-not-found", "--containers", "--show-kind"):
         made.add_argument(name, action="store_true")
     for name in ("--show-labels", "--no-headers", "--overwrite", "--all", "--server-side", "--force-conflicts"):
         made.add_argument(name, action="store_true")

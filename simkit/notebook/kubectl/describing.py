@@ -19,23 +19,31 @@ from simkit.notebook.kubectl.description import (
     namespaces,
     nodes,
     pods,
+    schedules,
     services,
     storage,
+    traffic,
     workloads,
 )
-from simkit.notebook.kubectl.selection import selected
+from simkit.notebook.kubectl.selection import Selected, selected
 from simkit.notebook.kubectl.tab_writer import tabbed
 
 LINES: Final[Mapping[str, Callable[[Client, Object], Iterator[str]]]] = {
     "ClusterRole": access.role_lines,
     "ClusterRoleBinding": access.binding_lines,
     "ConfigMap": access.config_map_lines,
+    "CronJob": schedules.cron_job_lines,
     "DaemonSet": workloads.daemon_set_lines,
     "Deployment": workloads.deployment_lines,
+    "EndpointSlice": traffic.endpoint_slice_lines,
+    "Endpoints": traffic.endpoints_lines,
+    "HorizontalPodAutoscaler": schedules.autoscaler_lines,
     "Ingress": ingresses.ingress_lines,
+    "IngressClass": traffic.ingress_class_lines,
     "Job": workloads.job_lines,
     "LimitRange": limits.limit_range_lines,
     "Namespace": namespaces.namespace_lines,
+    "NetworkPolicy": traffic.network_policy_lines,
     "Node": nodes.node_lines,
     "PersistentVolume": storage.volume_lines,
     "PersistentVolumeClaim": storage.claim_lines,
@@ -43,6 +51,7 @@ LINES: Final[Mapping[str, Callable[[Client, Object], Iterator[str]]]] = {
     "PodDisruptionBudget": limits.disruption_budget_lines,
     "PriorityClass": storage.priority_class_lines,
     "ReplicaSet": workloads.replica_set_lines,
+    "ReplicationController": workloads.replication_controller_lines,
     "ResourceQuota": limits.quota_lines,
     "Role": access.role_lines,
     "RoleBinding": access.binding_lines,
@@ -59,13 +68,30 @@ def describe(client: Client, args: Namespace) -> str:
     """The objects that the words name, in full."""
     parts: list[str] = []
     for one in selected(client, args.words):
-        namespace = client.namespace if one.resource.namespaced and not args.all_namespaces else ""
-        query = {"labelSelector": args.selector} if args.selector and not one.name else None
-        answer = client.ask("GET", client.path(one.resource, namespace, one.name), query=query).object
         kinds = {"apiVersion": one.resource.api_version, "kind": one.resource.kind}
-        found = [{**kinds, **each} for each in ([answer] if one.name else answer["items"])]
+        found = [{**kinds, **each} for each in _found(client, one, args)]
         lines = fields.field_lines if one.resource.custom else LINES.get(one.resource.kind, fields.field_lines)
         parts += [tabbed("".join(f"{line}\n" for line in lines(client, each))) for each in found]
     if not parts:
         raise KubectlError(f"No resources found in {client.namespace} namespace.", code=0)
     return "\n\n".join(parts)
+
+
+def _found(client: Client, one: Selected, args: Namespace) -> list[Object]:
+    """The objects that are meant: that of a name, else those whose names begin with it, or all.
+
+    Raises KubectlError if there is none of the name.
+    """
+    namespace = client.namespace if one.resource.namespaced and not args.all_namespaces else ""
+    listed = client.path(one.resource, namespace)
+    if not one.name:
+        query = {"labelSelector": args.selector} if args.selector else None
+        return list(client.ask("GET", listed, query=query).object["items"])
+    try:
+        return [client.ask("GET", client.path(one.resource, namespace, one.name)).object]
+    except KubectlError as error:
+        items = client.ask("GET", listed).object["items"] if "(NotFound)" in error.text else ()
+        begun = [each for each in items if each["metadata"]["name"].startswith(one.name)]
+        if not begun:
+            raise
+        return begun

@@ -46,6 +46,23 @@ def template_text(template: str, value: Any) -> str:
     return "".join(_written(pieces, value, template))
 
 
+def values_text(template: str, value: Any) -> str:
+    """The values of a template with one path, as a list in JSON. Raises KubectlError for other templates.
+
+    Examples
+    --------
+    >>> print(values_text("{.a}", {"a": 1}), end="")
+    [
+        1
+    ]
+    """
+    pieces = _pieces(_parts(template), template)
+    if len(pieces) != 1 or pieces[0].path is None or pieces[0].inner is not None:
+        raise KubectlError("error: jsonpath-as-json needs a template of one path; next: '{.items[*].metadata.name}'")
+    found = values_at(value, pieces[0].path, f"error parsing jsonpath {template}")
+    return json.dumps(found, indent=4, sort_keys=True, ensure_ascii=False) + "\n"
+
+
 def _parts(template: str) -> Iterator[tuple[str, str]]:
     """The word and the rest of each action; the word of a text is empty."""
     position = 0

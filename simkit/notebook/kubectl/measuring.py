@@ -70,7 +70,7 @@ def _pods(client: Client, args: Namespace, names: Sequence[str]) -> str:
 
 
 def _without_metrics(client: Client, args: Namespace) -> str:
-    """What is told where no pod was measured: there is none, or it has just started. Raises KubectlError then."""
+    """The answer where no pod was measured. Raises KubectlError if there are pods, which have just started."""
     namespace = "" if args.all_namespaces else client.namespace
     query = {"labelSelector": args.selector} if args.selector else None
     if client.ask("GET", client.path(client.resource("pods"), namespace), query=query).object["items"]:

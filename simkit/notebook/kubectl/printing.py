@@ -13,6 +13,8 @@ import yaml
 
 _PADDING: Final = 3
 _MINIMUM: Final = 6
+_BOOLEANS: Final = ("y", "Y", "n", "N")
+"""Texts that YAML 1.1 reads as booleans, and PyYAML does not."""
 
 
 def columns_text(rows: Sequence[Sequence[str]]) -> str:
@@ -77,7 +79,8 @@ class _Dumper(yaml.SafeDumper):
 def _text(dumper: Any, value: str) -> yaml.ScalarNode:
     style = "|" if "\n" in value and not any(line.endswith(" ") for line in value.split("\n")) else None
     plain = dumper.resolve(yaml.ScalarNode, value, (True, False))
-    quoted = '"' if style is None and value and plain != "tag:yaml.org,2002:str" else style
+    read_otherwise = plain != "tag:yaml.org,2002:str" or value in _BOOLEANS
+    quoted = '"' if style is None and value and read_otherwise else style
     node: yaml.ScalarNode = dumper.represent_scalar(
         "tag:yaml.org,2002:str", value, style='"' if value == "" else quoted
     )
@@ -89,7 +92,7 @@ _Dumper.add_representer(str, _text)
 
 def yaml_text(value: Any) -> str:
     """A value as YAML with sorted keys."""
-    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=2**30)
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=80)
     return text
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from simkit.meta.domain import api_group
 from simkit.notebook.kubectl.client import Client, KubectlError, find_resource
 from simkit.notebook.kubectl.description.access import RULE_HEADS, rule_rows
-from simkit.notebook.kubectl.json_paths import column_rows, in_order, template_text
+from simkit.notebook.kubectl.json_paths import column_rows, in_order, template_text, values_text
 from simkit.notebook.kubectl.printing import (
     columns_text,
     listed,
@@ -22,7 +22,7 @@ from simkit.schema.resources import Resource
 
 _TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 _OUTPUTS: Final = ("", "wide", "yaml", "json", "name")
-_TEMPLATES: Final = ("jsonpath", "custom-columns")
+_TEMPLATES: Final = ("jsonpath", "jsonpath-as-json", "custom-columns")
 """Forms of output with a template after ``=``."""
 _INSTEAD_OF_WATCH: Final = (
     "`wait --for=condition=Ready pod/NAME`, or `get` in a cell after the one that changes something"
@@ -35,7 +35,11 @@ def get(client: Client, args: Namespace) -> str:
         return client.ask("GET", args.raw).body.decode("utf-8", "replace")
     if args.watch:
         raise KubectlError("error: a cell ends with its command, so nothing can be watched; next: " + _INSTEAD_OF_WATCH)
-    form = args.output.partition("=")[0]
+    form, _, template = args.output.partition("=")
+    if form in ("go-template", "template"):
+        raise KubectlError("error: there are no templates of Go; next: -o jsonpath='{.items[*].metadata.name}'")
+    if form in _TEMPLATES and not template:
+        raise KubectlError("error: template format specified but no template given")
     if args.output not in _OUTPUTS and form not in _TEMPLATES:
         raise KubectlError(
             f'error: unable to match a printer suitable for the output format "{args.output}", '
@@ -70,7 +74,8 @@ def _tables(client: Client, chosen: list[Selected], args: Namespace) -> str:
             query |= {"includeObject": "Object"} if args.sort_by else {}
             answer = client.ask("GET", path, query=query, accept=_TABLE).object
         except KubectlError as error:
-            errors.append(error)
+            if not (args.ignore_not_found and "(NotFound)" in error.text):
+                errors.append(error)
             continue
         if args.sort_by and answer.get("rows"):
             places = in_order([row["object"] for row in answer["rows"]], args.sort_by, missing=())
@@ -83,14 +88,14 @@ def _tables(client: Client, chosen: list[Selected], args: Namespace) -> str:
             namespaces=args.all_namespaces and each.resource.namespaced,
             labels=args.show_labels,
             columns=[name for each in args.label_columns for name in each.split(",")],
-            prefix=kind if several else "",
+            prefix=kind if several or args.show_kind else "",
             heads=not known and not args.no_headers,
         )
         known += found if len(found) > (not args.no_headers and not known) else []
     text = "\n".join(columns_text(each) for each in rows.values() if each)
     if errors:
         raise KubectlError(text + "\n".join(error.text for error in errors))
-    return text or _nothing(client, chosen, args)
+    return text or ("" if args.ignore_not_found else _nothing(client, chosen, args))
 
 
 def _nothing(client: Client, chosen: list[Selected], args: Namespace) -> str:
@@ -116,6 +121,8 @@ def _documents(client: Client, chosen: list[Selected], args: Namespace) -> str:
         return "".join(f"{title(each, obj['metadata']['name'])}\n" for each, obj in zip(named, found))
     one = len(found) == 1 and bool(chosen[0].name)
     shown = without_managed_fields(found[0]) if one else listed(found)
+    if form == "jsonpath-as-json":
+        return values_text(template, shown)
     return template_text(template, shown) if form == "jsonpath" else object_text(shown, args.output)
 
 
@@ -126,6 +133,8 @@ def api_resources(client: Client, args: Namespace) -> str:
         found = [each for each in found if each.namespaced is (args.namespaced == "true")]
     if args.api_group is not None:
         found = [each for each in found if each.group == args.api_group]
+    if args.categories:
+        found = [each for each in found if set(args.categories.split(",")) & set(each.categories)]
     if args.verbs:
         found = [each for each in found if set(args.verbs.split(",")) <= set(each.verbs)]
     if args.output == "name":

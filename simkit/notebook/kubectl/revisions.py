@@ -100,7 +100,7 @@ def _target(live: Object, known: Mapping[int, _Revision], wanted: int) -> tuple[
 
 
 def _revisions(client: Client, live: Object) -> dict[int, _Revision]:
-    """What a workload owns of its templates, by number."""
+    """The templates that a workload has had, by number."""
     is_deployment = live["kind"] == "Deployment"
     keepers = client.resource("replicasets.apps" if is_deployment else "controllerrevisions.apps")
     items = client.ask("GET", client.path(keepers, client.namespace)).object["items"]

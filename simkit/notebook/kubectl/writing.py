@@ -19,6 +19,12 @@ _MERGE: Final = "application/merge-patch+json"
 _PATCHES: Final = {"json": "application/json-patch+json", "merge": _MERGE, "strategic": _STRATEGIC}
 _PLAIN: Final = ("Namespace", "ResourceQuota")
 """Kinds whose own command tells the server's refusal as it is."""
+_NOTHING_TO_DELETE: Final = """error: You must provide one or more resources by argument or filename.
+Example resource specifications include:
+   '-f rsrc.yaml'
+   '--filename=rsrc.json'
+   '<resource> <name>'
+   '<resource>'"""
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _APPLY: Final = "application/apply-patch+yaml"
 
@@ -70,10 +76,10 @@ def create(client: Client, args: Namespace, stdin: str) -> str:
     return said(args, done)
 
 
-def _of_file(error: KubectlError) -> KubectlError:
-    """The error of a creation from a file, which names the file."""
+def _of_file(error: KubectlError, word: str = "creating") -> KubectlError:
+    """The error of a creation or replacement from a file, which names the file."""
     head, colon, rest = error.text.partition("): ")
-    return KubectlError(f'{head}): error when creating "STDIN": {rest}') if colon else error
+    return KubectlError(f'{head}): error when {word} "STDIN": {rest}') if colon else error
 
 
 def replace(client: Client, args: Namespace, stdin: str) -> str:
@@ -82,7 +88,10 @@ def replace(client: Client, args: Namespace, stdin: str) -> str:
     for obj in documents(client, args.filename or (["-"] if stdin else []), stdin):
         resource, namespace, name = place_of(client, obj)
         query = query_of(args, fieldManager="kubectl-replace", fieldValidation="Strict")
-        answer = client.ask("PUT", client.path(resource, namespace, name), obj, query=query).object
+        try:
+            answer = client.ask("PUT", client.path(resource, namespace, name), obj, query=query).object
+        except KubectlError as error:
+            raise _of_file(error, "replacing") from None
         done.append((title(resource, name), "replaced", answer))
     return said(args, done)
 
@@ -100,7 +109,7 @@ def apply(client: Client, args: Namespace, stdin: str) -> str:
         before = client.live(path)
         manager = "kubectl" if args.server_side else "kubectl-client-side-apply"
         force = "true" if args.force_conflicts or not args.server_side else "false"
-        wanted = obj if args.server_side else _annotated(obj, namespace)
+        wanted = obj if args.server_side else annotated(obj, namespace)
         query = query_of(args, fieldManager=manager, force=force, fieldValidation="Strict")
         answer = client.ask("PATCH", path, wanted, query=query, media=_APPLY).object
         if args.server_side:
@@ -114,7 +123,7 @@ def apply(client: Client, args: Namespace, stdin: str) -> str:
     return said(args, done)
 
 
-def _annotated(obj: dict[str, Any], namespace: str) -> dict[str, Any]:
+def annotated(obj: dict[str, Any], namespace: str) -> dict[str, Any]:
     """The object with its configuration in the annotation of client-side apply."""
     data = dict(obj.get("metadata") or {})
     kept = {key: value for key, value in (data.get("annotations") or {}).items() if key != _LAST_APPLIED}
@@ -126,6 +135,8 @@ def _annotated(obj: dict[str, Any], namespace: str) -> dict[str, Any]:
 
 def delete(client: Client, args: Namespace, stdin: str) -> str:
     """Objects of files, by name, by selector or all of a kind."""
+    if not (args.filename or args.words):
+        raise KubectlError(_NOTHING_TO_DELETE)
     if args.filename:
         chosen = [place_of(client, obj) for obj in documents(client, args.filename, stdin)]
     else:

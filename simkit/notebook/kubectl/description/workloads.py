@@ -104,6 +104,20 @@ def replica_set_lines(client: Client, obj: Object) -> Iterator[str]:
     yield from event_lines(client, events_of(client, obj, kind="ReplicaSet"))
 
 
+def replication_controller_lines(client: Client, obj: Object) -> Iterator[str]:
+    """A replication controller, whose selector is a map of labels, with its template and events."""
+    selected = {**obj, "spec": {**obj["spec"], "selector": {"matchLabels": obj["spec"].get("selector") or {}}}}
+    yield from name_lines(obj)
+    yield f"Selector:\t{selector_text(selected['spec']['selector'])}"
+    yield from label_lines(obj["metadata"].get("labels"))
+    yield from annotation_lines(obj)
+    yield f"Replicas:\t{at(obj, 'status', 'replicas') or 0} current / {obj['spec'].get('replicas', 0)} desired"
+    yield _pods_line(client, selected)
+    yield from template_lines(obj["spec"]["template"])
+    yield from condition_lines(obj)
+    yield from event_lines(client, events_of(client, obj, kind="ReplicationController"))
+
+
 def stateful_set_lines(client: Client, obj: Object) -> Iterator[str]:
     """A stateful set with its template, volume claims and events."""
     spec = obj["spec"]
