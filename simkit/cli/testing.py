@@ -9,7 +9,7 @@ from typing import Any, Final
 EXAMPLES: Final = """\
 examples:
   export KUBEBUILDER_ASSETS=$(simkit testing assets)     # then: go test ./...
-  simkit testing assets --to bin/
+  simkit testing assets --release 1.34 --to bin/
 
 Python tests need no command: see docs/testing.md for the pytest plugin.
 """
@@ -25,6 +25,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("what", choices=("assets",), metavar="assets", help="the executables")
     parser.add_argument("--to", type=Path, metavar="DIR", help="where they are written (default: per user)")
+    parser.add_argument("--release", default="", metavar="X.Y", help="what the server serves (default: that of serve)")
     return parser
 
 
@@ -32,5 +33,6 @@ def run(args: argparse.Namespace) -> int:
     """Write the executables, and print their folder."""
     from simkit.cli.testing_assets import write_assets
 
-    print(write_assets(args.to or Path.home() / ".cache" / "simkit" / "assets").resolve())
+    default = Path.home() / ".cache" / "simkit" / f"assets{args.release and '-'}{args.release}"
+    print(write_assets(args.to or default, args.release).resolve())
     return 0

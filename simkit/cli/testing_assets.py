@@ -16,23 +16,40 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from simkit.engine.http.certificates import write_private
 from simkit.meta.errors import SimkitError
 
 NAMES: Final = ("kube-apiserver", "etcd")
 _SCRIPT: Final = """#!/bin/sh
-exec "{python}" -m simkit.cli.testing_assets {name} "$@"
+exec "{python}" -m simkit.cli.testing_assets {name} {first}"$@"
 """
 _DROPPED: Final = ("--etcd-servers",)
 """Flags that mean the stand-in for etcd, which keeps nothing: objects are in the memory of the server."""
+_ETCD_HELP: Final = """\
+Answers health checks in the place of etcd. It keeps nothing. Other flags are ignored.
+
+  --listen-client-urls 'http://localhost:2379'
+    The address of the health checks.
+  --advertise-client-urls 'http://localhost:2379'
+  --listen-peer-urls 'http://localhost:2380'
+  --data-dir ''
+  --unsafe-no-fsync 'false'
+    These are accepted and have no effect.
+"""
+"""The help text. envtest looks in it for the flags that it may give."""
 
 
-def write_assets(folder: Path) -> Path:
-    """Write the executables into a folder, which is given back. Raises SimkitError where that is not possible."""
+def write_assets(folder: Path, release: str = "") -> Path:
+    """Write the executables into a folder, which is given back. Raises SimkitError where that is not possible.
+
+    ``release`` is the one that kube-apiserver serves.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in NAMES:
             path = folder / name
-            path.write_text(_SCRIPT.format(python=sys.executable, name=name), encoding="utf-8")
+            first = f"--release={release} " if release and name == NAMES[0] else ""
+            path.write_text(_SCRIPT.format(python=sys.executable, name=name, first=first), encoding="utf-8")
             path.chmod(0o755)
     except OSError as error:
         raise SimkitError(f"the executables cannot be written to {folder}: {error}") from error
@@ -42,19 +59,24 @@ def write_assets(folder: Path) -> Path:
 def serve_arguments(given: Sequence[str]) -> list[str]:
     """The arguments of ``simkit serve`` for those of kube-apiserver, as envtest gives them.
 
-    Certificates that envtest has put into the folder of certificates are the server's own.
+    Certificates that envtest has put into the folder of certificates are the server's own. No controllers run, since
+    there is no kube-controller-manager: tests write the status of workloads, and namespaces are never gone.
 
     Examples
     --------
     >>> serve_arguments(["--secure-port=8443", "--etcd-servers=http://127.0.0.1:2379"])
-    ['--secure-port=8443']
+    ['--controllers=', '--secure-port=8443']
     """
-    found = [each for each in given if not each.startswith(_DROPPED)]
+    found = ["--controllers=", *(each for each in given if not each.startswith(_DROPPED))]
     folder = next((each.partition("=")[2] for each in given if each.startswith("--cert-dir=")), "")
     certificate, key = Path(folder, "apiserver.crt"), Path(folder, "apiserver.key")
     named = any(each.startswith("--tls-cert-file") for each in given)
     if folder and not named and certificate.exists() and key.exists():
-        found += [f"--tls-cert-file={certificate}", f"--tls-private-key-file={key}"]
+        # The server would put certificates of its own authority in their place.
+        kept = [Path(folder, f"given-{each.name}") for each in (certificate, key)]
+        for source, target in zip((certificate, key), kept, strict=True):
+            write_private(target, source.read_bytes())
+        found += [f"--tls-cert-file={kept[0]}", f"--tls-private-key-file={kept[1]}"]
     return found
 
 
@@ -73,7 +95,10 @@ class _Health(BaseHTTPRequestHandler):
 
 
 def stand_for_etcd(given: Sequence[str]) -> int:
-    """Answer health checks at the address for clients until a signal comes."""
+    """Answer health checks at the address for clients until a signal comes; with ``--help``, print the flags."""
+    if {"--help", "-h"} & set(given):
+        print(_ETCD_HELP, end="")
+        return 0
     urls = [each.partition("=")[2] for each in given if each.startswith("--listen-client-urls=")]
     address = urlsplit(urls[0].split(",")[0] if urls else "http://127.0.0.1:2379")
     server = ThreadingHTTPServer((address.hostname or "127.0.0.1", address.port or 2379), _Health)

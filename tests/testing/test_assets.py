@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import ssl
 import subprocess
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from simkit.cli import main
+from simkit.cli import main, testing_assets
 from simkit.cli.testing_assets import NAMES
 from simkit.meta.free_port import free_port
 
@@ -65,3 +66,11 @@ def test_envtest_can_start_them(tmp_path: Path, capsys: pytest.CaptureFixture[st
             first.terminate()
             second.terminate()
     assert (first.returncode, second.returncode) == (0, 0)
+
+
+def test_the_help_of_both_names_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    """envtest asks for the help first, and gives a flag only if it finds it at the start of a line."""
+    assert testing_assets.main(["etcd", "--help"]) == 0
+    assert re.search(r"(?m)^\s*--unsafe-no-fsync\b", capsys.readouterr().out)
+    assert testing_assets.main(["kube-apiserver", "--help"]) == 0
+    assert re.search(r"(?m)^\s*--secure-port\b", capsys.readouterr().out)

@@ -18,6 +18,7 @@ import orjson
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509 import load_pem_x509_certificate
 from jwt import PyJWS
 from jwt.algorithms import Algorithm, get_default_algorithms
 from jwt.exceptions import PyJWTError
@@ -134,7 +135,12 @@ def load_private_key(pem: bytes, source: str = "the key file") -> PrivateKey:
 
 
 def load_verification_keys(pem: bytes, source: str = "the key file") -> list[VerificationKey]:
-    """Every key of a PEM text, of private ones the public half. Raises SimkitError naming the source."""
+    """Every key of a PEM text, of private ones the public half, of certificates the certified key.
+
+    Raises SimkitError naming the source.
+
+    Upstream: k8s.io/client-go/util/keyutil (``ParsePublicKeysPEM``), release 1.30.
+    """
     blocks = [b"-----BEGIN " + block for block in pem.split(b"-----BEGIN ")[1:]]
     keys = [key for block in blocks if (key := _public_half(block, source)) is not None]
     if not keys:
@@ -147,10 +153,11 @@ def _public_half(block: bytes, source: str) -> PublicKey | None:
     label = block.partition(b"\n")[0]
     if b"PRIVATE KEY" in label:
         return load_private_key(block, source).public_key()
-    if b"PUBLIC KEY" not in label:
+    if b"PUBLIC KEY" not in label and b"CERTIFICATE" not in label:
         return None
     try:
-        key = serialization.load_pem_public_key(block)
+        certified = b"CERTIFICATE" in label
+        key = load_pem_x509_certificate(block).public_key() if certified else serialization.load_pem_public_key(block)
     except (ValueError, UnsupportedAlgorithm) as error:
         raise SimkitError(f"{source} holds a public key that cannot be read: {error}") from error
     if not isinstance(key, rsa.RSAPublicKey | ec.EllipticCurvePublicKey):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import posixpath
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -42,19 +43,25 @@ IsService = Callable[[str, str], bool]
 
 
 def address(client: Mapping[str, Any]) -> str:
-    """The URL of a webhook, without its query.
+    """The URL of a webhook, without its query. Its path is cleaned, as in client-go (``path.Join``).
 
     Examples
     --------
     >>> address({"service": {"namespace": "ops", "name": "hook", "path": "/convert"}})
     'https://hook.ops.svc:443/convert'
+    >>> address({"url": "https://127.0.0.1:9443//validate/"})
+    'https://127.0.0.1:9443/validate'
     """
     service = client.get("service")
     if service is None:
-        return str(client.get("url") or "")
+        parts = urlsplit(str(client.get("url") or ""))
+        return parts._replace(path=_clean(parts.path)).geturl()
     where = f"{service.get('name')}.{service.get('namespace')}.svc:{service.get('port') or 443}"
-    path = (service.get("path") or "").strip("/")
-    return f"https://{where}/{path}" if path else f"https://{where}"
+    return f"https://{where}{_clean(service.get('path') or '').rstrip('/')}"
+
+
+def _clean(path: str) -> str:
+    return posixpath.normpath("/" + path.lstrip("/")) if path else ""
 
 
 def post(egress: EgressPolicy, client: Mapping[str, Any], body: bytes, seconds: int, is_service: IsService) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import jwt
@@ -34,6 +35,7 @@ from simkit.engine.authn.serviceaccount import (
 )
 from simkit.engine.authn.token_authenticator import InvalidToken
 from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.http.keypair import make_authority
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
@@ -285,6 +287,9 @@ def test_key_files() -> None:
         "ES256",
         "RS256",
     ]
+    certificate = make_authority("sa-signer", (datetime(2020, 1, 1, tzinfo=UTC), datetime(2040, 1, 1, tzinfo=UTC)))
+    (certified,), (own,) = map(load_verification_keys, (certificate.certificate_pem(), certificate.key_pem()))
+    assert certified.identifier == own.identifier
     assert load_private_key(private).private_numbers() == KEY.private_numbers()
     edwards = ed25519.Ed25519PrivateKey.generate()
     other = edwards.private_bytes(
