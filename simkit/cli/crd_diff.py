@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from simkit.cli.output import add_output, write_rows
+from simkit.cli.reports import Case, Fault
 
 EXAMPLES = """\
 examples:
   simkit crd-diff main/crds/ branch/crds/
   simkit crd-diff old.yaml new.yaml --dump cluster.yaml          # and what is stored in a cluster
+  simkit crd-diff main/crds/ branch/crds/ -o sarif > crds.sarif
 
 The change is judged by what the API conventions and the deprecation policy ask for: what was valid stays valid, what
 was there stays there. With --dump the new definition is put in place on a fork, and every stored object is tried.
@@ -31,7 +35,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("old", metavar="OLD", help="definitions: a file, a folder or an archive")
     parser.add_argument("new", metavar="NEW", help="the same after the change")
     parser.add_argument("--dump", metavar="PATH", help="a cluster with objects of the kinds")
-    add_output(parser)
+    add_output(parser, faults=True)
     return parser
 
 
@@ -43,5 +47,20 @@ def run(args: argparse.Namespace) -> int:
     found = definition_changes(args.old, args.new, sandbox=load(args.dump) if args.dump else None)
     table = found.to_frame()
     rows = table.to_dict("records")
-    write_rows(tuple(map(str, table.columns)), rows, args.output, shown=SHOWN, empty="nothing changes")
+    cases = partial(_cases, rows, args.new)
+    write_rows(tuple(map(str, table.columns)), rows, args.output, shown=SHOWN, empty="nothing changes", cases=cases)
     return 0 if found else 1
+
+
+def _cases(rows: Sequence[Mapping[str, Any]], new: str) -> list[Case]:
+    """A case for each version of a definition that changes; what breaks is a fault of it."""
+    faults: dict[str, list[Fault]] = {}
+    for row in rows:
+        found = faults.setdefault(f"{row['definition']} {row['version']}".strip(), [])
+        if row["breaks"]:
+            message = f"{row['field']}: {row['change']}. {row['why']}".removeprefix(": ")
+            found.append(Fault(message, str(row["severity"]), new))
+    return [
+        Case(f"crd-{name.replace(' ', '-')}", f"The change of {name} is compatible", "high", some)
+        for name, some in faults.items()
+    ]

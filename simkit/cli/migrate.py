@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli.notes import complain, note
 from simkit.cli.output import add_output, write_rows
+from simkit.cli.reports import Case, Fault
 
 if TYPE_CHECKING:
     from simkit.analysis.upgrade.migration import Migration
@@ -17,6 +20,7 @@ EXAMPLES = """\
 examples:
   simkit migrate manifests/ --to 1.33                          # prints a patch
   simkit migrate manifests/ --to 1.33 --check                  # for build servers: 1 where something is to change
+  simkit migrate manifests/ --to 1.33 --check -o sarif > old.sarif
   simkit migrate manifests/ --to 1.33 --in-place
   simkit migrate web.yaml --to 1.33 --output-version apps/v1 --output-dir new/
   helm template shop | simkit migrate - --to 1.33 | kubectl apply -f -
@@ -48,7 +52,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     how.add_argument("--check", action="store_true", help="write nothing: list what is to change, and say so by 1")
     how.add_argument("--in-place", action="store_true", help="change the files")
     how.add_argument("--output-dir", type=Path, metavar="DIR", help="write all files into a folder")
-    add_output(parser)
+    add_output(parser, faults=True)
     return parser
 
 
@@ -68,13 +72,33 @@ def run(args: argparse.Namespace) -> int:
     if args.check or args.output != "table":
         table = found.to_frame()
         rows = table.to_dict("records")
-        write_rows(tuple(map(str, table.columns)), rows, args.output, shown=SHOWN, empty="nothing is to change")
+        columns, cases = tuple(map(str, table.columns)), partial(_cases, rows)
+        write_rows(columns, rows, args.output, shown=SHOWN, empty="nothing is to change", cases=cases)
     elif not writes:
         sys.stdout.write(found.files[0].after.removesuffix("\n") if piped else found.patch())
     _tell(found)
     if found.unread:
         return UNREADABLE
     return FOUND if not found or (args.check and found.changed) else 0
+
+
+def _cases(rows: Sequence[Mapping[str, Any]]) -> list[Case]:
+    """A case for each version and kind that is to be rewritten; each document of it is a fault."""
+    faults: dict[tuple[str, str], list[Fault]] = {}
+    for row in rows:
+        message = f"{row['kind']} {row['name']}: {row['verdict']}".lstrip()
+        told = "; ".join((f"{message} as {row['after']}" if row["after"] else message, *row["person"]))
+        severity = "high" if row["person"] else "medium"
+        found = faults.setdefault((str(row["before"]), str(row["kind"])), [])
+        found.append(Fault(told, severity, str(row["file"]), int(row["line"] or 1)))
+    return [_case(before, kind, some) for (before, kind), some in faults.items()]
+
+
+def _case(before: str, kind: str, faults: Sequence[Fault]) -> Case:
+    if not before:
+        return Case("not-read", "Every file can be read", "high", faults)
+    rule = f"old-{before}-{kind}".replace("/", "-").lower()
+    return Case(rule, f"{before} {kind} is not written any more", "medium", faults)
 
 
 def _tell(found: Migration) -> None:

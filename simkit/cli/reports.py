@@ -49,17 +49,18 @@ class Fault:
 
 
 def junit(name: str, cases: Sequence[Case]) -> str:
-    """The cases as a JUnit test suite.
+    """The cases as a JUnit test suite, valid for the schema of Jenkins.
 
     Examples
     --------
     >>> print(junit("demo", [Case("a", "holds", "low")]), end="")
     <?xml version='1.0' encoding='utf-8'?>
-    <testsuite name="demo" tests="1" failures="0" skipped="0"><testcase classname="demo" name="holds" /></testsuite>
+    <testsuite name="demo" tests="1" failures="0" errors="0" skipped="0"><testcase classname="demo" name="holds" />\
+</testsuite>
     """
     broken = sum(bool(_open(case)) for case in cases)
     skipped = sum(bool(case.skipped) for case in cases)
-    counts = {"tests": str(len(cases)), "failures": str(broken), "skipped": str(skipped)}
+    counts = {"tests": str(len(cases)), "failures": str(broken), "errors": "0", "skipped": str(skipped)}
     suite = ElementTree.Element("testsuite", {"name": name, **counts})
     for case in cases:
         entry = ElementTree.SubElement(suite, "testcase", classname=name, name=xml_text(case.name))

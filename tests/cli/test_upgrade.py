@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,21 @@ def test_build_servers(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 1
     main(["upgrade", folder, "--to", "1.25", "-o", "junit"])
     assert 'failures="1"' in capsys.readouterr().out
+
+
+def test_migrations_for_build_servers(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is to be rewritten is a result at its file and line; so is what cannot be read."""
+    Path(folder, "bad.yaml").write_text("a: [b")
+    assert main(["migrate", folder, "--to", "1.25", "--check", "-o", "sarif"]) == 2
+    results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert {one["ruleId"] for one in results} == {"old-batch-v1beta1-cronjob", "not-read"}
+    assert main(["migrate", folder, "--to", "1.25", "--check", "-o", "junit"]) == 2
+    suite = ElementTree.fromstring(capsys.readouterr().out)
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors")} == {
+        "tests": "2",
+        "failures": "2",
+        "errors": "0",
+    }
 
 
 def test_the_release_of_the_cluster_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

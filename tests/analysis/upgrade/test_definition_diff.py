@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,9 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["crd-diff", str(tmp_path / "old.yaml"), str(tmp_path / "new.yaml")]) == 0
     assert main(["crd-diff", str(tmp_path / "old.yaml"), str(tmp_path / "bad.yaml"), "-o", "json"]) == 1
     assert "the field is gone" in capsys.readouterr().out
+    assert main(["crd-diff", str(tmp_path / "old.yaml"), str(tmp_path / "bad.yaml"), "-o", "sarif"]) == 1
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("bad.yaml")
     with pytest.raises(SimkitError, match="new side"):
         definition_changes(definition({}), "apiVersion: v1\nkind: Pod\n")
 
