@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if found else 1
 
 
-def _cases(rows: Sequence[Mapping[str, Any]], new: str) -> list[Case]:
+def _cases(rows: Sequence[Mapping[Any, Any]], new: str) -> list[Case]:
     """A case for each version of a definition that changes; what breaks is a fault of it."""
     faults: dict[str, list[Fault]] = {}
     for row in rows:

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     return FOUND if not found or (args.check and found.changed) else 0
 
 
-def _cases(rows: Sequence[Mapping[str, Any]]) -> list[Case]:
+def _cases(rows: Sequence[Mapping[Any, Any]]) -> list[Case]:
     """A case for each version and kind that is to be rewritten; each document of it is a fault."""
     faults: dict[tuple[str, str], list[Fault]] = {}
     for row in rows:
