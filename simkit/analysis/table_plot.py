@@ -33,6 +33,13 @@ class TablePlot(PlotAccessor):
         picture = None if args or options else picture_of(self._rows)
         if picture is not None:
             return picture(ax)
+        plotted = self._rows.select_dtypes(["number", "datetime", "datetimetz", "timedelta"]).columns
+        if not args and not options and plotted.empty:
+            first = next(map(str, self._rows.columns), "subject")
+            raise TypeError(
+                "no numeric data to plot, and there is no picture of this table; count its rows, as in "
+                f".groupby({first!r}).size().plot.barh(), or see the gallery for what has a picture"
+            )
         return super().__call__(*args, **options) if ax is None else super().__call__(*args, ax=ax, **options)
 
 

@@ -105,7 +105,7 @@ def test_answers_draw_their_pictures(cluster: Any) -> None:
         picture = io.BytesIO()
         answer.plot().savefig(picture)
         assert picture.getvalue().startswith(b"\x89PNG")
-    with pytest.raises(TypeError, match="no numeric data"):
+    with pytest.raises(TypeError, match=r"no numeric data.*groupby\('"):
         cluster.bindings().plot()
 
 

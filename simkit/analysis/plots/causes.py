@@ -43,6 +43,7 @@ def causes_bars(causes: pd.DataFrame, *, top: int = 15, ax: Axes | None = None) 
     axes.set_yticks(places, [shortened(str(text), 70) for text in shown["cause"]])
     axes.set_xlabel("escalation paths that begin with it (pale: that pass through it)", fontsize=9)
     axes.margins(x=0.12, y=0.01)
+    axes.set_xlim(left=0)
     title(
         axes, f"The first {len(shown):,} of {len(causes):,} root causes" if len(causes) else "No root cause was found"
     )
