@@ -241,6 +241,7 @@ def field_labels(facts: Facts) -> str:
     kept = ("labels", "aliases", "error", "values")
     rows = {key: {word: row[word] for word in kept if word in row} for key, row in facts["resources"].items()}
     custom = rows.pop("customresources")
+    rows.pop("apps/v1/replicasets", None)  # kube-apiserver refuses other labels there as for every other resource
     default = facts["default"]
     return table(
         {

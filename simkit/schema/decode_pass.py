@@ -5,7 +5,7 @@ Follows ``sigs.k8s.io/json``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.fielderror import quoted
@@ -40,13 +40,13 @@ class DecodePass:
     ``path`` is where the pass stands: field names, ``MapKey`` and list indexes. ``problems`` are unknown and repeated
     fields in document order; ``error`` is the first value of a wrong type (the pass goes on behind it, because a
     string that cannot be read counts more). ``within`` is the field whose own reader makes the pass: errors of types
-    name that field alone.
+    name that field alone. ``told`` gives the names of a path as errors have them.
     """
 
-    __slots__ = ("error", "path", "problems", "within")
+    __slots__ = ("error", "path", "problems", "told", "within")
 
-    def __init__(self, within: str = "") -> None:
-        self.within = within
+    def __init__(self, within: str = "", told: Callable[[Sequence[str]], Iterable[str]] = iter) -> None:
+        self.within, self.told = within, told
         self.path: list[str | int] = []
         self.problems: list[str] = []
         self.error: str | None = None
@@ -83,7 +83,7 @@ class DecodePass:
         fields = [step for step in self.path if step.__class__ is str]
         if not fields or fields[-1] != place.field or not self._inside(place.field):
             fields.append(place.field)
-        return f"{place.struct}.{'.'.join(map(str, fields))}"
+        return f"{place.struct}.{'.'.join(self.told([str(step) for step in fields]))}"
 
     def _inside(self, field: str) -> bool:
         """True if the path already ends in the field: in one of its list elements or map entries."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from simkit.meta.behaviour import applies
 from simkit.meta.objects import Draft
 from simkit.schema.decode_pass import DecodeError, DecodePass
 from simkit.schema.decoders import struct
+from simkit.schema.embedded_structs import with_embedded
 from simkit.schema.from_unstructured import ConversionPass
 from simkit.schema.pruning import prune
 from simkit.schema.structural import Schema
@@ -55,13 +58,18 @@ def decode(value: Any, schema: Schema, *, under: Iterable[str] = (), converted: 
     if not schema.name:
         return Decoded(*prune(value, schema))
     read = struct(schema)
-    reading = ConversionPass() if converted else DecodePass()
+    reading = ConversionPass() if converted else DecodePass(told=partial(_told, schema))
     result = read(value if isinstance(value, dict) else dict(value), reading)
     if reading.error is not None:
         raise DecodeError(reading.error)
     prefix = "".join(f"{name}." for name in under)
     problems = [text.replace('"', f'"{prefix}', 1) for text in reading.problems] if prefix else reading.problems
     return Decoded(result, sorted(problems) if converted else problems)
+
+
+def _told(schema: Schema, fields: Sequence[str]) -> Iterable[str]:
+    """The names of a path in an error."""
+    return with_embedded(schema, fields) if applies("embedded-structs-in-paths") else fields
 
 
 def normalise(value: Any, schema: Schema) -> Draft:

@@ -241,3 +241,37 @@ def test_events_of_both_groups(clusters: dict[str, simkit.Cluster]) -> None:
         "causes"
     ]
     assert {one["field"].partition(".")[0] for one in told} == {"metadata"}
+
+
+def test_columns_of_priority_classes(clusters: dict[str, simkit.Cluster]) -> None:
+    """The table has the preemption policy since 1.32."""
+    accept = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    found = {}
+    for release in ("1.30", "1.33"):
+        request = Request.of("GET", "/apis/scheduling.k8s.io/v1/priorityclasses", headers=accept)
+        table = clusters[release].perform(request).object
+        found[release] = [len(table["columnDefinitions"]), *table["rows"][0]["cells"][4:]]
+    assert found == {"1.30": [4], "1.33": [5, "PreemptLowerPriority"]}
+
+
+def test_paths_of_wrong_types(clusters: dict[str, simkit.Cluster]) -> None:
+    """Errors of decoding name embedded structs since 1.35."""
+    told = {}
+    for release in ("1.33", "1.35"):
+        spec = {"volumes": [{"name": "v", "emptyDir": 5}]}
+        message = created(clusters[release], "/api/v1/namespaces/default/pods", "v1", "Pod", spec=spec).object[
+            "message"
+        ]
+        told[release] = message.partition("struct field ")[2].partition(" ")[0]
+    assert told == {"1.33": "Volume.spec.volumes.emptyDir", "1.35": "Volume.spec.volumes.VolumeSource.emptyDir"}
+
+
+def test_applied_numbers_overflow(clusters: dict[str, simkit.Cluster]) -> None:
+    """An applied number of more than 32 bits is wrapped, as a conversion in Go does it."""
+    metadata = {"name": "x"}
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {
+        "replicas": 2**32 + 3, "selector": {"matchLabels": {"a": "b"}},
+        "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}  # fmt: skip
+    path = "/apis/apps/v1/namespaces/default/deployments/x?fieldManager=m&dryRun=All"
+    applied = Request.of("PATCH", path, body, headers={"content-type": "application/apply-patch+yaml"})
+    assert clusters["1.30"].perform(applied).object["spec"]["replicas"] == 3

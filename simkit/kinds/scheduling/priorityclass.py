@@ -12,6 +12,7 @@ from typing import Any, Final
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_immutable_field
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, required, unsupported
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -65,7 +66,8 @@ def _first_only(obj: Object, old: Object) -> bool:
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
-    return [name_of(obj), obj.get("value") or 0, bool(obj.get("globalDefault")), created(obj, now)]
+    policy = (obj.get("preemptionPolicy") or "",) if applies("preemption-policy-column") else ()
+    return [name_of(obj), obj.get("value") or 0, bool(obj.get("globalDefault")), created(obj, now), *policy]
 
 
 STRATEGY = Strategy(

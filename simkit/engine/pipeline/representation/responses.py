@@ -119,7 +119,7 @@ def _unfit(scope: RequestScope, media_type: MediaTypeOptions, kind: str, what: s
     shown = (
         "*unstructured.Unstructured"
         if scope.custom is not None
-        else f"*{internal_package(scope.resource.group)}.{kind}"
+        else f"*{internal_package(scope.resource.storage.group)}.{kind}"
     )
     if scope.custom is not None and what == "a list":
         shown += "List"

@@ -14,6 +14,7 @@ from simkit.kinds.parts.validation.repeats import repeats
 from simkit.meta.fielderror import (
     OMITTED,
     FieldError,
+    Shown,
     duplicate,
     invalid_value,
     quoted,
@@ -81,7 +82,8 @@ def _validate_code(path: str, codes: Object, names: set[str]) -> Iterator[FieldE
         text = "must be one of the container or initContainer names in the pod template"
         yield invalid_value(f"{path}.containerName", name, text)
     if not values:
-        yield invalid_value(f"{path}.values", whole_numbers(values), "at least one value is required")
+        shown = whole_numbers(values) if codes.get("values") is not None else Shown("[]int32(nil)", None)
+        yield invalid_value(f"{path}.values", shown, "at least one value is required")
     elif len(values) > _MOST_CODES:
         yield too_many(f"{path}.values", len(values), _MOST_CODES)
     again = repeats(values)

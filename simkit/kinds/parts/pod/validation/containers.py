@@ -36,7 +36,7 @@ _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _SIDECARS_ONLY: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
-_NOT_EPHEMERAL: Final = ("ports", "resources", "restartPolicy", *_PROBES)
+_NOT_EPHEMERAL: Final = ("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules", *_PROBES)
 _EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 _WHITESPACE: Final = "must not have leading or trailing whitespace"
 
