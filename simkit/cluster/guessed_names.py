@@ -40,6 +40,9 @@ METHODS: Final[Mapping[str, str]] = {
     "matrix": "access_matrix()",
     "check_expectations": "check(file)",
     "expect": "check(file)",
+    "patch": "apply(manifest), or perform(Request.of('PATCH', path, patch))",
+    "update": "apply(manifest)",
+    "replace": "apply(manifest)",
     "from_dump": "simkit.load(path)",
     "save": "the command simkit save",
 }

@@ -37,7 +37,8 @@ def absent(owner: str, name: str, known: Iterable[str], hints: Mapping[str, str]
     Traceback (most recent call last):
     AttributeError: Cluster has no attribute 'wo_can'; did you mean who_can?
     """
-    near = " or ".join(get_close_matches(name, sorted(known), n=2, cutoff=0.7))
+    public = sorted(each for each in known if not each.startswith("_"))
+    near = " or ".join(get_close_matches(name, public, n=2, cutoff=0.7))
     hint = f"; write {hints[name]}" if name in hints else f"; did you mean {near}?" if near else ""
     return AttributeError(f"{owner} has no attribute {name!r}{hint}")
 

@@ -18,7 +18,8 @@ from simkit.meta.message import Credentials, Request
 
 SPACED: Final = "the provided Authorization header contains extra space before the bearer token, and is ignored"
 """The warning for clients whose Authorization header holds no token."""
-_IN_PROTOCOL: Final = f"base64url.bearer.{AUTHORIZATION_GROUP}."
+IN_PROTOCOL: Final = f"base64url.bearer.{AUTHORIZATION_GROUP}."
+"""The beginning of a token among the protocols of a WebSocket client."""
 _ALPHABET: Final = re.compile(r"[A-Za-z0-9_-]*")
 Headers = Mapping[str, Sequence[str]]
 
@@ -71,7 +72,7 @@ def protocol_token(headers: Headers) -> str:
     if not protocols or not asks_for_websocket(headers):
         return ""
     offered = [protocol.strip() for text in protocols for protocol in text.split(",")]
-    tokens = [protocol.removeprefix(_IN_PROTOCOL) for protocol in offered if protocol.startswith(_IN_PROTOCOL)]
+    tokens = [protocol.removeprefix(IN_PROTOCOL) for protocol in offered if protocol.startswith(IN_PROTOCOL)]
     if len(tokens) > 1:
         raise unauthorized()
     token = _decoded(tokens[0]) if tokens else ""

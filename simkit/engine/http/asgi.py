@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from simkit.engine.http import compression
 from simkit.engine.http.broadcaster import LoopBroadcaster, resolve
-from simkit.engine.http.handler import ExecutionMode, Handler, QueuedRequest
+from simkit.engine.http.handler import ExecutionMode, Handler, QueuedRequest, WatchStream
 from simkit.engine.http.message import audit_id, parse_headers, parse_query, response_headers
 from simkit.engine.http.refreshing import Refreshing
 from simkit.engine.http.request_state import REQUEST_SECONDS, Next, Refresh, RequestState, Work, release
@@ -192,21 +193,33 @@ class Application:
         return await self._threads.run(ExecutionMode.COMPUTING, partial(compression.compressed, body))
 
     async def _deliver(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
-        stream = response.stream
-        execution_mode = ExecutionMode.of(computes=stream.computes, waits=stream.blocks)
-        run = None if execution_mode is ExecutionMode.INLINE else partial(self._threads.run, execution_mode)
-        delivery = WatchServer(stream, self._waker(), shortest=self._shortest_watch, cut=cut, run=run)
-        self._deliveries.add(delivery)
         headers = response_headers(response, audit_id(request), length=None)
-        try:
-            if self._stopping:
-                delivery.stop()
+        with self._delivery(response.stream, cut) as delivery:
             await send({"type": "http.response.start", "status": response.status, "headers": headers})
             if await delivery.run(receive, send):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def deliver_messages(
+        self, stream: WatchStream, receive: Receive, send: Send, cut: Callable[[], None]
+    ) -> None:
+        """Deliver a watch whose events are messages, until it ends or the client is gone."""
+        with self._delivery(stream, cut, together=False) as delivery:
+            await delivery.run(receive, send)
+
+    @contextmanager
+    def _delivery(self, stream: WatchStream, cut: Cut, *, together: bool = True) -> Iterator[WatchServer]:
+        execution_mode = ExecutionMode.of(computes=stream.computes, waits=stream.blocks)
+        run = None if execution_mode is ExecutionMode.INLINE else partial(self._threads.run, execution_mode)
+        shortest = self._shortest_watch
+        delivery = WatchServer(stream, self._waker(), shortest=shortest, cut=cut, run=run, together=together)
+        self._deliveries.add(delivery)
+        try:
+            if self._stopping:
+                delivery.stop()
+            yield delivery
         finally:
             self._deliveries.discard(delivery)
-            response.stream.close()
+            stream.close()
 
     def _refreshing(self) -> Refreshing:
         loop = asyncio.get_running_loop()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httptools
 
+from simkit.engine.authn.bearer import asks_for_websocket
 from simkit.engine.http import request_state as limits
 from simkit.engine.http.asgi import LARGE_HEAD, Application
 from simkit.engine.http.connection_reader import HEAD_LIMIT, ConnectionReader
@@ -222,7 +223,7 @@ class HTTPConnection(ConnectionReader):
 
     def _answer(self, request: Request, state: RequestState, *, keep_alive: bool) -> None:
         then = self._application.at_once(request) or state.end(request)
-        if isinstance(then, Response) and then.upgrade is not None:
+        if isinstance(then, Response) and _switches(request, then):
             self._switch(request, then)
         elif isinstance(then, Response) and then.status == DROPPED:
             self.transport.abort()
@@ -235,7 +236,7 @@ class HTTPConnection(ConnectionReader):
     async def _drive(self, state: RequestState, then: Next, receive: Any, send: Any, *, cut: Any = None) -> None:
         """Drive a request that wants another protocol, and may have to wait for it."""
         response, request = await self._application.settle(state, then, receive), state.request
-        if response.upgrade is None or request is None:
+        if request is None or not _switches(request, response):
             await self._application.drive(state, response, receive, send, cut=cut)
         else:
             self.cycle.disconnected = True  # uvicorn has nothing more to say
@@ -243,6 +244,9 @@ class HTTPConnection(ConnectionReader):
 
     def _switch(self, request: Request, response: Response) -> None:
         """Change the protocol of the connection, or say why it is not changed."""
+        if response.stream is not None:
+            self._watch_by_messages(request, response)
+            return
         from simkit.engine.http.upgrade.switch import switch  # other protocols are loaded when one is wanted
 
         try:
@@ -250,6 +254,25 @@ class HTTPConnection(ConnectionReader):
             self._unset_keepalive_if_required()
         except StatusError as error:
             self._write(request, error_response(error), keep_alive=False)
+
+    def _watch_by_messages(self, request: Request, response: Response) -> None:
+        """Go on as a WebSocket that gets the events of a watch, or refuse that."""
+        from simkit.engine.http.upgrade.watch_socket import WatchSocket, handshake
+
+        answer, agreed = handshake(request)
+        self.transport.write(answer)
+        if not agreed:
+            response.stream.close()
+            self.transport.close()
+            return
+        socket = WatchSocket(self.transport, self.connection_lost, text=response.content_type == "application/json")
+        self.transport.set_protocol(socket)
+        self._unset_keepalive_if_required()
+        delivered = self._application.deliver_messages(
+            response.stream, socket.receive, socket.send, self.transport.abort
+        )
+        self._watch = self.loop.create_task(delivered)
+        self._watch.add_done_callback(lambda _: socket.close())
 
     def _request(self) -> Request:
         """The request of the head that was read, without its body."""
@@ -299,6 +322,13 @@ class HTTPConnection(ConnectionReader):
         self.scope["method"] = self._method
         self.scope["raw_path"], self.scope["query_string"] = path, query
         self.scope["headers"], self.scope["extensions"] = headers, self._extensions
+
+
+def _switches(request: Request, response: Response) -> bool:
+    """True if a connection goes on in another protocol: a command's or port's, or a watch by messages."""
+    if response.stream is None:
+        return response.upgrade is not None
+    return asks_for_websocket(request.headers)
 
 
 def _parts(url: bytes) -> tuple[bytes, bytes]:

@@ -39,7 +39,7 @@ class WatchServer:
     Nothing is taken from the stream before the transport has room, so a slow reader holds at most one batch of frames
     and neither delays a writer nor makes memory grow; the stream itself notices when it was overtaken. Who does not
     read when the time is up is told of no end: its connection is cut, where the server under us knows how (``cut``).
-    Frames are made in the loop's thread, or by ``run`` on others.
+    Frames are made in the loop's thread, or by ``run`` on others. They are sent ``together`` or each by itself.
     """
 
     def __init__(
@@ -50,9 +50,11 @@ class WatchServer:
         shortest: float = SHORTEST_WATCH,
         cut: Callable[[], None] | None = None,
         run: Callable[[Callable[[], list[bytes]]], Awaitable[list[bytes]]] | None = None,
+        together: bool = True,
     ) -> None:
         self._stream, self._waker, self._shortest, self._cut = stream, waker, shortest, cut
         self._run = run
+        self._chunks: Callable[[Sequence[bytes]], Iterator[bytes]] = joined if together else iter
         self._signal: Signal | None = None
         self._over = False
 
@@ -111,7 +113,7 @@ class WatchServer:
         return self._stream.poll(BATCH)
 
     async def _write(self, frames: Sequence[bytes], send: Send) -> None:
-        for chunk in joined(frames):
+        for chunk in self._chunks(frames):
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
             if self._over:
                 return
