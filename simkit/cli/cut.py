@@ -20,6 +20,7 @@ from simkit.cli.source import (
     read_members,
     refuse_namespace,
 )
+from simkit.cli.unknown_subjects import note_unknown_subjects
 from simkit.meta.errors import SimkitError
 from simkit.meta.escaping import one_line
 
@@ -77,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
     if args.best is None and args.plot is not None:
         raise SimkitError("--plot draws a plan; it goes with --best N")
     dump = opened(args)
+    note_unknown_subjects(dump.snapshot(), args)
     if args.best is not None:
         return run_plan(dump, args)
     made = cut(

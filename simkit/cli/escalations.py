@@ -21,6 +21,7 @@ from simkit.cli.source import (
     read_members,
     refuse_namespace,
 )
+from simkit.cli.unknown_subjects import note_unknown_subjects
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -162,6 +163,7 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
     from simkit.analysis.escalation.find.queries import WELL_KNOWN
     from simkit.analysis.escalation.table.severity import Severity
 
+    note_unknown_subjects(snapshot, args)
     found = escalations(
         snapshot,
         args.subject,
@@ -184,6 +186,7 @@ def _radius(snapshot: Snapshot, args: argparse.Namespace) -> int:
 
     if not args.subject or len(args.subject) != 1:
         raise SimkitError("--radius is of one subject; name it with --subject")
+    note_unknown_subjects(snapshot, args)
     found = blast_radius(snapshot, args.subject[0], max_hops=args.max_hops, members=read_members(args))
     shown = ("hops", "place", "primitives")
     rows = found.reached.to_dict("records")

@@ -31,7 +31,7 @@ _GROWN_MOST: Final = 1.15
 _HARDLY: Final = 0.02
 """The part of the memory that is hardly anything."""
 _REST: Final = 300
-"""How much longer than an examination of the kept objects nobody is kept waiting by another one."""
+"""The pause after an examination of the kept objects, in multiples of the time that it took."""
 _MUCH: Final = 2.0
 """The factor by which memory must have grown for one before that."""
 

@@ -197,3 +197,14 @@ def test_a_log_that_breaks_off_is_told(dump: str, tmp_path: Path, capsys: pytest
     log.write_bytes(orjson.dumps(LOG) + b'\n{"kind": "Event", "auditID": "7", "verb": "ge')
     main(["least-privilege", dump, "--complete", "*", "--audit-log", str(log)])
     assert capsys.readouterr().err.startswith("simkit: 1 line of an audit log breaks off in the middle of an event")
+
+
+def test_unknown_subjects_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that no binding has gets a note with the names that are near; the answer is the same."""
+    assert main(["escalations", "--demo", "--subject", "group:oidc:helpdeks"]) == 0
+    assert "no binding names group:oidc:helpdeks" in (told := capsys.readouterr().err)
+    assert "did you mean group:oidc:helpdesk" in told
+    assert main(["cut", "--demo", "--from", "nobody-at-all"]) == 0
+    assert "no binding names user:nobody-at-all" in capsys.readouterr().err
+    main(["escalations", "--demo", "--subject", "group:oidc:helpdesk", "--subject", "group:system:authenticated"])
+    assert "no binding names" not in capsys.readouterr().err

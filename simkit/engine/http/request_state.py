@@ -57,7 +57,7 @@ class Work:
 
 @dataclass(slots=True)
 class Refresh:
-    """What comes once the store has caught up with other servers, and what to do where it cannot catch up."""
+    """The answer once the store has caught up with other servers, and what to do where it cannot catch up."""
 
     then: Callable[[], Response | QueuedRequest | Work]
     otherwise: Work

@@ -22,7 +22,7 @@ from simkit.schema.versions import version_rank
 VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 """The verbs of custom resources, in the order of discovery."""
 NO_NEW_ONES: Final = "create not allowed while custom resource definition is terminating"
-"""Why a definition that is going away takes no new objects."""
+"""The reason that a definition which is going away takes no new objects."""
 _PART_VERBS: Final = ("get", "patch", "update")
 _NUMBERS = count(1)
 

@@ -60,7 +60,7 @@ class ContainerRuntime:
         tell: Callable[[Object, Mapping[str, Any], Told], None],
         unknown: Collection[GroupResource],
     ) -> PodEnvironment:
-        """What the containers of a pod are started with; ``address`` is that of the pod, ``tell`` records an event."""
+        """The start of the containers of a pod: ``address`` is that of the pod, ``tell`` records an event."""
 
         def process(pod: Object, container: Mapping[str, Any], restarts: int, started: float) -> Process:
             def variables() -> Mapping[str, str]:

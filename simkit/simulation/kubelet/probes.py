@@ -1,4 +1,4 @@
-"""When the probes of containers are tried, and what follows from their results.
+"""The times at which probes of containers are tried, and what follows from their results.
 
 Upstream: pkg/kubelet/prober/{prober,worker}.go, release 1.30. The first try is not put off by chance.
 """

@@ -21,7 +21,7 @@ _LINGER: Final = 0.05
 """Seconds that a client has to read the end before the connection goes."""
 _MOST_STREAMS: Final = 1024
 _STREAMS: Final = frozenset({"stdin", "stdout", "stderr", "error", "resize"})
-"""What the streams of a command may be for."""
+"""The purposes of the streams of a command."""
 
 
 class SpdySession:

@@ -48,7 +48,7 @@ class UpgradedConnection(asyncio.Protocol):
         self._transport, self._gone, self._loop = transport, gone, loop
         self.link: _Link | None = None
         self._unread: deque[bytes] = deque()
-        """What was received and not handed on yet."""
+        """The bytes that were received and not handed on yet."""
         self._reads_on = self._paused = self._full = False
 
     def data_received(self, data: bytes) -> None:
