@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from simkit.cluster.cluster import Cluster
 from simkit.engine.pipeline.handler_chain import serve_client
+from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import DROPPED, Request, Response
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 HOST: Final = "http://simkit.invalid"
 """The address that clients are given; nobody connects to it."""
+NEEDS_A_SOCKET: Final = (
+    "exec, attach and port-forward need a socket, which clients in the same process do not have; "
+    "use the fixture `kubeconfig`, or cluster.serve()"
+)
 _LONGEST_WATCH: Final = 300.0
 _CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _TURN: Final = 0.05
@@ -45,7 +50,10 @@ class InProcessServer:
     def answer(
         self, method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes | str | None = None
     ) -> Response:
-        """The answer to one request. Raises ConnectionError where a fault drops the connection."""
+        """The answer to one request.
+
+        Raises ConnectionError where a fault drops the connection, and SimkitError for one whose protocol changes.
+        """
         parts = urlsplit(url)
         sent: dict[str, list[str]] = {}
         for name, value in headers:
@@ -58,6 +66,8 @@ class InProcessServer:
         response = serve_client(self.cluster.engine, request, identity)
         if response.status == DROPPED:
             raise ConnectionError("the connection was dropped by a fault")
+        if response.upgrade is not None:
+            raise SimkitError(NEEDS_A_SOCKET)
         if self.settles and response.status < 400 and request.method in _CHANGING:
             self.cluster.settle()
         return response

@@ -9,7 +9,15 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from simkit.testing.transports.in_process import InProcessServer, chunks, headers_of, plain_headers
+from simkit.meta.errors import SimkitError
+from simkit.testing.transports.in_process import (
+    HOST,
+    NEEDS_A_SOCKET,
+    InProcessServer,
+    chunks,
+    headers_of,
+    plain_headers,
+)
 
 
 class InProcessPool:
@@ -84,11 +92,17 @@ def api_client(server: InProcessServer) -> Any:
     """An ``ApiClient`` of the official client that reaches the cluster."""
     from kubernetes import client
 
-    from simkit.testing.transports.in_process import HOST
+    class InProcessApiClient(client.ApiClient):
+        """Says what ``kubernetes.stream`` needs, which puts functions for WebSockets in the place of these."""
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if name in ("request", "call_api"):
+                raise SimkitError(NEEDS_A_SOCKET)
+            super().__setattr__(name, value)
 
     configuration = client.Configuration(host=HOST)
     configuration.verify_ssl = False
-    made = client.ApiClient(configuration)
+    made = InProcessApiClient(configuration)
     rest: Any = made.rest_client
     rest.pool_manager = InProcessPool(server)
     return made
