@@ -34,9 +34,12 @@ class ContainerRuntime:
         Sends requests for what programs and files need.
     behaviours
         How pods behave.
+    resizes
+        Whether the release changes the resources of containers that run.
     """
 
-    def __init__(self, clock: Clock, perform: Perform, behaviours: Behaviours) -> None:
+    def __init__(self, clock: Clock, perform: Perform, behaviours: Behaviours, *, resizes: bool = False) -> None:
+        self._resizes = resizes
         self._clock, self._perform, self._behaviours = clock, perform, behaviours
         volumes = Volumes(
             lambda key: read(perform, key), lambda pod, source: service_account_token(perform, pod, source)
@@ -82,7 +85,9 @@ class ContainerRuntime:
         def objection(pod: Object, container: Mapping[str, Any]) -> str:
             return missing_reference(pod, container, lister, unknown)
 
-        return PodEnvironment(self._behaviours, process, tell, objection, self._probes, attempt, post_start)
+        return PodEnvironment(
+            self._behaviours, process, tell, objection, self._probes, attempt, post_start, self._resizes
+        )
 
     def forget(self, pod: Object) -> None:
         """Forget a pod that is gone."""

@@ -56,6 +56,8 @@ class PodEnvironment:
     """Try a probe of a container now."""
     post_start: Callable[[Object, Mapping[str, Any], int, float], None]
     """Run the hook after a start: pod, container, number of restarts, start."""
+    resizes: bool = False
+    """True if the release tells the resources that a container runs with, which may change (from 1.33 on)."""
 
 
 @dataclass(slots=True)
@@ -152,6 +154,7 @@ class ContainerRun:
         now, started = self.progress.now, moment(status["state"]["running"]["startedAt"])
         process = self.environment.process(self.pod, self.container, status["restartCount"], started)
         process.advance(now)
+        status = self._resized(status, process)
         ready = has_started = False
         if process.ended is None:
             has_started = self._probed(STARTUP, status, started, process)
@@ -162,6 +165,20 @@ class ContainerRun:
             return self._ended(status, *process.ended)
         self.progress.look_again(process.next_time if process.next_time and process.next_time < 1e11 else None)
         return {**status, "ready": ready, "started": has_started}
+
+    def _resized(self, status: dict[str, Any], process: Process) -> dict[str, Any]:
+        """The status with the resources of now; a container whose policy says so starts again with them."""
+        if not self.environment.resizes:
+            return status
+        given, known = self.container.get("resources") or {}, status.get("resources")
+        wanted = {field: given[field] for field in ("limits", "requests") if given.get(field)}
+        policies = self.container.get("resizePolicy") or ()
+        restarts = {each.get("resourceName") for each in policies if each.get("restartPolicy") == "RestartContainer"}
+        if process.ended is None and known is not None and any(_differs(known, wanted, name) for name in restarts):
+            text = f"Container {self.container['name']} resize requires restart"
+            self.environment.tell(self.pod, self.container, ("Killing", text, False))
+            process.kill(self.progress.now, KILLED)
+        return {**status, "resources": wanted}
 
     def _probed(self, kind: str, status: Status, started: float, process: Process) -> bool:
         """The result of a probe, tried now if it is due; the container is killed where that is what follows."""
@@ -230,6 +247,10 @@ class ContainerRun:
         )
         text = f"back-off {_spelled(pause)} restarting failed container={name} pod={where}"
         return {**status, "state": {"waiting": {"reason": "CrashLoopBackOff", "message": text}}}
+
+
+def _differs(known: Status, wanted: Status, name: str) -> bool:
+    return any(at(known, field, name) != at(wanted, field, name) for field in ("limits", "requests"))
 
 
 def _finished(status: Status) -> float:

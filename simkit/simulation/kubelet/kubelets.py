@@ -81,10 +81,11 @@ class Kubelets:
         self._nodes: dict[str, SimulatedNode] = {}
         self.origin: Callable[[], None] | None = None
         """Has those of a fork learn what the ones of its origin know, which happens when that is first asked for."""
-        self.runtime = ContainerRuntime(clock, perform, behaviours)
+        version = tuple(map(int, release.split(".")))
+        self.runtime = ContainerRuntime(clock, perform, behaviours, resizes=version >= (1, 33))
         self._due: dict[Key, float] = {}
         self._heap: list[tuple[float, Key]] = []
-        self._network_condition = tuple(map(int, release.split("."))) >= (1, 29)
+        self._network_condition = version >= (1, 29)
         self._renewed = 0.0
         self._written: dict[Key, str] = {}
         """The versions of pods with a status of ours, which need no second look."""
