@@ -10,6 +10,8 @@ from typing import Final
 
 RIGHT_COLOUR: Final = "#009E73"
 WRONG_COLOUR: Final = "#D55E00"
+_LONGEST: Final = 600
+"""The letters of a line that are shown, since an answer may be longer than a learner can read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ class Verdict:
     def __str__(self) -> str:
         lines = [self.headline]
         for note in self.notes:
-            lines.append(f"  {'✓' if note.right else '✗'} {note.text}")
-            lines += [f"      {detail}" for detail in note.details]
+            lines.append(f"  {'✓' if note.right else '✗'} {_shortened(note.text)}")
+            lines += [f"      {_shortened(detail)}" for detail in note.details]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -58,9 +60,13 @@ class Verdict:
         return f'{headline}<ul style="overflow-wrap:anywhere">{items}</ul>'
 
 
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} letters)"
+
+
 def _html(note: Note) -> str:
-    more = "".join(f"<li>{escape(detail)}</li>" for detail in note.details)
-    return f"<li>{'✓' if note.right else '✗'} {escape(note.text)}{f'<ul>{more}</ul>' if more else ''}</li>"
+    more = "".join(f"<li>{escape(_shortened(detail))}</li>" for detail in note.details)
+    return f"<li>{'✓' if note.right else '✗'} {escape(_shortened(note.text))}{f'<ul>{more}</ul>' if more else ''}</li>"
 
 
 def error_lines(error: Exception) -> tuple[str, ...]:

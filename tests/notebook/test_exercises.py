@@ -164,3 +164,10 @@ def test_verdicts_and_tasks_are_escaped(exercise: Exercise) -> None:
     assert "<li>✗ the server does not take the answer<ul>" in html
     assert "<b>: [" not in html
     assert Verdict(()).right
+
+
+def test_long_answers_are_told_in_part(cluster: simkit.Cluster) -> None:
+    """A text that nobody can read is cut, in words and in HTML."""
+    wrong = Guess(cluster, "?", lambda _: {"a"}).check("x" * 10_000)
+    assert "… (10000 letters)" in str(wrong)
+    assert max(len(str(wrong)), len(wrong._repr_html_())) < 3_000
