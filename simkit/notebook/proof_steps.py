@@ -102,7 +102,7 @@ class EscalationViewer(PanelBox):
     def _show_proof(self, proof: Proof | None) -> None:
         self.proof = proof
         self.step.value = self.verdict.value = ""
-        self.requests.show(pd.DataFrame() if proof is None else proof.to_frame())
+        self.requests.show(pd.DataFrame() if proof is None else _shown(proof))
         self.back.disabled = self.next.disabled = proof is None
         if proof is not None:
             colour, why = _WORDS[proof.verdict], f": {proof.reason}" if proof.reason else ""
@@ -130,6 +130,12 @@ class EscalationViewer(PanelBox):
             f"<p>Request {number + 1} of {len(self.requests.rows)}, step {step}: <b>{escape(title)}</b></p>"
             f"<p>{escape(row['actor'])}</p><pre>{escape(asked)}</pre><p>{answer}</p>{assumed}</div>"
         )
+
+
+def _shown(proof: Proof) -> pd.DataFrame:
+    """The requests of a proof; a step that sends none has no status."""
+    frame = pd.DataFrame(proof.to_frame())
+    return frame.assign(status=frame["status"].where(frame["request"] != "", "").astype(object))
 
 
 def escalation_viewer(

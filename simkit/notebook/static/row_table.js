@@ -11,7 +11,7 @@ function made(tag, attributes, ...children) {
 }
 
 function render({ model, el }) {
-  const filter = made("input", { type: "search", class: "sk-filter", placeholder: "words that rows must hold" });
+  const filter = made("input", { type: "search", class: "sk-filter", placeholder: "words in a row" });
   const page = made("input", { type: "number", class: "sk-page", min: "1", step: "1" });
   const back = made("button", { type: "button" }, "Back");
   const next = made("button", { type: "button" }, "Next");
