@@ -275,3 +275,17 @@ def test_applied_numbers_overflow(clusters: dict[str, simkit.Cluster]) -> None:
     path = "/apis/apps/v1/namespaces/default/deployments/x?fieldManager=m&dryRun=All"
     applied = Request.of("PATCH", path, body, headers={"content-type": "application/apply-patch+yaml"})
     assert clusters["1.30"].perform(applied).object["spec"]["replicas"] == 3
+
+
+def test_a_changed_service_with_one_number_twice(clusters: dict[str, simkit.Cluster]) -> None:
+    """The allocator of node ports meets a number that a protocol has twice before validation does."""
+    path = "/api/v1/namespaces/default/services"
+    ports = [{"name": "a", "port": 1, "nodePort": 30100}, {"name": "b", "port": 2, "nodePort": 30100}]
+    obj = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": {"type": "NodePort"}}
+    with clusters["1.30"].what_if() as trial:
+        first = {**obj, "spec": {"type": "NodePort", "ports": ports[:1]}}
+        trial.perform(Request.of("POST", path, first))
+        patch = {"spec": {"ports": ports}}
+        merge = {"content-type": "application/merge-patch+json"}
+        answer = trial.perform(Request.of("PATCH", f"{path}/x", patch, headers=merge))
+    assert (answer.status, answer.object["message"]) == (500, "duplicate nodePort: {TCP 30100}")

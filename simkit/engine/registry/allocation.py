@@ -34,7 +34,7 @@ from simkit.kinds.parts.service.update import normalize_cluster_ips, patch_alloc
 from simkit.kinds.parts.validation.ip import Address, address, family
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import NameSource
-from simkit.meta.errors import StatusError, internal, invalid
+from simkit.meta.errors import StatusError, internal, invalid, unexplained
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.names import GroupKind, GroupResource
 from simkit.meta.objects import Draft, Object, name_of
@@ -242,9 +242,13 @@ class ServiceAllocation:
     def _give_ports(self, draft: Draft, live: Object | None, reservation: Reservation) -> None:
         if type_of(draft) not in (NODE_PORT, LOAD_BALANCER):
             return
-        kept = {port.get("nodePort") for port in (live or {}).get("spec", {}).get("ports") or ()} - {None, 0}
         automatic = draft["spec"].get("allocateLoadBalancerNodePorts") is not False or type_of(draft) == NODE_PORT
-        ports, chosen, given = draft["spec"].get("ports") or [], dict[int, int](), set[int]()
+        ports = draft["spec"].get("ports") or []
+        if live is not None:
+            kept = {port.get("nodePort") or 0 for port in live.get("spec", {}).get("ports") or ()}
+            self._change_ports(draft, [*enumerate(ports)], kept, reservation, automatic=automatic)
+            return
+        chosen = dict[int, int]()
         asked = {each.get("port") or 0: each["nodePort"] for each in reversed(ports) if each.get("nodePort")}
         for index, port in enumerate(ports):
             number, wanted = port.get("port") or 0, port.get("nodePort") or 0
@@ -256,10 +260,36 @@ class ServiceAllocation:
             wanted = wanted or asked.get(number, 0)
             if not wanted:
                 wanted = self._any_port(reservation)
-            elif wanted not in kept and (live is None or wanted not in given):
+            else:
                 self._give_port(draft, f"spec.ports[{index}].nodePort", wanted, reservation)
             port["nodePort"] = wanted
-            given.add(chosen.setdefault(number, wanted))
+            chosen.setdefault(number, wanted)
+
+    def _change_ports(
+        self,
+        draft: Draft,
+        ports: Sequence[tuple[int, Draft]],
+        kept: Collection[int],
+        reservation: Reservation,
+        *,
+        automatic: bool,
+    ) -> None:
+        """Give the ports of a changed service their numbers. Raises the 500 of a number that a protocol has twice."""
+        given, pairs = set[int](), set[tuple[str, int]]()
+        for index, port in ports:
+            wanted = port.get("nodePort") or 0
+            if not wanted and not automatic:
+                continue
+            if not wanted:
+                wanted = self._any_port(reservation)
+            elif wanted not in kept and wanted not in given:
+                self._give_port(draft, f"spec.ports[{index}].nodePort", wanted, reservation)
+                given.add(wanted)
+            port["nodePort"] = wanted
+            pair = (port.get("protocol") or "", wanted)
+            if pair in pairs:
+                raise unexplained(f"duplicate nodePort: {{{pair[0]} {wanted}}}")
+            pairs.add(pair)
 
     def _give_port(self, draft: Draft, path: str, number: int, reservation: Reservation) -> None:
         try:

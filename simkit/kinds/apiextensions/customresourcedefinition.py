@@ -20,6 +20,7 @@ from simkit.kinds.apiextensions.naming import (
 )
 from simkit.kinds.apiextensions.validation.parts import validate_name
 from simkit.kinds.strategy import CHANGES, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Draft, Object, at, metadata
@@ -128,7 +129,18 @@ def _validate_status(obj: Object) -> Iterator[FieldError]:
             yield invalid_value(path, shown, f"must have the storage version {name}")
         waiting.pop(name, None)
     for name, index in waiting.items():
-        yield invalid_value(f"{path}[{index}]", name, "must appear in spec.versions")
+        yield invalid_value(f"{path}[{index}]", name, _not_kept(name))
+
+
+def _not_kept(version: str) -> str:
+    """The text of a stored version that the definition has no more."""
+    if not applies("stored-versions-told-at-length"):
+        return "must appear in spec.versions"
+    return (
+        f"missing from spec.versions; {version} was previously a storage version, and must remain in spec.versions "
+        f"until a storage migration ensures no data remains persisted in {version} and removes {version} from "
+        "status.storedVersions"
+    )
 
 
 def _accepted_names(obj: Object) -> Iterator[FieldError]:
