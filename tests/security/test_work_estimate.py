@@ -36,7 +36,8 @@ def cluster() -> Cluster:
     for number in range(30):
         made.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"m-{number}"}})
     for resource in made.engine.catalogue.resources():
-        made.engine.met |= {(resource.gvr, verb) for verb in resource.verbs}
+        forms = ("", "protobuf", "yaml", "Table")
+        made.engine.met |= {(resource.gvr, verb, "", form) for verb in resource.verbs for form in forms}
     return made
 
 
@@ -45,6 +46,26 @@ def as_request(attack: Attack) -> Request:
     headers = {"content-type": "application/json", **attack.headers} if attack.body else attack.headers
     size = len(attack.path) + sum(len(name) + len(value) for name, value in headers.items())
     return replace(Request.of(attack.method, attack.path, attack.body or None, headers=headers), head_size=size)
+
+
+@pytest.mark.parametrize(
+    ("path", "accept"),
+    [
+        ("/api", "application/vnd.kubernetes.protobuf"),
+        ("/.well-known/openid-configuration", "*/*"),
+        (f"{MAPS}/m-1", "application/vnd.kubernetes.protobuf"),
+        (f"{MAPS}/m-1", "application/yaml"),
+        (f"{MAPS}/m-1/nothing", "*/*"),
+        ("/api/v1/namespaces/default/pods/a/log", "*/*"),
+    ],
+)
+def test_whoever_comes_first_leaves_the_loop(path: str, accept: str) -> None:
+    """The first request of each form and subresource loads modules, however small it is."""
+    fresh = Cluster(options=Options(seed=1, clock=SimulatedClock()))
+    fresh.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m-1"}})
+    fresh.perform(Request.of("GET", f"{MAPS}/m-1"))
+    assert not takes_long(fresh.engine, Request.of("GET", f"{MAPS}/m-1"))
+    assert takes_long(fresh.engine, Request.of("GET", path, headers={"accept": accept}))
 
 
 @pytest.mark.parametrize("name", attacks())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -160,6 +161,10 @@ class Application:
         except StatusError as error:  # nobody waited any more when its turn came
             return state.fail(error)
         return state.done(outcome)
+
+    async def load(self, module: str) -> None:
+        """Have a module loaded that is needed now, without keeping others waiting."""
+        await self._threads.run(ExecutionMode.COMPUTING, partial(import_module, module))
 
     async def _finish(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
         """Send an answer that the engine has given."""

@@ -8,6 +8,7 @@ answers to compress, pipelined requests behind a stream, clients that do not rea
 from __future__ import annotations
 
 import ssl
+import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
+_SWITCH: Final = "simkit.engine.http.upgrade.switch"
+"""What changes protocols: it is loaded when another one is wanted first."""
 _LITTLE: Final = 4 * 1024
 """Bytes that are read in one go."""
 
@@ -223,11 +226,11 @@ class HTTPConnection(ConnectionReader):
 
     def _answer(self, request: Request, state: RequestState, *, keep_alive: bool) -> None:
         then = self._application.at_once(request) or state.end(request)
-        if isinstance(then, Response) and _switches(request, then):
+        if isinstance(then, Response) and _switches(request, then) and _SWITCH in sys.modules:
             self._switch(request, then)
         elif isinstance(then, Response) and then.status == DROPPED:
             self.transport.abort()
-        elif isinstance(then, Response) and self._application.is_brief(request, then):
+        elif isinstance(then, Response) and then.upgrade is None and self._application.is_brief(request, then):
             self._write(request, then, keep_alive=keep_alive)
         else:
             self._continue_in_asgi(self._drive if request.header("upgrade") else self._application.drive, state, then)
@@ -239,6 +242,7 @@ class HTTPConnection(ConnectionReader):
         if request is None or not _switches(request, response):
             await self._application.drive(state, response, receive, send, cut=cut)
         else:
+            await self._application.load(_SWITCH)
             self.cycle.disconnected = True  # uvicorn has nothing more to say
             self._switch(request, response)
 

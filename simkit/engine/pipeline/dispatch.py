@@ -22,6 +22,7 @@ from simkit.engine.pipeline.subresources import binding, connect, eviction, scal
 from simkit.engine.pipeline.subresources.custom_scale import custom_scale
 from simkit.engine.pipeline.verbs import delete, patch, read, watch, write
 from simkit.engine.pipeline.virtual_resources import access_reviews, component_statuses, token_reviews
+from simkit.engine.pipeline.work_estimate import way_of
 from simkit.meta.domain import API_DOMAIN, AUTHENTICATION_GROUP, EXTENSIONS_GROUP, REGISTRATION_GROUP, api_group
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
 from simkit.meta.fielderror import quoted
@@ -98,14 +99,16 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
     if engine.shared_store and not (context.request.refreshed or context.request.option("resourceVersion")):
         engine.store.refresh()
     if info.subresource:
-        return _part(engine, context, scope)
+        response = _part(engine, context, scope)
+        engine.met.add(way_of(context.request, info, resource))
+        return response
     handler = VIRTUAL_RESOURCES.get(resource.group_resource)
     if handler is None and scope.custom is not None:
         refuse_new(scope.custom, info)
     try:
         response = (handler or VERBS[info.verb])(engine, context, scope)
     finally:
-        engine.met.add((resource.gvr, info.verb))
+        engine.met.add(way_of(context.request, info, resource))
     if handler is None:
         engine.settle()
     return response

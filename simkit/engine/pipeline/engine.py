@@ -116,8 +116,8 @@ class Engine:
         """The revision up to which that was done."""
         self.converting: Collection[str] = ()
         """Groups whose objects may need a conversion webhook."""
-        self.met: set[tuple[GroupVersionResource, str]] = set()
-        """Resources and verbs that were requested before: their modules are loaded."""
+        self.met: set[tuple[GroupVersionResource, str, str, str]] = set()
+        """Resources, verbs, subresources and forms that were requested before: their modules are loaded."""
         self._news = threading.Condition()
         parts.store.listen(self._wake)
 

@@ -18,7 +18,7 @@ from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.meta.domain import api_group
 from simkit.meta.message import Request
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.schema.catalogue import Resource
 
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -42,7 +42,10 @@ DELETED: Final = 10
 _PLAIN: Final = frozenset({"", "application/json", "application/merge-patch+json"})
 _KEPT: Final = frozenset({"", "*/*", "application/json", "application/json, */*"})
 """Accept headers of clients that get the bytes which are kept."""
-_LONG_PATHS: Final = ("/openapi/", "/metrics", "/debug/")
+_NONE: Final = ("",)
+_LONG_PATHS: Final = ("/openapi/", "/metrics", "/debug/", "/.well-known/", "/openid/")
+_FORMS: Final = ("protobuf", "yaml", "Table", "cbor", "Partial")
+"""Forms of bodies and answers whose modules are loaded when the first of them is read or written."""
 _COMPILED: Final = frozenset(
     {
         "customresourcedefinitions",
@@ -71,15 +74,28 @@ def takes_long(engine: Engine, request: Request) -> bool:
         return True
     info = info_of(request.method, path, request.query)
     if not info.is_resource:
-        return False
+        return bool(_form(request))
     found = engine.catalogue.find(info.group, info.version, info.resource)
     if found is None:
         return False
-    if (found.gvr, info.verb) not in engine.met:
+    if way_of(request, info, found) not in engine.met:
         return True
     if request.method in _READING:
         return found.stored and _long_read(engine, request, info, found.storage)
     return _long_write(engine, request, info, found)
+
+
+def way_of(request: Request, info: RequestInfo, resource: Resource) -> tuple[GroupVersionResource, str, str, str]:
+    """What decides which modules a request needs: the resource, verb, subresource, and the form of its bodies."""
+    headers = request.headers
+    plain = headers.get("accept", _NONE)[0] in _KEPT and headers.get("content-type", _NONE)[0] in _PLAIN
+    return resource.gvr, info.verb, info.subresource, "" if plain else _form(request)
+
+
+def _form(request: Request) -> str:
+    """The form of the body or of the answer, whichever needs more; empty for plain JSON."""
+    accepted, sent = request.header("accept"), request.header("content-type")
+    return next((form for form in _FORMS if form in accepted or form in sent), "")
 
 
 def _length(request: Request) -> int:
