@@ -75,7 +75,7 @@ def check_deadline() -> None:
     deadline = _WORK.deadline
     if deadline is not None:
         deadline.look()
-        if TURNS.waiting:
+        if TURNS.waiting or TURNS.crowded:
             TURNS.pass_on()
 
 

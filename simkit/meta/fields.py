@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from simkit.meta.bounded_cache import cached_when_short
+from simkit.meta.deadline import checked
 
 
 class BadFieldSelector(ValueError):
@@ -71,7 +72,7 @@ def parse(text: str) -> FieldSelector:
     """
     parts = _PART.findall(text) if "\\" in text else text.split(",")
     parts.sort()  # the first that is wrong, in this order, is told
-    return FieldSelector(tuple(_term(part, text) for part in parts if part))
+    return FieldSelector(tuple(_term(part, text) for part in checked(parts) if part))
 
 
 def _term(part: str, text: str) -> Term:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simkit.meta.bounded_cache import cached_when_short
+from simkit.meta.deadline import check_deadline
 from simkit.meta.fielderror import invalid_value
 from simkit.meta.name_validation import label_value, qualified_name
 
@@ -144,6 +145,7 @@ class _Parser:
     def parse(self) -> tuple[Requirement, ...]:
         found: list[Requirement] = []
         while True:
+            check_deadline()
             token = self._peek()
             if token == "!" or _is_word(token):
                 found.append(self._requirement())

@@ -19,12 +19,15 @@ T = TypeVar("T")
 SLICE: Final = 0.01
 """Seconds after which a thread lets another one compute."""
 PATIENCE: Final = 1.0
-"""Seconds after which a thread goes on without a turn: whoever has it may be waiting for what this thread holds."""
+"""Seconds after which a thread goes on without a turn: whoever has it may be waiting for what this thread holds. At
+each later look it waits for the length of a turn."""
 
 
 class _Mine(threading.local):
     until: float | None = None
     """The time at which the turn of this thread is over; None if it has none."""
+    without: bool = False
+    """True if it goes on without a turn."""
 
 
 class Turns:
@@ -35,7 +38,7 @@ class Turns:
     length
         Seconds of a turn while others wait.
     patience
-        Seconds for which a thread waits at most; then it computes without a turn, to the end of its step.
+        Seconds for which a thread waits at first; then it computes without a turn, and asks again.
     """
 
     def __init__(self, length: float = SLICE, patience: float = PATIENCE) -> None:
@@ -43,10 +46,12 @@ class Turns:
         self._lock, self._taken, self._mine = threading.Lock(), False, _Mine()
         self.waiting: deque[threading.Lock] = deque()
         """A lock for each thread that waits, which is released when its turn has come."""
+        self.crowded = 0
+        """Threads that compute without a turn."""
 
     def within(self, step: Callable[[], T]) -> T:
         """The result of a step, during which this thread computes in turns with others."""
-        self._take()
+        self._take(self._patience)
         try:
             return step()
         finally:
@@ -55,26 +60,33 @@ class Turns:
     @contextmanager
     def left(self) -> Iterator[None]:
         """A context in which this thread waits for something, and others have its turn."""
-        had = self._mine.until is not None
+        had = self._mine.until is not None or self._mine.without
         self._give()
         try:
             yield
         finally:
             if had:
-                self._take()
+                self._take(self._patience)
 
     def pass_on(self) -> None:
-        """Let others compute if this thread's turn is over; worth a call only where somebody waits."""
+        """Let others compute if this thread's turn is over; worth a call only where somebody waits, or has no turn."""
         until = self._mine.until
-        if until is not None and time.monotonic() > until:
+        if self._mine.without:
             self._give()
-            self._take()
+            self._take(self._length)
+        elif until is not None and time.monotonic() > until:
+            self._give()
+            self._take(self._patience)
 
-    def _take(self) -> None:
-        if self._is_next():
+    def _take(self, patience: float) -> None:
+        if self._is_next(patience):
             self._mine.until = time.monotonic() + self._length
+        else:
+            self._mine.without = True
+            with self._lock:
+                self.crowded += 1
 
-    def _is_next(self) -> bool:
+    def _is_next(self, patience: float) -> bool:
         """True once it is this thread's turn; False if that takes too long."""
         with self._lock:
             if not self._taken:
@@ -83,7 +95,7 @@ class Turns:
             called = threading.Lock()
             called.acquire()
             self.waiting.append(called)
-        if called.acquire(timeout=self._patience):
+        if called.acquire(timeout=patience):
             return True
         with self._lock:
             if called not in self.waiting:
@@ -92,11 +104,15 @@ class Turns:
         return False
 
     def _give(self) -> None:
-        if self._mine.until is None:
-            return
-        self._mine.until = None
+        mine = self._mine
+        without, mine.without = mine.without, False
+        until, mine.until = mine.until, None
         with self._lock:
-            if self.waiting:
+            if without:
+                self.crowded -= 1
+            elif until is None:
+                return
+            elif self.waiting:
                 self.waiting.popleft().release()
             else:
                 self._taken = False

@@ -64,6 +64,28 @@ def test_a_turn_that_is_not_passed_on_stops_nobody() -> None:
     assert turns.within(lambda: True)
 
 
+def test_whoever_has_no_turn_gets_the_next_one() -> None:
+    """After it went on without one, it asks again where it looks at its deadline."""
+    turns, held, stuck = Turns(length=60, patience=0.01), threading.Event(), threading.Event()
+
+    def holds_the_turn() -> bool:
+        stuck.set()
+        return held.wait(60)
+
+    def asks_again() -> tuple[int, int]:
+        before = turns.crowded
+        held.set()
+        turns.pass_on()
+        return before, turns.crowded
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(turns.within, holds_the_turn)
+        assert stuck.wait(60)
+        assert pool.submit(turns.within, asks_again).result() == (1, 0)
+        assert first.result()
+    assert turns.crowded == 0
+
+
 def test_an_error_ends_a_turn() -> None:
     """The next one gets it."""
     turns = Turns(patience=60)
