@@ -29,6 +29,7 @@ import orjson
 
 from simkit.engine.http.serving import new_loop
 from tests.bench.bench_http import TOKEN, Target, config_map, load, served, unverified
+from tests.bench.watched_server import waits
 from tests.security.attacks import MAPS, TABLE, attacks, preparation, requests_of
 
 T = TypeVar("T")
@@ -47,12 +48,14 @@ def main() -> int:
     parser.add_argument("--attack", metavar="PORT", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--only", metavar="TEXT", default="", help="attacks whose names have this in them")
+    parser.add_argument("--turns", action="store_true", help="also measure the turns of the loop, in processor time")
     args = parser.parse_args()
     if args.attack:
         return _in_loop(attack(Target("127.0.0.1", args.attack, TOKEN), args.seconds, args.only))
     if args.bare:
         return _in_loop(serve_bare())
-    with served() as target, _bare() as port:
+    turns = Path(tempfile.mkdtemp()) / "turns" if args.turns else None
+    with served(turns) as target, _bare() as port:
         _in_loop(prepare(target))
         calm = _in_loop(probe(target, port, 3))
         command = [sys.executable, "-m", "tests.bench.bench_hostile", "--attack", str(target.port)]
@@ -62,6 +65,10 @@ def main() -> int:
             harried = _in_loop(probe(target, port, args.seconds))
             assert hostile.stdout is not None
             print(hostile.stdout.read().decode(), end="")
+    if turns is not None:
+        shown = waits(turns)
+        told = ", ".join(f"{part}th {shown[part - 1]:.1f}" for part in (50, 90, 99))
+        print(f"milliseconds of processor time until the loop turns, preparation included: {told}")
     print(f"{'milliseconds until health is told':36}{'median':>8}{'90th':>8}{'99th':>8}{'most':>8}{'answers':>9}")
     tell("without anybody else", calm[0])
     tell(f"while {CLIENTS} clients attack", harried[0])

@@ -242,8 +242,8 @@ GOALS = {
 
 
 @contextlib.contextmanager
-def served() -> Iterator[Target]:
-    """A server in a process of its own."""
+def served(turns: Path | None = None) -> Iterator[Target]:
+    """A server in a process of its own, which writes the turns of its loop to a file if one is given."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -253,7 +253,8 @@ def served() -> Iterator[Target]:
         main = "import sys; from simkit.cli import main; sys.exit(main())"
         flags = ["--secure-port", str(port), "--token-auth-file", str(tokens), "--cert-dir", folder]
         started = time.perf_counter()
-        with subprocess.Popen([sys.executable, "-c", main, "serve", *flags], stdout=subprocess.PIPE) as process:
+        run = ["-m", "tests.bench.watched_server", str(turns)] if turns else ["-c", main]
+        with subprocess.Popen([sys.executable, *run, "serve", *flags], stdout=subprocess.PIPE) as process:
             try:
                 assert process.stdout is not None
                 if not process.stdout.readline():
