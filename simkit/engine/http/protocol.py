@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
 _SWITCH: Final = "simkit.engine.http.upgrade.switch"
-"""What changes protocols: it is loaded when another one is wanted first."""
+"""The module that changes protocols: it is loaded when another one is wanted first."""
 _LITTLE: Final = 4 * 1024
 """Bytes that are read in one go."""
 

@@ -86,7 +86,7 @@ def takes_long(engine: Engine, request: Request) -> bool:
 
 
 def way_of(request: Request, info: RequestInfo, resource: Resource) -> tuple[GroupVersionResource, str, str, str]:
-    """What decides which modules a request needs: the resource, verb, subresource, and the form of its bodies."""
+    """The things that decide which modules a request needs: resource, verb, subresource, and the form of its bodies."""
     headers = request.headers
     plain = headers.get("accept", _NONE)[0] in _KEPT and headers.get("content-type", _NONE)[0] in _PLAIN
     return resource.gvr, info.verb, info.subresource, "" if plain else _form(request)
