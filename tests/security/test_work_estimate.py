@@ -37,7 +37,8 @@ def cluster() -> Cluster:
         made.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"m-{number}"}})
     for resource in made.engine.catalogue.resources():
         forms = ("", "protobuf", "yaml", "Table")
-        made.engine.met |= {(resource.gvr, verb, "", form) for verb in resource.verbs for form in forms}
+        made.engine.met |= {(resource.gvr, verb, "") for verb in resource.verbs}
+        made.engine.met_forms |= {(resource.gvr, form) for form in forms}
     return made
 
 

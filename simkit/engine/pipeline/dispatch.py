@@ -14,6 +14,7 @@ from typing import Final
 from simkit.engine.pipeline.custom_resources.routes import builtin_group, check_custom_route, refuse_new
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import protobuf
+from simkit.engine.pipeline.representation.forms import KEPT, NONE, PLAIN, form_of
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF, is_answerable, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
@@ -22,7 +23,6 @@ from simkit.engine.pipeline.subresources import binding, connect, eviction, scal
 from simkit.engine.pipeline.subresources.custom_scale import custom_scale
 from simkit.engine.pipeline.verbs import delete, patch, read, watch, write
 from simkit.engine.pipeline.virtual_resources import access_reviews, component_statuses, token_reviews
-from simkit.engine.pipeline.work_estimate import way_of
 from simkit.meta.domain import API_DOMAIN, AUTHENTICATION_GROUP, EXTENSIONS_GROUP, REGISTRATION_GROUP, api_group
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
 from simkit.meta.fielderror import quoted
@@ -100,7 +100,7 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
         engine.store.refresh()
     if info.subresource:
         response = _part(engine, context, scope)
-        engine.met.add(way_of(context.request, info, resource))
+        engine.met.add((resource.gvr, info.verb, info.subresource))
         return response
     handler = VIRTUAL_RESOURCES.get(resource.group_resource)
     if handler is None and scope.custom is not None:
@@ -108,7 +108,10 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
     try:
         response = (handler or VERBS[info.verb])(engine, context, scope)
     finally:
-        engine.met.add(way_of(context.request, info, resource))
+        engine.met.add((resource.gvr, info.verb, ""))
+        headers = context.request.headers
+        if headers.get("accept", NONE)[0] not in KEPT or headers.get("content-type", NONE)[0] not in PLAIN:
+            engine.met_forms.add((resource.gvr, form_of(context.request)))
     if handler is None:
         engine.settle()
     return response

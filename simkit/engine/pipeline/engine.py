@@ -116,8 +116,10 @@ class Engine:
         """The revision up to which that was done."""
         self.converting: Collection[str] = ()
         """Groups whose objects may need a conversion webhook."""
-        self.met: set[tuple[GroupVersionResource, str, str, str]] = set()
-        """Resources, verbs, subresources and forms that were requested before: their modules are loaded."""
+        self.met: set[tuple[GroupVersionResource, str, str]] = set()
+        """Resources, verbs and subresources that were requested before: their modules are loaded."""
+        self.met_forms: set[tuple[GroupVersionResource, str]] = set()
+        """Resources and forms other than plain JSON in which they were read or written before."""
         self._news = threading.Condition()
         parts.store.listen(self._wake)
 

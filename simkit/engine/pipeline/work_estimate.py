@@ -14,11 +14,12 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.representation.forms import KEPT, NONE, PLAIN, form_of
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.meta.domain import api_group
 from simkit.meta.message import Request
-from simkit.meta.names import GroupResource, GroupVersionResource, Key
+from simkit.meta.names import GroupResource, Key
 from simkit.schema.catalogue import Resource
 
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -39,13 +40,7 @@ CONVERTED: Final = 20
 """Objects of a list that are made into something else, such as the rows of a Table."""
 CONVERTED_BYTES: Final = 16 * 1024
 DELETED: Final = 10
-_PLAIN: Final = frozenset({"", "application/json", "application/merge-patch+json"})
-_KEPT: Final = frozenset({"", "*/*", "application/json", "application/json, */*"})
-"""Accept headers of clients that get the bytes which are kept."""
-_NONE: Final = ("",)
 _LONG_PATHS: Final = ("/openapi/", "/metrics", "/debug/", "/.well-known/", "/openid/")
-_FORMS: Final = ("protobuf", "yaml", "Table", "cbor", "Partial")
-"""Forms of bodies and answers whose modules are loaded when the first of them is read or written."""
 _COMPILED: Final = frozenset(
     {
         "customresourcedefinitions",
@@ -70,32 +65,23 @@ def takes_long(engine: Engine, request: Request) -> bool:
         return True
     if request.query and _length(request) > QUERY_CHARACTERS:
         return True
-    if request.body and len(request.body) > _body_limit(request):
+    if len(request.body) > OTHER_BYTES and len(request.body) > _body_limit(request):
         return True
     info = info_of(request.method, path, request.query)
     if not info.is_resource:
-        return bool(_form(request))
+        return bool(form_of(request))
     found = engine.catalogue.find(info.group, info.version, info.resource)
     if found is None:
         return False
-    if way_of(request, info, found) not in engine.met:
+    if (found.gvr, info.verb, info.subresource) not in engine.met:
+        return True
+    headers = request.headers
+    plain = headers.get("accept", NONE)[0] in KEPT and headers.get("content-type", NONE)[0] in PLAIN
+    if not plain and (found.gvr, form_of(request)) not in engine.met_forms:
         return True
     if request.method in _READING:
         return found.stored and _long_read(engine, request, info, found.storage)
     return _long_write(engine, request, info, found)
-
-
-def way_of(request: Request, info: RequestInfo, resource: Resource) -> tuple[GroupVersionResource, str, str, str]:
-    """The things that decide which modules a request needs: resource, verb, subresource, and the form of its bodies."""
-    headers = request.headers
-    plain = headers.get("accept", _NONE)[0] in _KEPT and headers.get("content-type", _NONE)[0] in _PLAIN
-    return resource.gvr, info.verb, info.subresource, "" if plain else _form(request)
-
-
-def _form(request: Request) -> str:
-    """The form of the body or of the answer, whichever needs more; empty for plain JSON."""
-    accepted, sent = request.header("accept"), request.header("content-type")
-    return next((form for form in _FORMS if form in accepted or form in sent), "")
 
 
 def _length(request: Request) -> int:
@@ -103,11 +89,11 @@ def _length(request: Request) -> int:
 
 
 def _body_limit(request: Request) -> int:
-    return JSON_BYTES if request.header("content-type").partition(";")[0] in _PLAIN else OTHER_BYTES
+    return JSON_BYTES if request.header("content-type").partition(";")[0] in PLAIN else OTHER_BYTES
 
 
 def _long_read(engine: Engine, request: Request, info: RequestInfo, resource: GroupResource) -> bool:
-    kept = request.header("accept") in _KEPT
+    kept = request.header("accept") in KEPT
     if info.name:
         entry = engine.store.get(Key(resource, info.namespace, info.name))
         return entry is not None and entry.size > (LISTED_BYTES if kept else CONVERTED_BYTES)
