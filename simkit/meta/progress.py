@@ -275,7 +275,7 @@ def _told(task: Task) -> str:
 
 def _in_notebook() -> bool:
     """True if this process is the kernel of a notebook. Its library alone may be imported anywhere."""
-    if "IPython" not in sys.modules:
+    if sys.modules.get("IPython") is None:  # not imported, or barred from being so
         return False
     from IPython.core.getipython import get_ipython
 
