@@ -151,7 +151,8 @@ class APIServerHandler:
         hook = self._engine.client_hook
         if hook is not None and hook.waits:
             return True
-        if self._engine.leaves_process or self._engine.request_leaves_process(request):
+        engine = self._engine
+        if engine.inner_parts_leave_process or engine.chain_leaves_process or engine.request_leaves_process(request):
             return True
         if not request.query:
             return False

@@ -94,7 +94,8 @@ class Engine:
         )
         self.shared_store = parts.store.leaves_process
         """True if other servers may write into the store: latest values are read there."""
-        self._admission_leaves = parts.admission.leaves_process
+        self.inner_parts_leave_process = self.shared_store or parts.admission.leaves_process
+        """True if handling a request may wait for a service outside: the store's, or one of admission."""
         self.watch_cache = WatchCache(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
         self.api_services = parts.api_services or APIServices(parts.store)
@@ -122,11 +123,6 @@ class Engine:
         """Resources and forms other than plain JSON in which they were read or written before."""
         self._news = threading.Condition()
         parts.store.listen(self._wake)
-
-    @property
-    def leaves_process(self) -> bool:
-        """True if answering may wait for a service outside; parts that call one say so."""
-        return self.shared_store or self._admission_leaves or self.chain_leaves_process
 
     @property
     def chain_leaves_process(self) -> bool:

@@ -60,7 +60,7 @@ def test_a_service_judges_images(making: Making, tmp_path: Path) -> None:
         assert refused.message == 'pods "c" is forbidden: one or more images rejected by webhook backend'
         refused = refusal(cluster, pod("d", containers=[container(image="worse")]))
         assert refused.message.endswith("image policy webhook backend denied one or more images: it is worse")
-        assert cluster.engine.leaves_process
+        assert cluster.engine.inner_parts_leave_process
         assert "no connections to the outside" in refusal(cluster.fork(), pod("e")).message
 
 

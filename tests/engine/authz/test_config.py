@@ -282,7 +282,7 @@ def test_a_cluster_with_a_file(tmp_path: Path) -> None:
         path = tmp_path / "authorization.json"
         path.write_bytes(document(hook, RBAC))
         cluster = Cluster(options=Options(seed=1, authorization_config=path))
-        assert cluster.engine.leaves_process
+        assert cluster.engine.chain_leaves_process
         request = Request.of("GET", "/api/v1/namespaces")
         assert cluster.perform(request, identity=Identity("ann")).status == 200
         refused = cluster.perform(request, identity=Identity("eve"))

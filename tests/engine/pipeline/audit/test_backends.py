@@ -219,6 +219,6 @@ def test_a_request_waits_for_a_service_only_in_the_blocking_modes(tmp_path: Path
     config.write_text(orjson.dumps(SERVICE).decode())
     webhook = WebhookSettings(mode=mode)
     served = recorded(audit_webhook_config_file=config, audit_webhook=webhook, audit_log_path=str(tmp_path / "log"))
-    assert served.engine.leaves_process is waits
+    assert served.engine.chain_leaves_process is waits
     assert served.engine.audit is not None
     served.engine.audit.close()
