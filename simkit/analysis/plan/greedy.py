@@ -7,9 +7,9 @@ only what may be the best is asked for the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
-from itertools import combinations
+from itertools import islice
 from typing import Final, NamedTuple
 
 from simkit.analysis.plan.candidates import NONE, SURELY
@@ -23,8 +23,8 @@ PATIENCE: Final = 30
 BOUND: Final = 1
 MODELLED: Final = 0
 """The certainty of a change's effect; of two equal changes the more certain one comes first."""
-PAIRED: Final = 16
-"""Of how many changes pairs are looked at where none alone closes a path."""
+PAIRED: Final = 8
+"""Of how many changes the ways around them are looked at where none alone closes a path."""
 
 
 class RatedChange(NamedTuple):
@@ -41,7 +41,7 @@ class RatedChange(NamedTuple):
         return (-self.closes, self.harm, self.cost, self.text)
 
 
-def next_change(now: Round, *, free: bool) -> tuple[Candidate, Round] | None:
+def next_change(now: Round, *, free: bool, alone: bool) -> tuple[Candidate, Round] | None:
     """The best next change, with the cluster after it; None where no change closes anything.
 
     Changes that break something which is used come only when no other closes a path.
@@ -50,27 +50,23 @@ def next_change(now: Round, *, free: bool) -> tuple[Candidate, Round] | None:
     ----------
     free
         Whether only changes count that cost nothing which is known to be used.
+    alone
+        Whether no other change follows, so that the first of two that close paths together is of no use.
     """
-    bounds = now.open_paths.candidates_of(now.paths)
-    rated = [
-        RatedChange(bound, now.candidates.harm(one), now.candidates.cost(one), str(one), one)
-        for one, bound in bounds.items()
-    ]
+    rated = sorted(_rated(now), key=lambda one: one.order)
     for allowed in ((NONE,),) if free else (range(SURELY), (SURELY,)):
-        usable = [one for one in rated if one.harm in allowed]
-        found = _best(now, usable)
+        found = _lazily(now, [one for one in rated if one.harm in allowed])
+        if found is None and not alone:
+            found = _first_of_two(now, [one for one in rated if one.harm <= allowed[-1]], allowed[-1])
         if found is not None:
             return found
     return None
 
 
-def _best(now: Round, usable: Iterable[RatedChange]) -> tuple[Candidate, Round] | None:
-    ordered = sorted(usable, key=lambda one: one.order)
-    found = _lazily(now, ordered)
-    if found is not None:
-        return found
-    pair = _best_pair(now, ordered[:PAIRED])
-    return None if pair is None else (pair, now.after(pair))
+def _rated(now: Round) -> Iterator[RatedChange]:
+    """The changes that lie on open paths."""
+    for one, bound in now.open_paths.candidates_of(now.paths).items():
+        yield RatedChange(bound, now.candidates.harm(one), now.candidates.cost(one), str(one), one)
 
 
 def _lazily(now: Round, ordered: Iterable[RatedChange]) -> tuple[Candidate, Round] | None:
@@ -99,8 +95,15 @@ def _lazily(now: Round, ordered: Iterable[RatedChange]) -> tuple[Candidate, Roun
     return None if best is None else best[1:]
 
 
-def _best_pair(now: Round, ordered: Sequence[RatedChange]) -> Candidate | None:
-    """The first of the two changes that together close most paths, if no change alone closes one."""
-    pairs = ((now.modelled([one.change, other.change]), one.change) for one, other in combinations(ordered, 2))
-    closes, first = max(pairs, key=lambda pair: pair[0], default=(0, None))
-    return first if closes else None
+def _first_of_two(now: Round, ordered: Iterable[RatedChange], most_harm: int) -> tuple[Candidate, Round] | None:
+    """The first of the two changes that together close most paths; the second stops the ways around the first."""
+    best, found = 0, None
+    for first in islice(ordered, PAIRED):
+        then = now.after(first.change)
+        closed = len(now.paths) - len(then.paths)
+        seconds = (one for one in _rated(then) if one.harm <= most_harm and closed + one.closes > best)
+        for second in sorted(seconds, key=lambda one: one.order):
+            closes = closed + then.modelled([second.change]) if closed + second.closes > best else 0
+            if closes > best:
+                best, found = closes, (first.change, then)
+    return found

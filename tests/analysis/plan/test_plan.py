@@ -102,6 +102,22 @@ def test_a_plan_against_exhaustive_search() -> None:
     assert not RATIOS or mean(RATIOS) >= 0.9, f"mean ratio {mean(RATIOS):.3f} of {len(RATIOS)} clusters"
 
 
+def test_two_ways_need_two_changes() -> None:
+    """Where each way is open beside the other, the second change is looked for on the ways around the first."""
+    everybody = "group:system:authenticated"
+    snapshot = world(
+        *(namespace("dev"), fenced("ops"), account("dev", "app"), account("ops", "app"), account("ops", "admin")),
+        *(role("cluster-admin", rule("*", "*", groups="*")), binding("boss", "cluster-admin", "sa:ops/admin")),
+        *(role("minter", RULES[0]), binding("mints", "minter", everybody)),
+        *(role("actor", RULES[2]), binding("acts", "actor", "user:ann", everybody)),
+    )
+    before = len(escalations(snapshot, goal=GOALS))
+    found = plan(snapshot, goal=GOALS, best=2)
+    assert [step.closes for step in found] == [0, before]
+    assert not found.left
+    assert len(plan(snapshot, goal=GOALS, best=1)) == 0
+
+
 def rebuilt(snapshot: Snapshot) -> MemorySnapshot:
     """The same objects in a snapshot that shares nothing with another one."""
     resources = (*RBAC, NAMESPACES, PODS, SERVICE_ACCOUNTS)
