@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
@@ -16,6 +16,10 @@ from simkit.meta.readable_table import aligned, fitted, head, html_table, shown_
 
 if TYPE_CHECKING:
     from simkit.analysis.table_plot import TablePlot
+
+
+_NAMES: Final = ("__name__", "__qualname__")
+"""What a method takes over from that of pandas, beside its signature."""
 
 
 class ReadableFrame(pd.DataFrame):
@@ -49,13 +53,15 @@ class ReadableFrame(pd.DataFrame):
 
     if not TYPE_CHECKING:  # a type checker, and help, know them by the signatures of pandas
 
-        @wraps(pd.DataFrame.merge)
+        @wraps(pd.DataFrame.merge, assigned=_NAMES)
         def merge(self, *args: object, **options: object) -> ReadableFrame:
+            """The rows of this table with those of another one, as ``pandas.DataFrame.merge`` joins them."""
             with _plural_told(self, *(one for one in args if isinstance(one, pd.DataFrame))):
                 return super().merge(*args, **options)
 
-        @wraps(pd.DataFrame.groupby)
+        @wraps(pd.DataFrame.groupby, assigned=_NAMES)
         def groupby(self, *args: object, **options: object) -> object:
+            """The rows in groups, as ``pandas.DataFrame.groupby`` makes them."""
             with _plural_told(self):
                 return super().groupby(*args, **options)
 

@@ -30,7 +30,7 @@ _GROWN_MOST: Final = 1.15
 """The same where the last examination found hardly anything."""
 _HARDLY: Final = 0.02
 """The part of the memory that is hardly anything."""
-_REST: Final = 300
+_REST: Final = 60
 """The pause after an examination of the kept objects, in multiples of the time that it took."""
 _MUCH: Final = 2.0
 """The factor by which memory must have grown for one before that."""

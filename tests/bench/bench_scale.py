@@ -1,7 +1,8 @@
 """Cost against size, each size in a process of its own: ``python -m tests.bench.bench_scale [WHAT ...] [--plot FILE]``.
 
-What is measured: ``objects`` (config maps of 1 KB in one store), ``bindings`` (RoleBindings in one access index), ``log``
-(megabytes of an audit log, read for the permissions that were used). Sizes above ``--largest`` are left out.
+What is measured: ``objects`` (config maps of 1 KB in one store), ``bindings`` (RoleBindings in one access index),
+``escalation`` (RoleBindings through which somebody may reach cluster-admin), ``log`` (megabytes of an audit log, read for
+the permissions that were used). Sizes above ``--largest`` are left out.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from pathlib import Path
 
 import orjson
 
-from simkit.analysis import can, usage, who_can
+from simkit.analysis import can, escalations, usage, who_can
 from simkit.engine.watch.watch_cache import WatchCache
 from simkit.logic.rbac.index import AccessIndex
 from simkit.snapshot.memory import MemorySnapshot
-from tests.analysis.worlds import binding, namespace, role, rule
+from tests.analysis.worlds import account, binding, namespace, role, rule
 from tests.bench.bench_store import MAPS, config_map, key, resident, seeded
 
 SIZES = {
     "objects": (1_000, 10_000, 100_000, 1_000_000),
     "bindings": (100, 1_000, 10_000, 100_000, 1_000_000),
+    "escalation": (100, 1_000, 10_000, 100_000, 1_000_000),
     "log": (10, 100, 1_000),
 }
 Figures = dict[str, float]
@@ -109,6 +111,32 @@ def bindings(size: int) -> Figures:
     }
 
 
+def escalation(size: int) -> Figures:
+    """All paths to cluster-admin: in one namespace of ten, pods run as an administrator, and some may start pods."""
+    spaces = max(size // 100, 1)
+    places = [f"ns-{number}" for number in range(spaces)]
+    world = [namespace(name) for name in places]
+    world += [account(name, "runner") for name in places]
+    world += [role("reader", rule("get,list", "pods")), role("starter", rule("create", "pods"))]
+    world += [role("cluster-admin", rule("*", "*", groups="*"))]
+    world += [binding(f"admin-{name}", "cluster-admin", f"sa:{name}/runner") for name in places[::10]]
+    world += [
+        binding(
+            f"b-{number}",
+            "reader" if number % 20 else "starter",
+            f"user:person-{number % max(size // 2, 1)}",
+            namespace=places[number % spaces],
+        )
+        for number in range(size)
+    ]
+    snapshot = MemorySnapshot(world, captured=["*"])
+    gc.collect()
+    before, start = resident(), time.perf_counter()
+    paths = escalations(snapshot, goal="cluster-admin")
+    took = time.perf_counter() - start
+    return {"all paths, s": took, "paths": len(paths), "memory, MB": (resident() - before) / 1e6}
+
+
 def log(size: int) -> Figures:
     """So many megabytes of an audit log, read for the permissions that each subject used."""
     world = [role("r", rule("get", "pods")), binding("b", "r", *(f"user:person-{each}" for each in range(50)))]
@@ -153,7 +181,12 @@ def peak() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
 
 
-MEASURES: dict[str, Callable[[int], Figures]] = {"objects": objects, "bindings": bindings, "log": log}
+MEASURES: dict[str, Callable[[int], Figures]] = {
+    "objects": objects,
+    "bindings": bindings,
+    "escalation": escalation,
+    "log": log,
+}
 
 
 def apart(what: str, size: int) -> Figures:
