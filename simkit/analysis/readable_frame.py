@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _NAMES: Final = ("__name__", "__qualname__")
-"""What a method takes over from that of pandas, beside its signature."""
+"""The names that a method takes over from that of pandas, beside its signature."""
 
 
 class ReadableFrame(pd.DataFrame):

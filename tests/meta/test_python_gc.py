@@ -118,9 +118,9 @@ def nothing_to_find() -> None:
 
 
 def long_examination() -> None:
-    """After an examination of half a second the next one waits for minutes, or until memory has doubled."""
+    """After an examination of half a second the next one waits for half a minute, or until memory has doubled."""
     collect_seldom()
-    moments = iter([0.0, 0.5, 149.0, 151.0, 151.5, 152.0, 152.5])
+    moments = iter([0.0, 0.5, 29.0, 31.0, 31.5, 32.0, 32.5])
     rounds = Rounds(lambda: next(moments))
     many = [[number] for number in range(sys.getallocatedblocks() // 3)]
     gc.collect(1)
