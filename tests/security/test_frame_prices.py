@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +13,7 @@ from simkit.engine.http.serving import new_loop
 from simkit.engine.http.upgrade.spdy import SpdyConnection
 from simkit.engine.http.upgrade.spdy_session import SpdySession
 from simkit.engine.http.upgrade.switch import UpgradedConnection
+from simkit.engine.http.upgrade.watch_socket import WatchSocket
 from simkit.engine.http.upgrade.websocket_session import WebSocketSession
 from simkit.engine.pipeline.subresources.connection_session import PortSession
 from tests.security.prices import LINEAR, growth
@@ -47,6 +48,14 @@ def _websocket(frames: bytes) -> _Wire:
     return wire
 
 
+def _watch(frames: bytes) -> _Wire:
+    wire = _Wire()
+    watching = WatchSocket(cast(UpgradedConnection, wire), text=True)
+    for start in range(0, len(frames), 1024):
+        watching.received(frames[start : start + 1024])
+    return wire
+
+
 def _spdy(frames: bytes) -> _Wire:
     wire, loop = _Wire(), asyncio.new_event_loop()
     session = SpdySession(_ports(), "", wire.write, wire.close, lambda: 0, loop)
@@ -73,6 +82,8 @@ def _streams(count: int) -> bytes:
 FRAMES: dict[str, tuple[Callable[[bytes], _Wire], Callable[[int], bytes], int]] = {
     "WebSocket, a message in empty parts": (_websocket, lambda n: _frame(_TEXT_PART) + _frame(_PART) * n, 4000),
     "WebSocket, pings": (_websocket, lambda n: _frame(_PING) * n, 1500),
+    "watch, a message in empty parts": (_watch, lambda n: _frame(_TEXT_PART) + _frame(_PART) * n, 4000),
+    "watch, pings": (_watch, lambda n: _frame(_PING) * n, 1500),
     "SPDY, pings": (_spdy, lambda n: _control(6, bytes(4)) * n, 4000),
     "SPDY, streams": (_spdy, _streams, 1000),
     "SPDY, empty data": (_spdy, lambda n: _streams(1) + struct.pack(">II", 1, 0) * n, 8000),

@@ -68,10 +68,9 @@ def protocol_token(headers: Headers) -> str:
     >>> protocol_token({**upgrade, "sec-websocket-protocol": ("base64url.bearer.authorization.k8s.io.YWJj, v1",)})
     'abc'
     """
-    protocols = headers.get("sec-websocket-protocol")
-    if not protocols or not asks_for_websocket(headers):
+    offered = offered_protocols(headers)
+    if not offered or not asks_for_websocket(headers):
         return ""
-    offered = [protocol.strip() for text in protocols for protocol in text.split(",")]
     tokens = [protocol.removeprefix(IN_PROTOCOL) for protocol in offered if protocol.startswith(IN_PROTOCOL)]
     if len(tokens) > 1:
         raise unauthorized()
@@ -79,6 +78,11 @@ def protocol_token(headers: Headers) -> str:
     if token and len(offered) == 1:
         raise unauthorized()
     return token
+
+
+def offered_protocols(headers: Headers) -> list[str]:
+    """The protocols that a WebSocket client offers, in its order."""
+    return [protocol.strip() for text in headers.get("sec-websocket-protocol", ()) for protocol in text.split(",")]
 
 
 def asks_for_websocket(headers: Headers) -> bool:

@@ -261,16 +261,19 @@ class HTTPConnection(ConnectionReader):
 
     def _watch_by_messages(self, request: Request, response: Response) -> None:
         """Go on as a WebSocket that gets the events of a watch, or refuse that."""
+        from simkit.engine.http.upgrade.switch import UpgradedConnection
         from simkit.engine.http.upgrade.watch_socket import WatchSocket, handshake
 
         answer, agreed = handshake(request)
-        self.transport.write(answer)
-        if not agreed:
+        if not self.transport.is_closing():
+            self.transport.write(answer)
+        if not agreed or self.transport.is_closing():
             response.stream.close()
             self.transport.close()
             return
-        socket = WatchSocket(self.transport, self.connection_lost, text=response.content_type == "application/json")
-        self.transport.set_protocol(socket)
+        connection = UpgradedConnection(self.transport, self.connection_lost, self.loop)
+        socket = connection.link = WatchSocket(connection, text=response.content_type == "application/json")
+        self.transport.set_protocol(connection)
         self._unset_keepalive_if_required()
         delivered = self._application.deliver_messages(
             response.stream, socket.receive, socket.send, self.transport.abort

@@ -157,6 +157,8 @@ def test_protocols(watch: Watch) -> None:
     """One protocol is agreed to, whatever it is; a token among the protocols is none."""
     one = watch(KEY, VERSION, ORIGIN, TOKEN, "Sec-WebSocket-Protocol: anything")
     assert one.head == SWITCHED + b"Sec-WebSocket-Protocol: anything\r\n"
+    other = watch(KEY, VERSION, ORIGIN, TOKEN, "Sec-WebSocket-Protocol: \u20ac")
+    assert other.head == SWITCHED + "Sec-WebSocket-Protocol: \u20ac\r\n".encode()
     token = watch(KEY, VERSION, ORIGIN, f"Sec-WebSocket-Protocol: {IN_PROTOCOL}, base64.binary.k8s.io")
     assert token.head == SWITCHED + b"Sec-WebSocket-Protocol: base64.binary.k8s.io\r\n"
     assert isinstance(next(token.events), TextMessage)

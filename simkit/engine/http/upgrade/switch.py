@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Final, Protocol
 
+from wsproto.utilities import generate_accept_token
+
+from simkit.engine.authn.bearer import offered_protocols
 from simkit.engine.http.upgrade.spdy_session import SpdySession
 from simkit.engine.http.upgrade.websocket_session import COMMANDS, PORTS, WebSocketSession
 from simkit.engine.pipeline.subresources.connection_session import CommandSession, Session
 from simkit.meta.errors import StatusError, bad_request
 from simkit.meta.message import Request
 
-_GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-"""The identifier that the answer to a WebSocket's key is made with (RFC 6455)."""
 _SPDY_COMMANDS: Final = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
 _SPDY_PORTS: Final = ("portforward.k8s.io",)
 _PIECE: Final = 1024
@@ -50,6 +49,8 @@ class UpgradedConnection(asyncio.Protocol):
         self._unread: deque[bytes] = deque()
         """The bytes that were received and not handed on yet."""
         self._reads_on = self._paused = self._full = False
+        self._room = asyncio.Event()
+        self._room.set()
 
     def data_received(self, data: bytes) -> None:
         self._unread.extend(data[start : start + _PIECE] for start in range(0, len(data), _PIECE))
@@ -79,15 +80,22 @@ class UpgradedConnection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Read no more while the client has much to read."""
         self._full = True
+        self._room.clear()
 
     def resume_writing(self) -> None:
         """Go on reading, since the client does."""
         self._full = False
+        self._room.set()
         if not self._reads_on:
             self._read_on()
 
+    async def drained(self) -> None:
+        """Return when there is room to write more, or nobody is there to read it."""
+        await self._room.wait()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._unread.clear()
+        self._room.set()
         if self.link is not None:
             self.link.lost()
         self._gone(exc)
@@ -121,9 +129,9 @@ def _websocket(request: Request, session: Session) -> tuple[list[Header], str]:
     key = request.header("sec-websocket-key")
     if not key or request.header("sec-websocket-version") != "13":
         raise bad_request("websocket: bad handshake")
-    accepted = base64.b64encode(hashlib.sha1(key.encode("latin-1") + _GUID).digest())  # noqa: S324 - RFC 6455
+    accepted = generate_accept_token(key.encode())
     headers = [(b"upgrade", b"websocket"), (b"connection", b"Upgrade"), (b"sec-websocket-accept", accepted)]
-    offered = [each.strip() for text in request.headers.get("sec-websocket-protocol", ()) for each in text.split(",")]
+    offered = offered_protocols(request.headers)
     known = COMMANDS if isinstance(session, CommandSession) else PORTS
     protocol = _agreed(offered, known)
     if protocol:
