@@ -32,14 +32,6 @@ PLAIN = CATALOGUE.without(lambda resource: True)
 """No kind is built in: objects are stored as they come."""
 
 
-@pytest.fixture(scope="module")
-def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EtcdServer]:
-    server = EtcdServer(tmp_path_factory.mktemp("etcd"))
-    server.start()
-    yield server
-    server.stop()
-
-
 def opened(
     etcd: EtcdServer, prefix: str, clock: SimulatedClock | None = None, catalogue: Catalogue = PLAIN
 ) -> EtcdStore:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -24,14 +23,6 @@ from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
 pytestmark = pytest.mark.skipif(not installed(), reason=MISSING)
 RANGE = "10.0.0.0/27"
 ADDRESSES = 30
-
-
-@pytest.fixture(scope="module")
-def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EtcdServer]:
-    server = EtcdServer(tmp_path_factory.mktemp("etcd"))
-    server.start()
-    yield server
-    server.stop()
 
 
 def served(etcd: EtcdServer, prefix: str, cidr: str = RANGE) -> simkit.Cluster:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ssl
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,14 +25,6 @@ from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
 MAPS = "/api/v1/namespaces/default/configmaps"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 needs_etcd = pytest.mark.skipif(not installed(), reason=MISSING)
-
-
-@pytest.fixture(scope="module")
-def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EtcdServer]:
-    server = EtcdServer(tmp_path_factory.mktemp("etcd"))
-    server.start()
-    yield server
-    server.stop()
 
 
 class Administrator(Client):

@@ -36,14 +36,6 @@ spec:
 """
 
 
-@pytest.fixture(scope="module")
-def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EtcdServer]:
-    server = EtcdServer(tmp_path_factory.mktemp("etcd"))
-    server.start()
-    yield server
-    server.stop()
-
-
 @pytest.fixture(autouse=True)
 def _closed() -> Iterator[None]:
     """Ends the connections of the servers that a test has made."""
