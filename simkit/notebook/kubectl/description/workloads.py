@@ -5,7 +5,7 @@ Upstream: k8s.io/kubectl/pkg/describe/describe.go, release 1.32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.printers.cells import duration, seconds
@@ -92,30 +92,26 @@ def _pods_line(client: Client, owner: Object) -> str:
 
 def replica_set_lines(client: Client, obj: Object) -> Iterator[str]:
     """A replica set with its template and events."""
-    yield from name_lines(obj)
-    yield f"Selector:\t{selector_text(obj['spec']['selector'])}"
-    yield from label_lines(obj["metadata"].get("labels"))
-    yield from annotation_lines(obj)
-    yield from controller_lines(obj)
-    yield f"Replicas:\t{at(obj, 'status', 'replicas') or 0} current / {obj['spec'].get('replicas', 0)} desired"
-    yield _pods_line(client, obj)
-    yield from template_lines(obj["spec"]["template"])
-    yield from condition_lines(obj)
-    yield from event_lines(client, events_of(client, obj, kind="ReplicaSet"))
+    return _replicas_lines(client, obj, "ReplicaSet", controller_lines(obj))
 
 
 def replication_controller_lines(client: Client, obj: Object) -> Iterator[str]:
     """A replication controller, whose selector is a map of labels, with its template and events."""
     selected = {**obj, "spec": {**obj["spec"], "selector": {"matchLabels": obj["spec"].get("selector") or {}}}}
+    return _replicas_lines(client, selected, "ReplicationController", ())
+
+
+def _replicas_lines(client: Client, obj: Object, kind: str, controlled: Iterable[str]) -> Iterator[str]:
     yield from name_lines(obj)
-    yield f"Selector:\t{selector_text(selected['spec']['selector'])}"
+    yield f"Selector:\t{selector_text(obj['spec']['selector'])}"
     yield from label_lines(obj["metadata"].get("labels"))
     yield from annotation_lines(obj)
+    yield from controlled
     yield f"Replicas:\t{at(obj, 'status', 'replicas') or 0} current / {obj['spec'].get('replicas', 0)} desired"
-    yield _pods_line(client, selected)
+    yield _pods_line(client, obj)
     yield from template_lines(obj["spec"]["template"])
     yield from condition_lines(obj)
-    yield from event_lines(client, events_of(client, obj, kind="ReplicationController"))
+    yield from event_lines(client, events_of(client, obj, kind=kind))
 
 
 def stateful_set_lines(client: Client, obj: Object) -> Iterator[str]:
