@@ -14,7 +14,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from random import Random
@@ -170,10 +170,12 @@ def case_of(found: Found) -> Mapping[str, Any]:
     return {"steps": [{**step, "ignore": list(_IGNORED), "expect": answer} for step, answer in pairs]}
 
 
-def explore(explorer: Explorer, release: str, *, seed: int, rounds: int) -> Iterator[tuple[str, Found]]:
-    """New kinds of differences with the kind of object they were found with, over some rounds of all kinds."""
+def explore(
+    explorer: Explorer, release: str, *, seed: int, rounds: int, only: Collection[str] = ()
+) -> Iterator[tuple[str, Found]]:
+    """New kinds of differences with the kind of object they were found with, over some rounds of all or some kinds."""
     catalogue, seen = Catalogue.for_release(release), set[str]()
-    kinds = objects_by_kind(catalogue)
+    kinds = {key: each for key, each in objects_by_kind(catalogue).items() if not only or key[1] in only}
     for number in range(rounds):
         for (version, kind), objects in kinds.items():
             random = Random(f"{seed} {number} {version} {kind}")
@@ -190,9 +192,15 @@ def objects_by_kind(catalogue: Catalogue) -> Mapping[tuple[str, str], Sequence[O
     dump = simkit.demo().dump
     assert dump is not None
     found: dict[tuple[str, str], list[Object]] = {}
-    for obj in (*representatives(list(dump.objects)), *_recorded_objects()):
+    for obj in (*representatives(list(dump.objects)), *_written_objects(), *_recorded_objects()):
         if _served(catalogue, obj):
             found.setdefault((str(obj["apiVersion"]), str(obj["kind"])), []).append(obj)
+    return found
+
+
+def _written_objects() -> Sequence[Object]:
+    """The objects of kinds that the demo and the recordings lack, and some that use rare fields."""
+    found: Sequence[Object] = json.loads(Path(__file__).with_name("objects.json").read_text())
     return found
 
 
@@ -228,13 +236,22 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--release", default="1.30", help="the release of the server (1.30)")
     parser.add_argument("--seed", type=int, default=0, help="other conversations for another seed (0)")
     parser.add_argument("--rounds", type=int, default=10, help="conversations about each kind (10)")
+    parser.add_argument(
+        "--disable-admission-plugins", default="", help="admission plugins that the server does not have, with commas"
+    )
+    parser.add_argument("--kinds", default="", help="the kinds to ask about, with commas (all)")
     parser.add_argument("--soft", action="store_true", help="do not compare the wording of messages")
     parser.add_argument("--cases", type=Path, help="the folder to write case files to")
     chosen = parser.parse_args(arguments)
     count = 0
-    with tempfile.TemporaryDirectory() as folder, inprocess.serving(Path(folder), chosen.release, "explore") as ours:
+    without = [name for name in chosen.disable_admission_plugins.split(",") if name]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        inprocess.serving(Path(folder), chosen.release, "explore", without) as ours,
+    ):
         explorer = Explorer(OverHttp(chosen.url), ours, wording=not chosen.soft)
-        for kind, found in explore(explorer, chosen.release, seed=chosen.seed, rounds=chosen.rounds):
+        only = [name for name in chosen.kinds.split(",") if name]
+        for kind, found in explore(explorer, chosen.release, seed=chosen.seed, rounds=chosen.rounds, only=only):
             count += 1
             step = found.steps[found.number]
             print(f"{kind}: {step['method']} {step['path']}: {'; '.join(found.told[:3])}", flush=True)

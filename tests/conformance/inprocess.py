@@ -186,8 +186,9 @@ def has_bootstrap_tokens(bundle: str, area: str) -> bool:
 
 
 @contextmanager
-def serving(folder: Path, bundle: str, area: str) -> Iterator[InProcess]:
-    """A server set up as the recorded one was; its tokens and certificates are written to a folder."""
+def serving(folder: Path, bundle: str, area: str, without: Sequence[str] = ()) -> Iterator[InProcess]:
+    """A server set up as the recorded one was, but for some admission plugins; its tokens and certificates are written
+    to a folder."""
     tokens = folder / "tokens.csv"
     tokens.write_text(TOKENS)
     clock = SimulatedClock()
@@ -196,6 +197,7 @@ def serving(folder: Path, bundle: str, area: str) -> Iterator[InProcess]:
         release=release_of(bundle),
         clock=clock,
         controllers=controllers_of(area),
+        disable_admission_plugins=without,
         cluster_signing_cert_file=identities.authority,
         cluster_signing_key_file=identities.authority.with_suffix(".key"),
         root_ca_file=identities.authority,

@@ -35,8 +35,13 @@ def odd(schema: Schema, obj: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     >>> [made["spec"] for where, made in odd(schema, lease) if where == "spec.leaseDurationSeconds"][:2]
     [{'leaseDurationSeconds': -1}, {'leaseDurationSeconds': 0}]
     """
-    for path, value in _values(schema, obj, (), 0):
-        yield ".".join(map(str, path)), _with(obj, path, value)
+    for path, value in odd_values(schema, obj):
+        yield ".".join(map(str, path)), with_value(obj, path, value)
+
+
+def odd_values(schema: Schema, obj: Mapping[str, Any], at: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The odd values for an object, or for the part of it at a place, each with its place."""
+    return _values(schema, obj, at, len(at))
 
 
 def _values(schema: Schema, value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Any]]:
@@ -79,14 +84,14 @@ def _of_fields(schema: Schema, value: Mapping[str, Any], path: Path, depth: int)
         yield path, {}
 
 
-def _with(holder: Any, path: Path, value: Any) -> Any:
+def with_value(holder: Any, path: Path, value: Any) -> Any:
     """A copy of lists and maps with another value at a path; what is missing on the way is made."""
     step, rest = path[0], path[1:]
     if isinstance(step, int):
         items = list(holder) if isinstance(holder, list) else []
         items += [{}] * (step + 1 - len(items))
-        items[step] = _with(items[step], rest, value) if rest else value
+        items[step] = with_value(items[step], rest, value) if rest else value
         return [item for item in items if item is not GONE]
     made = dict(holder) if isinstance(holder, Mapping) else {}
-    made[step] = _with(made.get(step), rest, value) if rest else value
+    made[step] = with_value(made.get(step), rest, value) if rest else value
     return {key: item for key, item in made.items() if item is not GONE}

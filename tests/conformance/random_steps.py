@@ -15,7 +15,7 @@ from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import Object, group_version_of, name_of
 from simkit.schema.catalogue import Catalogue, Resource
 from tests.conformance.conversation import Step
-from tests.conformance.oddities import odd
+from tests.conformance.oddities import GONE, odd_values, with_value
 
 NAMESPACE: Final = "{{unique}}"
 _TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -63,6 +63,8 @@ _DELETIONS: Final[Sequence[Any]] = (
     {"dryRun": ["All"]},
     {"dryRun": ["Some"]},
 )
+_PARTS: Final = ("status", "status", "scale", "finalize", "other")
+_PATCHES: Final = ("merge-patch+json", "merge-patch+json", "strategic-merge-patch+json")
 _JSON_PATCHES: Final = (
     {"op": "add", "path": "/metadata/labels/a", "value": "b"},
     {"op": "add", "path": "/metadata/labels", "value": {"a": "b"}},
@@ -98,7 +100,13 @@ class RandomSteps:
         self._object: Mapping[str, Any] = {**obj, "metadata": {**obj["metadata"], "name": name}}
         if resource.namespaced:
             self._object["metadata"]["namespace"] = NAMESPACE
-        self._odd = [each for where, each in odd(self._schema, self._object) if not where.startswith("metadata.n")]
+        self._odd = [
+            (place, value)
+            for place, value in odd_values(self._schema, self._object)
+            if not ".".join(map(str, place)).startswith("metadata.n")
+        ]
+        status = (self._schema.fields or {}).get("status")
+        self._status_values = list(odd_values(status, {}, ("status",))) if status is not None else []
         scope = f"/namespaces/{NAMESPACE}" if resource.namespaced else ""
         self._path = f"{resource.path}{scope}/{resource.resource}"
         self._place = f"{self._path}/{name_of(self._object)}"
@@ -121,6 +129,8 @@ class RandomSteps:
             self._get,
             self._list,
             self._status,
+            self._read_part,
+            self._patch_part,
         )
         for _ in range(self._random.randint(1, most)):
             yield self._random.choice(choices)()
@@ -131,7 +141,12 @@ class RandomSteps:
             yield {"method": "DELETE", "path": self._place, "compare": "status"}
 
     def _some(self) -> Mapping[str, Any]:
-        return self._random.choice(self._odd) if self._odd else self._object
+        """The object with one odd value, or with a few."""
+        made = self._object
+        for _ in range(self._random.choice((1, 1, 1, 2, 3)) if self._odd else 0):
+            place, value = self._random.choice(self._odd)
+            made = with_value(made, place, value)
+        return made
 
     def _options(self) -> str:
         return self._random.choice(_WRITES)
@@ -144,6 +159,17 @@ class RandomSteps:
 
     def _status(self) -> Step:
         return {"method": "PUT", "path": f"{self._place}/status{self._options()}", "body": self._some()}
+
+    def _read_part(self) -> Step:
+        return {"method": "GET", "path": f"{self._place}/{self._random.choice(_PARTS)}"}
+
+    def _patch_part(self) -> Step:
+        body = self._part()
+        if self._random.random() < 0.7 and self._status_values:
+            place, value = self._random.choice(self._status_values)
+            body = with_value({}, place, None if value is GONE else value)
+        step = self._patched(self._random.choice(_PATCHES), body, self._options())
+        return {**step, "path": self._place + "/status" + step["path"].removeprefix(self._place)}
 
     def _part(self) -> Mapping[str, Any]:
         """One or two top-level fields of an odd object, or none of what is there."""

@@ -45,10 +45,14 @@ _REQUEST_SECONDS: Final = 90
 
 
 class OverHttp:
-    """A server behind an address, one connection for each request; certificates are not checked."""
+    """A server behind an address, over one connection as long as it stays open; certificates are not checked.
+
+    Requests are sent one after the other: threads take one of these each.
+    """
 
     def __init__(self, url: str) -> None:
         self._address, self._secure = urlsplit(url).netloc, url.startswith("https:")
+        self._kept: http.client.HTTPConnection | None = None
 
     def wait(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -61,13 +65,31 @@ class OverHttp:
         return http.client.HTTPSConnection(self._address, timeout=_REQUEST_SECONDS, context=context)
 
     def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, *, user: str) -> Answer:
-        connection = self._connection()
+        sent = with_token(headers, user)
+        if self._kept is not None:
+            try:
+                return self._asked(self._kept, method, path, sent, body)
+            except ConnectionError:  # closed by the server in the meantime
+                pass
+        self._kept = self._connection()
+        return self._asked(self._kept, method, path, sent, body)
+
+    def _asked(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+    ) -> Answer:
         try:
-            connection.request(method, path, body=body, headers=with_token(headers, user))
+            connection.request(method, path, body=body, headers=dict(headers))
             response = connection.getresponse()
             return Answer(response.status, compared_headers(response.getheaders()), response.read())
-        finally:
+        except (OSError, http.client.HTTPException):
+            self._kept = None
             connection.close()
+            raise
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""Strategy of ResourceSlice: printer columns.
+"""Strategy of ResourceSlice: validation, warnings, generation, printer columns.
 
-Follows ``pkg/registry/resource/resourceslice/strategy.go``, release 1.30.
+Follows ``pkg/registry/resource/resourceslice/strategy.go``, releases 1.30 and 1.36.
 """
 
 from __future__ import annotations
@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from simkit.kinds.parts.devices.slices import validate_slice
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.strategy import Strategy, spec_differs
 from simkit.meta.behaviour import applies
+from simkit.meta.fielderror import FieldError, quoted
 from simkit.meta.objects import Object, at, name_of
 
 
@@ -30,8 +32,27 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), obj.get("nodeName") or "", obj.get("driverName") or "", created(obj, now)]
 
 
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    if not applies("claims-of-devices"):
+        return ()
+    return [*validate_slice(obj.get("spec") or {}, None if old is None else old.get("spec") or {})]
+
+
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    driver = at(obj, "spec", "driver") or ""
+    if driver == driver.lower() or not applies("drivers-of-devices-in-lower-case"):
+        return []
+    return [f"spec.driver: driver names should be lowercase; {quoted(driver)} contains uppercase characters"]
+
+
 def _generation(obj: Object, old: Object) -> bool:
     return spec_differs(obj, old)
 
 
-STRATEGY = Strategy(raises_generation=_generation, print_row=_row, return_deleted_object=True)
+STRATEGY = Strategy(
+    validate=_validate,
+    warnings=_warnings,
+    raises_generation=_generation,
+    print_row=_row,
+    return_deleted_object=True,
+)

@@ -12,11 +12,16 @@ from typing import Any, Final
 from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.meta import go_json
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_long, too_many
 from simkit.meta.name_validation import dns_subdomain
 
 _LONGEST_POOL: Final = 253
 _LONGEST_IDENTIFIER: Final = 32
+_LONGEST_DOMAIN: Final = 63
+LONGEST_QUALIFIED: Final = _LONGEST_DOMAIN + 1 + _LONGEST_IDENTIFIER
+"""Bytes of a name with a domain."""
+_DOTS: Final = "..."
 _LONGEST_PARAMETERS: Final = 10 * 1024
 _IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
 _IDENTIFIER_RULE: Final = (
@@ -48,6 +53,27 @@ def validate_set(
         if key(item) in seen:
             yield duplicate(f"{path}[{index}]", key(item))
         seen.add(key(item))
+
+
+def validate_map(
+    path: str, values: Mapping[str, Any], most: int, longest: int, check_key: Check, check: Check
+) -> Iterator[FieldError]:
+    """The errors of each key and value of a map, or the one error of a map that is too large.
+
+    Keys of more than ``longest`` bytes are shown without their middle.
+    """
+    if 0 <= most < len(values):
+        yield too_many(path, len(values), most)
+        return
+    for key, value in sorted(values.items()):
+        here = f"{path}[{_shortened(key, longest)}]"
+        yield from check_key(path if applies("device-keys-told-at-their-map") else here, key)
+        yield from check(here, value)
+
+
+def _shortened(key: str, longest: int) -> str:
+    left = longest - len(_DOTS)
+    return key if len(key) <= longest else f"{key[: (left + 1) // 2]}{_DOTS}{key[len(key) - left // 2 :]}"
 
 
 def validate_pool_name(path: str, name: str) -> Iterator[FieldError]:

@@ -14,6 +14,7 @@ from simkit.kinds.parts.devices.names import (
     validate_opaque,
     validate_set,
 )
+from simkit.kinds.parts.devices.taints import taint_effects
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.labels import validate_qualified_name
 from simkit.meta.behaviour import applies
@@ -26,7 +27,6 @@ MOST_CONFIGURATIONS: Final = 32
 _MOST_ALTERNATIVES: Final = 8
 _LONGEST_EXPRESSION: Final = 10 * 1024
 _MODES: Final = ("All", "ExactCount")
-_EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
 _ONE: Final = "exactly one of `exactly` or `firstAvailable` is required"
 _UNNAMED: Final = (
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
@@ -148,9 +148,8 @@ def _validate_toleration(path: str, toleration: Object) -> Iterator[FieldError]:
         yield required(f"{path}.operator")
     else:
         yield unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
-    effects = _EFFECTS if applies("device-taints-without-effect") else _EFFECTS[:-1]
-    if effect and effect not in effects:
-        yield unsupported(f"{path}.effect", effect, effects)
+    if effect and effect not in taint_effects():
+        yield unsupported(f"{path}.effect", effect, taint_effects())
 
 
 def _validate_constraint(path: str, constraint: Object, names: Names) -> Iterator[FieldError]:

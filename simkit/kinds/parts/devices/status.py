@@ -5,9 +5,11 @@ Follows ``pkg/apis/resource/validation/validation.go``, release 1.36.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from simkit.kinds.parts.devices.device import validate_binding
 from simkit.kinds.parts.devices.empty_lists import without_empty_list
 from simkit.kinds.parts.devices.names import validate_opaque, validate_pool_name, validate_raw, validate_set
 from simkit.kinds.parts.devices.requests import Names, request_names, validate_reference, validate_references
@@ -22,6 +24,7 @@ from simkit.meta.fielderror import (
     Shown,
     forbidden_field,
     invalid_value,
+    quoted,
     required,
     too_long,
     too_many,
@@ -34,6 +37,14 @@ _MOST_CONSUMERS: Final = 256
 _MOST_ADDRESSES: Final = 16
 _MOST_CONDITIONS: Final = 8
 _LENGTHS: Final = {"interfaceName": 256, "hardwareAddress": 128}
+_CANONICAL: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID: Final = re.compile(
+    "[0-9a-fA-F]{32}|(?:urn:uuid:|[{])?[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}[}]?", re.IGNORECASE
+)
+_NORMALIZED: Final = (
+    "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal "
+    "characters"
+)
 _SOURCES: Final = ("FromClaim", "FromClass")
 
 
@@ -78,6 +89,7 @@ def _validate_devices(status: Object, allocation: Object | None) -> Iterator[Fie
 
     def check(path: str, device: Object) -> Iterator[FieldError]:
         yield from _validate_names(path, device)
+        yield from _validate_share(path, device)
         if _key(device) not in allocated:
             shown = "/".join(filter(None, _key(device)))
             yield invalid_value(path, Shown(shown, shown), "must be an allocated device in the claim")
@@ -98,6 +110,30 @@ def _validate_names(path: str, device: Object) -> Iterator[FieldError]:
     yield from validate_text(f"{path}.device", device.get("device") or "", dns_label)
 
 
+def _validate_share(path: str, device: Object) -> Iterator[FieldError]:
+    """The errors of the uid of a share of a device."""
+    uid = device.get("shareID")
+    if uid is None:
+        return
+    wrong = _uuid_error(uid)
+    if wrong:
+        yield invalid_value(f"{path}.shareID", uid, f"error validating uid: {wrong}")
+    elif not _CANONICAL.fullmatch(uid):
+        yield invalid_value(f"{path}.shareID", uid, _NORMALIZED)
+
+
+def _uuid_error(text: str) -> str:
+    """What is wrong with a UUID in any of its forms; empty if nothing is."""
+    octets = len(text.encode())
+    if octets not in (32, 36, 38, 45):
+        return f"invalid UUID length: {octets}"
+    if octets == 45 and text[:9].lower() != "urn:uuid:":
+        return f"invalid urn prefix: {quoted(text[:9])}"
+    if octets == 38 and (text[0], text[-1]) != ("{", "}"):
+        return "invalid bracketed UUID format"
+    return "" if _UUID.fullmatch(text) else "invalid UUID format"
+
+
 def _validate_network(path: str, network: Object) -> Iterator[FieldError]:
     for name, most in _LENGTHS.items():
         if len((network.get(name) or "").encode()) > most:
@@ -110,6 +146,8 @@ def _validate_allocation(path: str, allocation: Object, names: Names) -> Iterato
         here = f"{path}.devices.results[{index}]"
         yield from validate_reference(f"{here}.request", result.get("request") or "", names)
         yield from _validate_names(here, result)
+        yield from validate_binding(here, result)
+        yield from _validate_share(here, result)
     for index, config in enumerate(at(allocation, "devices", "config") or ()):
         here, source = f"{path}.devices.config[{index}]", config.get("source") or ""
         if not source:
