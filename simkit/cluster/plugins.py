@@ -112,6 +112,12 @@ def _owner_references(initializer: PluginInitializer) -> Plugin:
     return OwnerReferencesPermissionEnforcement(initializer.authorizer, initializer.catalogue)
 
 
+def _pod_security_policy(initializer: PluginInitializer) -> Plugin:
+    from simkit.engine.admission.pod_security_policy import PodSecurityPolicy  # later releases start without it
+
+    return PodSecurityPolicy(initializer.store, initializer.authorizer)
+
+
 def _pod_topology_labels(initializer: PluginInitializer) -> Plugin:
     from simkit.engine.admission.pod_topology_labels import PodTopologyLabels  # earlier releases start without it
 
@@ -179,6 +185,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "PodSecurity": lambda initializer: PodSecurity(
         initializer.store, *read.pod_security(initializer.of("PodSecurity"))
     ),
+    "PodSecurityPolicy": _pod_security_policy,
     "PodNodeSelector": _pod_node_selector,
     "Priority": lambda initializer: Priority(initializer.store),
     "DefaultTolerationSeconds": lambda initializer: DefaultTolerationSeconds(initializer.toleration_seconds),
@@ -234,21 +241,12 @@ def plugins(
     return [maker(initializer) for name, maker in PLUGINS.items() if name in on]
 
 
-def _instead(name: str) -> str:
-    """A note about the objects of a plugin that simkit does not have."""
-    if name != "PodSecurityPolicy":
-        return ""
-    return ": its policies are kept and shown, and no pod is held to them; PodSecurity comes with 1.22"
-
-
 def _check(flag: str, name: str, release: str) -> None:
     known = plugins_of(release)
     if name in known and (name in PLUGINS or flag == "disable"):
         return
     if name in known:
-        raise SimkitError(
-            f'--{flag}-admission-plugins: plugin "{name}" is known, but simkit does not have it{_instead(name)}'
-        )
+        raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is known, but simkit does not have it')
     first, last = span(name)
     near = difflib.get_close_matches(name, known, n=2)
     if first or last:

@@ -80,8 +80,6 @@ def _plugins(release: str) -> Limit:
     text = "the release's, on and off as there"
     if missing:
         text += f"; missing are {', '.join(missing)}"
-    if "PodSecurityPolicy" in missing:
-        text += " (its objects are kept, and no pod is held to them)"
     return Limit("admission plugins", text)
 
 

@@ -23,6 +23,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = ("CREATE", "UPDATE", "DELETE", "CONNE
 _ELSEWHERE: Final = {"ImagePolicyWebhook", "EventRateLimit"}
 """Plugins that cannot be on without a configuration file; their own tests have one."""
 _ADDITIONS: Final = {
+    "PodSecurityPolicy": "1.24",
     "SecurityContextDeny": "1.29",
     "MutatingAdmissionPolicy": "1.36",
     "PodTopologyLabels": "1.36",

@@ -1,0 +1,286 @@
+"""Strategy of PodSecurityPolicy, a kind of releases up to 1.24: defaulting, validation, printer columns.
+
+Follows ``pkg/registry/policy/podsecuritypolicy/strategy.go`` and ``pkg/apis/policy/validation/validation.go``, release
+1.24.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.copy_on_write import own_copy
+from simkit.kinds.parts.go_printing.syntax import texts
+from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path
+from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
+from simkit.kinds.strategy import Strategy
+from simkit.meta.behaviour import applies
+from simkit.meta.domain import label
+from simkit.meta.fielderror import (
+    FieldError,
+    Shown,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    quoted,
+    required,
+    unsupported,
+)
+from simkit.meta.name_validation import dns_subdomain
+from simkit.meta.objects import Draft, Object, annotations_of, name_of
+
+_ALL: Final = "*"
+_APP_ARMOR_DEFAULT: Final = label("defaultProfileName", "apparmor.security.beta")
+_APP_ARMOR_ALLOWED: Final = label("allowedProfileNames", "apparmor.security.beta")
+_SECCOMP_DEFAULT: Final = label("defaultProfileName", "seccomp.security.alpha")
+_SECCOMP_ALLOWED: Final = label("allowedProfileNames", "seccomp.security.alpha")
+_RULES: Final = ("MayRunAs", "MustRunAs", "RunAsAny")
+_GROUP_RULES: Final = ("MustRunAs", "RunAsAny", "MayRunAs")
+_USER_RULES: Final = ("MustRunAs", "MustRunAsNonRoot", "RunAsAny")
+_LABEL_RULES: Final = ("MustRunAs", "RunAsAny")
+_PROC_MOUNTS: Final = ("Default", "Unmasked")
+VOLUME_TYPES: Final = (
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephFS",
+    "cinder",
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "gitRepo",
+    "glusterfs",
+    "hostPath",
+    "iscsi",
+    "nfs",
+    "persistentVolumeClaim",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "projected",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "secret",
+    "storageos",
+    "vsphereVolume",
+)
+"""The types of volumes that a policy may name."""
+_EPHEMERAL: Final = "ephemeral"
+_SEGMENT: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SYSCTLS: Final = rf"({_SEGMENT}\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]"
+_SYSCTLS_RE: Final = re.compile(_SYSCTLS)
+_LONGEST_SYSCTL: Final = 253
+
+
+def _default(draft: Draft) -> None:
+    spec = own_copy(draft, "spec")
+    if spec.get("allowPrivilegeEscalation") is None:
+        spec["allowPrivilegeEscalation"] = True
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    spec = obj.get("spec") or {}
+    former = ((old or {}).get("spec") or {}).get("volumes") or ()
+    return [
+        *_validate_annotations(obj),
+        *_validate_identifiers(spec),
+        *_validate_volumes(spec, with_ephemeral=applies("ephemeral-volumes-in-policies") or _EPHEMERAL in former),
+        *_validate_capabilities(spec),
+        *_validate_flags(spec),
+        *_validate_sources(spec),
+        *_validate_sysctls(spec),
+        *_validate_classes(spec.get("runtimeClass")),
+    ]
+
+
+def _validate_annotations(obj: Object) -> Iterator[FieldError]:
+    notes = annotations_of(obj)
+    for key, several in ((_APP_ARMOR_DEFAULT, False), (_APP_ARMOR_ALLOWED, True)):
+        value = notes.get(key)
+        for profile in (value.split(",") if several else (value,)) if value else ():
+            if profile not in ("", "runtime/default", "unconfined") and not profile.startswith("localhost/"):
+                text = f"invalid AppArmor profile name: {quoted(profile)}"
+                yield invalid_value(f"metadata.annotations[{key}]", value, text)
+    for key, several in ((_SECCOMP_DEFAULT, False), (_SECCOMP_ALLOWED, True)):
+        value = notes.get(key)
+        for profile in (value.split(",") if several else (value,)) if value else ():
+            if not several or profile != _ALL:
+                yield from _validate_seccomp(f"metadata.annotations[{key}]", profile)
+
+
+def _validate_seccomp(path: str, profile: str) -> Iterator[FieldError]:
+    if profile.startswith("localhost/"):
+        yield from validate_local_descending_path(path, profile.removeprefix("localhost/"))
+    elif profile not in ("runtime/default", "docker/default", "unconfined"):
+        yield invalid_value(path, profile, "must be a valid seccomp profile")
+
+
+def _validate_identifiers(spec: Object) -> Iterator[FieldError]:
+    user = spec.get("runAsUser") or {}
+    yield from _validate_rule("spec.runAsUser", user, _USER_RULES)
+    yield from _validate_ranges("spec.runAsUser", user)
+    yield from _validate_group(spec.get("runAsGroup"))
+    yield from _validate_rule("spec.seLinux", spec.get("seLinux") or {}, _LABEL_RULES)
+    for name in ("supplementalGroups", "fsGroup"):
+        yield from _validate_rule(f"spec.{name}", spec.get(name) or {}, _RULES)
+        yield from _validate_ranges(f"spec.{name}", spec.get(name) or {})
+
+
+def _validate_rule(path: str, strategy: Object, choices: Sequence[str]) -> Iterator[FieldError]:
+    rule = strategy.get("rule") or ""
+    if rule not in choices:
+        yield unsupported(f"{path}.rule", rule, choices)
+
+
+def _validate_group(strategy: Object | None) -> Iterator[FieldError]:
+    if strategy is None:
+        return
+    rule, ranges = strategy.get("rule") or "", strategy.get("ranges") or ()
+    if rule not in _GROUP_RULES:
+        yield unsupported("spec.runAsGroup.rule", rule, _GROUP_RULES)
+    elif rule == "RunAsAny":
+        if ranges:
+            yield invalid_value("spec.runAsGroup.ranges", _shown(ranges), "Ranges must be empty")
+    else:
+        if not ranges:
+            shown = _shown(strategy.get("ranges"))
+            yield invalid_value("spec.runAsGroup.ranges", shown, "must provide at least one range")
+        yield from _validate_ranges("spec.runAsGroup", strategy)
+
+
+def _shown(ranges: Sequence[Object] | None) -> Shown:
+    if ranges is None:
+        return Shown("[]policy.IDRange(nil)")
+    each = (f"policy.IDRange{{Min:{one.get('min') or 0}, Max:{one.get('max') or 0}}}" for one in ranges)
+    return Shown(f"[]policy.IDRange{{{', '.join(each)}}}")
+
+
+def _validate_ranges(path: str, strategy: Object) -> Iterator[FieldError]:
+    for index, one in enumerate(strategy.get("ranges") or ()):
+        low, high, where = one.get("min") or 0, one.get("max") or 0, f"{path}.ranges[{index}]"
+        if low < 0:
+            yield invalid_value(f"{where}.min", low, "min cannot be negative")
+        if high < 0:
+            yield invalid_value(f"{where}.max", high, "max cannot be negative")
+        if low > high:
+            yield invalid_value(f"{where}.min", low, "min cannot be greater than max")
+
+
+def _validate_volumes(spec: Object, *, with_ephemeral: bool) -> Iterator[FieldError]:
+    choices = sorted([_ALL, *(each for each in VOLUME_TYPES if with_ephemeral or each != _EPHEMERAL)])
+    for each in spec.get("volumes") or ():
+        if each not in choices:
+            yield unsupported("spec.volumes", each, choices)
+
+
+def _validate_capabilities(spec: Object) -> Iterator[FieldError]:
+    drops, allowed = spec.get("requiredDropCapabilities") or (), spec.get("allowedCapabilities") or ()
+    if drops and _ALL in allowed:
+        text = "must be empty when all capabilities are allowed by a wildcard"
+        yield invalid_value("requiredDropCapabilities", texts(drops, "core.Capability"), text)
+    for name in ("defaultAddCapabilities", "allowedCapabilities"):
+        for each in spec.get(name) or ():
+            if each in drops:
+                yield invalid_value(name, each, f"capability is listed in {name} and requiredDropCapabilities")
+
+
+def _validate_flags(spec: Object) -> Iterator[FieldError]:
+    if spec.get("defaultAllowPrivilegeEscalation") and not spec.get("allowPrivilegeEscalation"):
+        text = (
+            "Cannot set DefaultAllowPrivilegeEscalation to true without also setting AllowPrivilegeEscalation to true"
+        )
+        yield invalid_value("spec.defaultAllowPrivilegeEscalation", True, text)
+    for index, each in enumerate(spec.get("allowedProcMountTypes") or ()):
+        if each not in _PROC_MOUNTS:
+            yield unsupported(f"spec.allowedProcMountTypes[{index}]", each, _PROC_MOUNTS)
+
+
+def _validate_sources(spec: Object) -> Iterator[FieldError]:
+    for index, each in enumerate(spec.get("allowedHostPaths") or ()):
+        prefix = each.get("pathPrefix") or ""
+        if not prefix:
+            yield required(f"spec.allowedHostPaths[{index}]", "is required")
+            break
+        if ".." in prefix.split("/"):
+            yield invalid_value(f"spec.allowedHostPaths[{index}]", prefix, "must not contain '..'")
+    for index, each in enumerate(spec.get("allowedFlexVolumes") or ()):
+        if not each.get("driver"):
+            path = f"spec.allowedFlexVolumes.allowedFlexVolumes[{index}].driver"
+            yield required(path, "must specify a driver")
+    for index, each in enumerate(spec.get("allowedCSIDrivers") or ()):
+        yield from validate_driver(f"spec.allowedCSIDrivers.allowedCSIDriver[{index}].name", each.get("name") or "")
+
+
+def _validate_sysctls(spec: Object) -> Iterator[FieldError]:
+    for name in ("allowedUnsafeSysctls", "forbiddenSysctls"):
+        yield from _validate_patterns(f"spec.{name}", spec.get(name) or ())
+    for index, allowed in enumerate(spec.get("allowedUnsafeSysctls") or ()):
+        for number, forbidden in enumerate(spec.get("forbiddenSysctls") or ()):
+            if _covers(forbidden, allowed):
+                text = f"sysctl overlaps with {forbidden}"
+                yield invalid_value(f"spec.allowedUnsafeSysctls[{index}]", allowed, text)
+            elif _covers(allowed, forbidden):
+                yield invalid_value(f"spec.forbiddenSysctls[{number}]", forbidden, f"sysctl overlaps with {allowed}")
+
+
+def _covers(pattern: str, other: str) -> bool:
+    """True if a pattern stands for all that the other does."""
+    return other.removesuffix(_ALL).startswith(pattern[:-1]) if pattern.endswith(_ALL) else pattern == other
+
+
+def _validate_patterns(path: str, patterns: Sequence[str]) -> Iterator[FieldError]:
+    covers_all = False
+    for index, each in enumerate(patterns):
+        if not each:
+            yield invalid_value(f"{path}[{index}]", each, "empty sysctl not allowed")
+        elif len(each) > _LONGEST_SYSCTL or not _SYSCTLS_RE.fullmatch(each):
+            text = f"must have at most {_LONGEST_SYSCTL} characters and match regex {_SYSCTLS}"
+            yield invalid_value(f"{path}[{index}]", each, text)
+        else:
+            covers_all = covers_all or each.startswith(_ALL)
+    if covers_all and len(patterns) > 1:
+        yield forbidden_field(f"{path}.items", "if '*' is present, must not specify other sysctls")
+
+
+def _validate_classes(strategy: Object | None) -> Iterator[FieldError]:
+    if strategy is None:
+        return
+    path, names = "spec.runtimeClass", strategy.get("allowedRuntimeClassNames") or ()
+    for index, name in enumerate(names):
+        where = f"{path}.allowedRuntimeClassNames[{index}]"
+        if name != _ALL:
+            yield from (invalid_value(where, name, text) for text in dns_subdomain(name))
+        if name in names[:index]:
+            yield duplicate(where, name)
+    default = strategy.get("defaultRuntimeClassName")
+    if default is not None:
+        where = f"{path}.defaultRuntimeClassName"
+        yield from (invalid_value(where, default, text) for text in dns_subdomain(default))
+        if default not in names and _ALL not in names:
+            yield required(f"{path}.allowedRuntimeClassNames", f"default {quoted(default)} must be allowed")
+    if _ALL in names and len(names) > 1:
+        text = "if '*' is present, must not specify other RuntimeClass names"
+        yield invalid_value(f"{path}.allowedRuntimeClassNames", texts(names), text)
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec = obj.get("spec") or {}
+    return [
+        name_of(obj),
+        "true" if spec.get("privileged") else "false",
+        ",".join(spec.get("allowedCapabilities") or ()),
+        *((spec.get(name) or {}).get("rule") or "" for name in ("seLinux", "runAsUser", "fsGroup")),
+        (spec.get("supplementalGroups") or {}).get("rule") or "",
+        bool(spec.get("readOnlyRootFilesystem")),
+        ",".join(spec.get("volumes") or ()),
+    ]
+
+
+STRATEGY = Strategy(default=_default, validate=_validate, print_row=_row)
