@@ -133,7 +133,8 @@ def test_policies_are_validated() -> None:
         forbiddenSysctls=["net.core.x"],
         runtimeClass={"allowedRuntimeClassNames": ["a", "a"], "defaultRuntimeClassName": "b"},
     )
-    causes = [(each["field"], each["message"].split(":")[0]) for each in refusal(cluster, body).details["causes"]]
+    details = refusal(cluster, body).details or {}
+    causes = [(each["field"], each["message"].split(":")[0]) for each in details["causes"]]
     assert causes == [
         ("spec.runAsGroup.ranges", "Invalid value"),
         ("spec.seLinux.rule", "Unsupported value"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ def pod(context: dict[str, Any] | None = None, notes: dict[str, str] | None = No
     return {"metadata": metadata, "spec": {"securityContext": {}, "containers": [container], **spec}}
 
 
-def texts(rules: dict[str, Any], made: dict[str, Any], release: str = "1.24") -> list[str]:
+def texts(rules: Mapping[str, Any], made: Mapping[str, Any], release: str = "1.24") -> list[str]:
     with serving(default_behaviour(release)):
         return [str(error) for error in problems(rules, made)]
 
