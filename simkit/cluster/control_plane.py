@@ -29,6 +29,7 @@ from simkit.engine.seams import Authorizer, Store
 from simkit.meta.clock import Clock, NameSource, SystemClock, fork_clock
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
+from simkit.meta.python_gc import will_pass
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.snapshot.protocol import Snapshot
 
@@ -97,6 +98,8 @@ class ControlPlane:
         self.clock = options.clock or SystemClock()
         for part in PARTS:
             setattr(self, part.name, part.make(self) if origin is None else part.fork(self, origin))
+        if self.forked:
+            will_pass(self)
 
     @property
     def background(self) -> Runner:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
+from weakref import WeakSet
 
 from simkit.meta.allocator import return_free_memory, share_arenas
 
@@ -24,16 +25,20 @@ _ALL: Final = 2
 """The number of the collection that examines all generations."""
 _EVERY: Final = 20.0
 """Seconds between two rounds of a server process."""
-_GROWN: Final = 1.08
-"""The factor by which memory must have grown before the kept objects are examined too."""
-_GROWN_MOST: Final = 1.15
-"""The same where the last examination found hardly anything."""
+_MANY: Final = 10_000
+"""Objects that survived a collection of all generations and wait for something that passes."""
+_GROWN: Final = 0.08
+"""The part by which memory must have grown before the kept objects are examined too, if the last time found garbage."""
+_GROWN_FIRST: Final = 0.25
+"""The same before the first examination; it doubles with each that found hardly anything."""
 _HARDLY: Final = 0.02
 """The part of the memory that is hardly anything."""
-_REST: Final = 60
-"""The pause after an examination of the kept objects, in multiples of the time that it took."""
-_MUCH: Final = 2.0
-"""The factor by which memory must have grown for one before that."""
+_REST: Final = 300
+"""The pause after an examination of the kept objects, in multiples of the processor time that it took."""
+_MUCH: Final = 1.0
+"""The part by which memory must have grown for one before that, or however little the last ones found."""
+
+_PASSING: Final = WeakSet[object]()
 
 
 @contextmanager
@@ -63,21 +68,25 @@ def collect_seldom() -> None:
     no collection examines more than what was made since the one before.
     """
     share_arenas()
-    _freeze_all()
+    gc.freeze()
+    gc.collect()  # which counts none: the collector waits until a quarter more than it has counted came
     gc.set_threshold(_YOUNG, _MIDDLE, _OLD)
     if freeze_survivors not in gc.callbacks:
         gc.callbacks.append(freeze_survivors)
 
 
-def _freeze_all() -> None:
-    """Freeze all objects, and have the collector count none: it waits until a quarter more than it has counted came."""
-    gc.freeze()
-    gc.collect()
+def will_pass(owner: object) -> None:
+    """Say that an object and what it refers to in circles will soon be garbage, as a fork of a cluster is.
+
+    As long as there is one, what survives is not frozen at once: it would stay as garbage until memory has grown, and
+    with a fork everything that was stored when it was made.
+    """
+    _PASSING.add(owner)
 
 
 def freeze_survivors(phase: str, info: Mapping[str, int]) -> None:
     """Freeze what survived a collection of all generations; the collector calls it."""
-    if phase == "stop" and info["generation"] == _ALL:
+    if phase == "stop" and info["generation"] == _ALL and (not _PASSING or len(gc.get_objects(_ALL)) > _MANY):
         gc.freeze()
 
 
@@ -85,19 +94,24 @@ class Rounds:
     """Collections of a server process: each examines what has come since the one before, and keeps the rest.
 
     What is kept is examined again when memory has grown by a twelfth, or by more after an examination that found hardly
-    anything. So garbage that was there for a while, as a fork that nobody uses any more, goes soon; and the price of
-    a round is that of what was made since the last one. An examination holds the interpreter, and all who are connected
-    wait for it: the longer it took, the later is the next one, unless memory has doubled.
+    anything, as in a server that only stores more and more. So garbage that was there for a while, as a fork that was
+    used for long, goes soon; and the price of a round is that of what was made since the last one. An examination holds
+    the interpreter, and all who are connected wait for it: the longer it took, the later is the next one, unless memory
+    has doubled.
 
     Parameters
     ----------
     seconds
         The clock.
+    spent
+        Seconds of processor time of this thread: a machine with much else to do changes them little.
     """
 
-    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
-        self._collections, self._blocks, self._grown = -1, sys.getallocatedblocks(), _GROWN
-        self._seconds, self._rested = seconds, -math.inf
+    def __init__(
+        self, seconds: Callable[[], float] = time.monotonic, spent: Callable[[], float] = time.thread_time
+    ) -> None:
+        self._collections, self._blocks, self._grown = -1, sys.getallocatedblocks(), _GROWN_FIRST
+        self._seconds, self._spent, self._rested = seconds, spent, -math.inf
 
     def round(self) -> bool:
         """Collect, unless next to nothing has happened or collections are paused; True if all objects were examined."""
@@ -105,17 +119,17 @@ class Rounds:
         if collections == self._collections or not gc.isenabled():
             return False
         before = sys.getallocatedblocks()  # to count the kept objects takes longer than many a request
-        began = self._seconds()
-        thorough = before > (self._grown if began >= self._rested else _MUCH) * self._blocks
+        thorough = before > (1 + (self._grown if self._seconds() >= self._rested else _MUCH)) * self._blocks
+        began = self._spent()
         if thorough:
             gc.unfreeze()
         gc.collect()
-        _freeze_all()
+        gc.collect()  # which counts what was not frozen
         if thorough:
-            ended = self._seconds()
-            self._rested = ended + _REST * (ended - began)
+            self._rested = self._seconds() + _REST * (self._spent() - began)
             self._blocks = sys.getallocatedblocks()
-            self._grown = _GROWN if self._blocks < (1 - _HARDLY) * before else _GROWN_MOST
+            in_vain = self._blocks > (1 - _HARDLY) * before
+            self._grown = min(_MUCH, 2 * max(self._grown, _GROWN_FIRST)) if in_vain else _GROWN
         self._collections = gc.get_stats()[1]["collections"]
         return thorough
 

@@ -151,9 +151,14 @@ def _writes(target: Target, number: int) -> Iterator[bytes]:
     for turn in itertools.count():
         name = f"churn-{number}-{turn}"
         yield target.request("POST", MAPS, config_map(name))
-        yield target.request("PUT", f"{MAPS}/{name}", config_map(name))
+        yield target.request("PUT", f"{MAPS}/{name}", changed(name))
         if turn >= KEPT // 4:
             yield target.request("DELETE", f"{MAPS}/churn-{number}-{turn - KEPT // 4}")
+
+
+def changed(name: str) -> bytes:
+    """The config map with another value, so that writing it is a change."""
+    return config_map(name).replace(b'"key-0":"0', b'"key-0":"1', 1)
 
 
 async def deploying(target: Target, counts: Counter[str]) -> None:

@@ -24,7 +24,7 @@ from simkit.meta.message import Request
 from simkit.meta.names import GroupResource
 from simkit.meta.python_gc import Rounds, collect_seldom
 from tests.bench.bench_http import config_map
-from tests.bench.soak import DEPLOYMENTS, KEPT, MAPS, WATCHERS, deployment, judge
+from tests.bench.soak import DEPLOYMENTS, KEPT, MAPS, WATCHERS, changed, deployment, judge
 
 CONFIG_MAPS = GroupResource("", "configmaps")
 ROUND = 20
@@ -64,7 +64,7 @@ class Churn:
     def _maps(self) -> int:
         name, self._turn = f"churn-{self._turn}", self._turn + 1
         self._send("POST", MAPS, config_map(name))
-        self._send("PUT", f"{MAPS}/{name}", config_map(name))
+        self._send("PUT", f"{MAPS}/{name}", changed(name))
         if self._turn <= KEPT:
             return 2
         self._send("DELETE", f"{MAPS}/churn-{self._turn - 1 - KEPT}")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from simkit.meta.python_gc import Rounds, collect_seldom, collection_paused, freeze_survivors
+from simkit.meta.python_gc import Rounds, collect_seldom, collection_paused, freeze_survivors, will_pass
 
 ROOT = Path(__file__).parents[2]
 _USUAL = gc.get_threshold()
@@ -83,60 +83,121 @@ class _Circle:
 def new_garbage() -> None:
     """New garbage in circles is freed at once; kept objects are searched when memory has grown."""
     collect_seldom()
-    rounds = Rounds(lambda: 0.0)
+    rounds = Rounds(lambda: 0.0, lambda: 0.0)
     young = weakref.ref(_Circle())
     assert not rounds.round()
     assert young() is None
     old = _Circle()
-    gc.collect(1)
+    gc.collect()
     assert not rounds.round()
     gone = weakref.ref(old)
     del old
-    gc.collect(1)
+    gc.collect()
     assert not rounds.round()
     assert gone() is not None
-    many = [[number] for number in range(sys.getallocatedblocks() // 3)]
-    gc.collect(1)
+    many = grown(0.3)
     assert rounds.round()
     assert gone() is None
     assert many
 
 
+def grown(part: float) -> list[list[int]]:
+    """Objects that make memory grow by a part of it, and have survived a collection of young ones."""
+    made = [list[int]() for _ in range(round(sys.getallocatedblocks() * part))]
+    gc.collect(1)
+    return made
+
+
 def nothing_to_find() -> None:
-    """Objects that are all in use are not searched again until memory has grown by more."""
+    """Objects that are all in use are not searched again until memory has grown by more and more."""
     collect_seldom()
-    rounds = Rounds(lambda: 0.0)
-    many = [[number] for number in range(sys.getallocatedblocks() // 3)]
-    gc.collect(1)
-    assert rounds.round()
-    many += [[number] for number in range(sys.getallocatedblocks() // 30)]
-    gc.collect(1)
+    rounds = Rounds(lambda: 0.0, lambda: 0.0)
+    kept = [grown(0.2)]
     assert not rounds.round()
-    many += [[number] for number in range(sys.getallocatedblocks() // 30)]
-    gc.collect(1)
+    kept += [grown(0.1)]
+    assert rounds.round()
+    kept += [grown(0.3)]
+    assert not rounds.round()
+    kept += [grown(0.3)]
+    assert rounds.round()
+    kept += [grown(0.8)]
+    assert not rounds.round()
+    kept += [grown(0.3)]
+    assert rounds.round()
+
+
+def something_to_find() -> None:
+    """After garbage was found, a little more memory is a reason to search again."""
+    collect_seldom()
+    rounds = Rounds(lambda: 0.0, lambda: 0.0)
+    made = [_Circle() for _ in range(sys.getallocatedblocks() // 3)]
+    gc.collect()
+    made.clear()
+    assert rounds.round()
+    kept = [grown(0.05)]
+    assert not rounds.round()
+    kept += [grown(0.05)]
     assert rounds.round()
 
 
 def long_examination() -> None:
-    """After an examination of half a second the next one waits for half a minute, or until memory has doubled."""
+    """After an examination of a tenth of a second the next one waits for half a minute, or until memory has doubled."""
     collect_seldom()
-    moments = iter([0.0, 0.5, 29.0, 31.0, 31.5, 32.0, 32.5])
-    rounds = Rounds(lambda: next(moments))
-    many = [[number] for number in range(sys.getallocatedblocks() // 3)]
-    gc.collect(1)
+    moments, spent = iter([0.0, 0.5, 29.0, 31.0, 31.5, 32.0, 32.5]), iter([7.0, 7.1, 8.0, 9.0, 9.1, 10.0, 10.1])
+    rounds = Rounds(lambda: next(moments), lambda: next(spent))
+    kept = [grown(0.3)]
     assert rounds.round()
-    many += [[number] for number in range(sys.getallocatedblocks() // 10)]
-    gc.collect(1)
+    kept += [grown(0.6)]
     assert not rounds.round()
-    many += [[0]]
+    kept += [[[]]]
     gc.collect(1)
     assert rounds.round()
-    many += [[number] for number in range(sys.getallocatedblocks() // 2)]
-    gc.collect(1)
+    kept += [grown(1.2)]
     assert rounds.round()
 
 
-@pytest.mark.parametrize("scene", [new_garbage, nothing_to_find, long_examination])
+def what_will_pass() -> None:
+    """Garbage in circles that was in use while the collector looked is freed with the next look, if it was announced."""
+    collect_seldom()
+    passing = _Circle()
+    will_pass(passing)
+    gc.collect()
+    gone = weakref.ref(passing)
+    del passing
+    gc.collect()
+    assert gone() is None
+    usual = _Circle()
+    gc.collect()
+    stays = weakref.ref(usual)
+    del usual
+    gc.collect()
+    assert stays() is not None
+    passing = _Circle()
+    will_pass(passing)
+    many = [[number] for number in range(50_000)]
+    gc.collect()
+    assert gc.get_freeze_count() > len(many)
+
+
+def a_fork() -> None:
+    """What a fork was made of goes soon after its use, though the collector looked meanwhile."""
+    from simkit.cluster.cluster import Cluster
+    from simkit.cluster.options import Options
+
+    cluster = Cluster(options=Options(seed=1))
+    collect_seldom()
+    with cluster.what_if() as trial:
+        engine = weakref.ref(trial.engine)
+        gc.collect()
+        gc.collect()
+    del trial
+    gc.collect()
+    assert engine() is None
+
+
+@pytest.mark.parametrize(
+    "scene", [new_garbage, nothing_to_find, something_to_find, long_examination, what_will_pass, a_fork]
+)
 def test_rounds_in_a_process_of_their_own(scene: Callable[[], None]) -> None:
     """They look at all objects of the process, of which a process with many tests has millions."""
     run = f"from tests.meta.test_python_gc import {scene.__name__}; {scene.__name__}()"

@@ -12,7 +12,7 @@ from simkit.engine.seams import Change, Compacted
 from simkit.meta.names import Revision
 
 SLACK: Final = 256
-"""Dropped changes are freed when there are this many of them, and at least a quarter of those that remain."""
+"""Dropped changes are freed when there are this many of them, and at least a sixteenth of those that remain."""
 
 
 class _Segment:
@@ -56,7 +56,7 @@ class EventBuffer:
         segment = self._segment
         count = bisect_right(segment.revisions, through)
         left = len(segment.revisions) - count
-        if count and (at_once or not left or count >= max(SLACK, left // 4)):
+        if count and (at_once or not left or count >= max(SLACK, left // 16)):
             # First say it: a reader looks at the changes, then whether some that it should have seen were dropped.
             self.dropped = segment.revisions[count - 1]
             self._segment = _Segment(segment.revisions[count:], segment.changes[count:])
