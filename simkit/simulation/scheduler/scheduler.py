@@ -47,7 +47,7 @@ class Scheduler:
         self.cache, self.queue = SchedulerCache(), SchedulingQueue()
         self._random = Random(seed)
         self._algorithm = Algorithm(self._random)
-        self._events = EventRecorder(clock, NAME)
+        self._events = EventRecorder(clock, NAME, limited=False)
         self._nominated: dict[tuple[str, str], tuple[str, PodInfo]] = {}
         self._known = False
 

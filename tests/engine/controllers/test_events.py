@@ -106,3 +106,18 @@ def test_forks_tell_for_themselves(cluster: simkit.Cluster) -> None:
     fork.settle()
     assert [each[1] for each in told(fork, "r")] == ["SuccessfulCreate", "SuccessfulCreate"]
     assert len(told(cluster, "r")) == 1
+
+
+def test_alike_events_are_combined_and_limited(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """Nine pods are told one by one, the next in one event, and after 25 writes one more every five minutes."""
+    cluster.create(workload("ReplicaSet", "r", replicas=40))
+    cluster.settle()
+    found = told(cluster, "r")
+    single = [each for each in found if each[2].startswith("Created pod: ")]
+    combined = [each for each in found if each[2].startswith("(combined from similar events): Created pod: r-")]
+    assert (len(names(cluster, "pods")), len(single), len(combined)) == (40, 9, 1)
+    assert [each[3] for each in combined] == [25 - 9]
+    clock.advance(minutes=5)
+    patch(cluster, "/apis/apps/v1/namespaces/default/replicasets/r", {"spec": {"replicas": 42}})
+    cluster.settle()
+    assert [each[3] for each in told(cluster, "r") if each[2].startswith("(combined")] == [26 - 9]
