@@ -15,7 +15,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import HandledRequest
 from simkit.engine.pipeline.prepared_reads import PreparedReads
-from simkit.engine.pipeline.work_estimate import takes_long
+from simkit.engine.pipeline.work_estimate import may_pause, takes_long
 from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.integers import is_digits, saturating_int
@@ -125,27 +125,27 @@ class APIServerHandler:
     def execution_mode(self, request: Request) -> ExecutionMode:
         """The execution mode of a request: it may take long, or wait for a service or a later revision."""
         engine, computes = self._engine, takes_long(self._engine, request)
-        if engine.shared_store and not computes and self._wants_the_latest(request):
-            inline = not engine.chain_leaves_process and self._only_reads(request)
-            return ExecutionMode.REFRESHED if inline else ExecutionMode.REFRESHED_WAITING
+        if engine.shared_store and not computes and request.path.startswith(("/api/", "/apis/")):
+            return self._mode_on_shared_store(request)
         return ExecutionMode.of(computes=computes, waits=self._waits(request))
+
+    def _mode_on_shared_store(self, request: Request) -> ExecutionMode:
+        """The execution mode of a request that takes next to no time but for the calls of the store."""
+        engine, latest = self._engine, "resourceVersion" not in request.query
+        hook = engine.client_hook
+        if (hook is not None and hook.waits) or engine.chain_leaves_process or engine.request_leaves_process(request):
+            return ExecutionMode.REFRESHED_WAITING if latest else ExecutionMode.WAITING
+        if _only_reads(request):
+            if latest:
+                return ExecutionMode.REFRESHED
+            return ExecutionMode.WAITING if self._comes_later(request) else ExecutionMode.INLINE
+        if engine.admission.leaves_process or not may_pause(request):
+            return ExecutionMode.REFRESHED_WAITING
+        return ExecutionMode.PAUSING if request.method == "POST" else ExecutionMode.REFRESHED_PAUSING
 
     def refresh(self) -> None:
         """Have the store catch up with other servers."""
         self._engine.store.refresh()
-
-    def _wants_the_latest(self, request: Request) -> bool:
-        """True if a request is about the latest state of a store that others write to."""
-        return request.path.startswith(("/api/", "/apis/")) and "resourceVersion" not in request.query
-
-    def _only_reads(self, request: Request) -> bool:
-        """True if a request needs nothing from outside but the latest state."""
-        engine = self._engine
-        if request.method == "POST":
-            reads = request.path.startswith(_REVIEWS) and not engine.admission.leaves_process
-        else:
-            reads = request.method == "GET" and "/proxy" not in request.path
-        return reads and engine.client_hook is None and not engine.request_leaves_process(request)
 
     def _waits(self, request: Request) -> bool:
         hook = self._engine.client_hook
@@ -154,10 +154,19 @@ class APIServerHandler:
         engine = self._engine
         if engine.inner_parts_leave_process or engine.chain_leaves_process or engine.request_leaves_process(request):
             return True
-        if not request.query:
-            return False
+        return bool(request.query) and self._comes_later(request)
+
+    def _comes_later(self, request: Request) -> bool:
+        """True if a request is about a revision that is still to come."""
         version = request.option("resourceVersion")
         return is_digits(version) and self._engine.is_future(saturating_int(version) or 0)
+
+
+def _only_reads(request: Request) -> bool:
+    """True if a request needs nothing of the store but its state."""
+    if request.method == "POST":
+        return request.path.startswith(_REVIEWS)
+    return request.method == "GET" and "/proxy" not in request.path
 
 
 def _leaving() -> Response:

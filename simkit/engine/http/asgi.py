@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -20,9 +20,10 @@ from simkit.engine.http.refreshing import Refreshing
 from simkit.engine.http.request_state import REQUEST_SECONDS, Next, Refresh, RequestState, Work, release
 from simkit.engine.http.watch_server import SHORTEST_WATCH, Receive, Send, WatchServer, disconnected
 from simkit.engine.http.worker_threads import COMPUTING, WorkerThreads
-from simkit.meta.deadline import Deadline
+from simkit.meta.deadline import Deadline, too_late
 from simkit.meta.errors import StatusError
 from simkit.meta.message import DROPPED, Request, Response
+from simkit.meta.pausing import pausing
 
 Scope = MutableMapping[str, Any]
 Cut = Callable[[], None] | None
@@ -68,7 +69,6 @@ class Application:
         self._compress, self._patience, self._shortest_watch = compress, patience, shortest_watch
         self._threads = WorkerThreads(computing)
         self._wakers: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopBroadcaster] = WeakKeyDictionary()
-        self._refresher = ThreadPoolExecutor(1, thread_name_prefix="simkit-refresh")
         self._refreshes: WeakKeyDictionary[asyncio.AbstractEventLoop, Refreshing] = WeakKeyDictionary()
         self._deliveries: set[WatchServer] = set()
         self._stopping = False
@@ -132,6 +132,9 @@ class Application:
         if isinstance(then, Refresh):
             then = then.then() if await self._refreshing().refreshed() else then.otherwise
         while not isinstance(then, Response):
+            if isinstance(then, Work) and then.execution_mode is ExecutionMode.PAUSING:
+                then = await self._run(state, then)
+                continue
             gone = asyncio.ensure_future(disconnected(receive))
             try:
                 if isinstance(then, Work):
@@ -147,7 +150,9 @@ class Application:
         return then
 
     async def _run(self, state: RequestState, work: Work) -> Next:
-        """Have a piece of work done on a worker thread; gives what is next, a refusal where it takes too long."""
+        """Have a piece of work done where it belongs; gives what is next, a refusal where it takes too long."""
+        if work.execution_mode is ExecutionMode.PAUSING:
+            return state.done(await pausing(work.step, work.seconds, too_late))
         future = self._threads.start(work)
         if future is None:
             return state.crowded()
@@ -229,7 +234,7 @@ class Application:
     def _refreshing(self) -> Refreshing:
         loop = asyncio.get_running_loop()
         known = self._refreshes
-        return known.get(loop) or known.setdefault(loop, Refreshing(self.engine.refresh, self._refresher))
+        return known.get(loop) or known.setdefault(loop, Refreshing(self.engine.refresh, self._patience))
 
     def _waker(self) -> LoopBroadcaster:
         loop = asyncio.get_running_loop()
@@ -248,7 +253,6 @@ class Application:
     def close(self) -> None:
         """Let go of the worker threads; requests that still run on them are not waited for."""
         self._threads.close()
-        self._refresher.shutdown(wait=False, cancel_futures=True)
 
 
 async def _turn_of(queued: QueuedRequest, gone: asyncio.Future[None]) -> None:

@@ -37,14 +37,19 @@ BODY_SECONDS: Final = 60.0
 """Seconds within which the rest of a request must follow."""
 REQUEST_SECONDS: Final = 60.0
 """Seconds that a request may take which is neither a watch nor a connection, unless it says less."""
-_REFRESHED: Final = (ExecutionMode.REFRESHED, ExecutionMode.REFRESHED_WAITING)
+_AFTER_REFRESH: Final = {
+    ExecutionMode.REFRESHED_WAITING: ExecutionMode.WAITING,
+    ExecutionMode.REFRESHED_PAUSING: ExecutionMode.PAUSING,
+}
+"""The execution modes of work that comes after a refresh."""
+_REFRESHED: Final = (ExecutionMode.REFRESHED, *_AFTER_REFRESH)
 READ_ON: Final = 64 * 1024 * 1024
 """Bytes beyond the limit of a body that are still read and dropped, so that the client can read the refusal."""
 
 
 @dataclass(slots=True)
 class Work:
-    """A step of the handler that must not run in an event loop's thread, and until when somebody waits for it."""
+    """A step of the handler that an event loop must not wait for, and until when somebody waits for it."""
 
     step: Callable[[], Response | QueuedRequest | AuthorizedRequest]
     execution_mode: ExecutionMode
@@ -114,8 +119,9 @@ class RequestState:
         self.request = replace(request, body=body) if body else request
         execution_mode = self._handler.execution_mode(self.request)
         if self._authorized is not None:
-            waits = execution_mode in _REFRESHED
-            return self._run(partial(self._receive, body), ExecutionMode.WAITING if waits else execution_mode)
+            if execution_mode is ExecutionMode.REFRESHED:  # here the engine itself refreshes
+                execution_mode = ExecutionMode.WAITING
+            return self._run(partial(self._receive, body), execution_mode)
         if execution_mode is ExecutionMode.INLINE:
             return self._handler.answer(self.request)
         step = partial(self._handler.answer, self.request)
@@ -127,7 +133,7 @@ class RequestState:
         otherwise = Work(step, ExecutionMode.WAITING, seconds)
         if execution_mode is ExecutionMode.REFRESHED:
             return Refresh(then, otherwise)
-        return Refresh(partial(Work, then, ExecutionMode.WAITING, seconds), otherwise)
+        return Refresh(partial(Work, then, _AFTER_REFRESH[execution_mode], seconds), otherwise)
 
     def _receive(self, body: bytes) -> Response | QueuedRequest:
         authorized, self._authorized = self._authorized, None
@@ -144,9 +150,7 @@ class RequestState:
     ) -> Next:
         if execution_mode in (ExecutionMode.INLINE, ExecutionMode.REFRESHED):
             return self.done(step())
-        if execution_mode is ExecutionMode.REFRESHED_WAITING:
-            execution_mode = ExecutionMode.WAITING
-        return Work(step, execution_mode, self._seconds())
+        return Work(step, _AFTER_REFRESH.get(execution_mode, execution_mode), self._seconds())
 
     def done(self, outcome: Response | QueuedRequest | AuthorizedRequest) -> Next:
         """Take the outcome of a step that was run."""

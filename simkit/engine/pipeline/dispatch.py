@@ -68,6 +68,29 @@ SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {
 
 def dispatch(engine: Engine, context: RequestContext) -> Response:
     """Handle a request for a resource. Raises 404 for unknown resources, 405 for unsupported verbs."""
+    if not engine.shared_store or context.request.refreshed or context.request.option("resourceVersion"):
+        return _dispatched(engine, context)
+    if not _creates(context):
+        engine.store.refresh()
+        return _dispatched(engine, context)
+    known, warned = engine.store.revision, len(context.warnings)
+    try:  # the store itself knows whether there is such an object
+        return _dispatched(engine, context)
+    except StatusError:
+        engine.store.refresh()
+        if engine.store.revision == known:
+            raise
+    del context.warnings[warned:]
+    return _dispatched(engine, context)
+
+
+def _creates(context: RequestContext) -> bool:
+    """True if a request stores a new object."""
+    info = context.info
+    return info.verb == "create" and not info.subresource and "dryRun" not in context.request.query
+
+
+def _dispatched(engine: Engine, context: RequestContext) -> Response:
     info, method = context.info, context.request.method
     backing = engine.aggregated_service(info.group, info.version)
     if backing is not None:
@@ -96,8 +119,6 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
     )
     if context.output_media_type.transform == "Table" and context.request.query:
         context.output_media_type = replace(context.output_media_type, include=context.request.option("includeObject"))
-    if engine.shared_store and not (context.request.refreshed or context.request.option("resourceVersion")):
-        engine.store.refresh()
     if info.subresource:
         response = _part(engine, context, scope)
         engine.met.add((resource.gvr, info.verb, info.subresource))

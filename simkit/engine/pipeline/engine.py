@@ -24,6 +24,7 @@ from simkit.meta.clock import Clock, NameSource, SystemClock
 from simkit.meta.errors import future_revision
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersionResource, Revision
+from simkit.meta.pausing import unpaused
 from simkit.schema.behaviour import behaviour_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.disabled_fields import FieldGates
@@ -185,7 +186,11 @@ class Engine:
         """Do what follows from writes, if there were any since the last time."""
         revision = self.store.revision
         if revision != self._settled:
-            self.after_write()
+            if self.shared_store:
+                with unpaused():  # who settles may hold locks
+                    self.after_write()
+            else:
+                self.after_write()
             self._settled = revision  # that of before: what was written just now has its turn next time
 
     def gate(self, name: str) -> bool:

@@ -50,6 +50,8 @@ _COMPILED: Final = frozenset(
     }
 )
 """Resources whose writes compile schemas or expressions, or ask about every rule."""
+_PAUSED_PARTS: Final = ("", "status", "scale", "binding")
+"""Subresources whose writes are nothing but writes of one object."""
 _BINDINGS: Final = tuple(
     GroupResource(api_group("admissionregistration"), f"{kind}admissionpolicybindings")
     for kind in ("validating", "mutating")
@@ -82,6 +84,13 @@ def takes_long(engine: Engine, request: Request) -> bool:
     if request.method in _READING:
         return found.stored and _long_read(engine, request, info, found.storage)
     return _long_write(engine, request, info, found)
+
+
+def may_pause(request: Request) -> bool:
+    """True if a write holds no lock while it waits for the store: it concerns one object that has no numbers of its
+    own, as Services have."""
+    info = info_of(request.method, request.path, request.query)
+    return info.resource != "services" and info.subresource in _PAUSED_PARTS and info.verb != "deletecollection"
 
 
 def _length(request: Request) -> int:

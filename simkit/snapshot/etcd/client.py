@@ -6,31 +6,28 @@ arrived; otherwise nobody knows whether it was made, and the caller is told so.
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import grpc
 
 from simkit.meta.errors import SimkitError, StatusError, unexplained
+from simkit.meta.pausing import can_pause, result_of
 from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
+from simkit.snapshot.etcd.loop_channels import OPTIONS, LoopChannels, credentials
 
 CALL_SECONDS: Final = 10.0
 """The time limit of a call in seconds; kube-apiserver gives its own calls the time of the request."""
 PAGE: Final = 1000
 _NOT_SENT: Final = ("failed to connect", "connection refused", "no route", "name resolution", "dns", "empty address")
 _TRANSIENT: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
-_OPTIONS: Final = (
-    ("grpc.max_receive_message_length", -1),
-    ("grpc.max_send_message_length", -1),
-    ("grpc.keepalive_time_ms", 30_000),
-    ("grpc.keepalive_timeout_ms", 10_000),
-    ("grpc.max_reconnect_backoff_ms", 1_000),
-)
 
 
 class EtcdClient:
@@ -45,7 +42,8 @@ class EtcdClient:
     def __init__(self, endpoints: EtcdEndpoints) -> None:
         self._endpoints = endpoints
         self._channels = [_channel(endpoints, address) for address in endpoints.addresses]
-        self._stubs: dict[tuple[grpc.Channel, str], Callable[..., Any]] = {}
+        self._stubs: dict[tuple[int, str], Callable[..., Any]] = {}
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopChannels] = WeakKeyDictionary()
         self._first = 0
         self._token: str | None = None
         self._logging_in = threading.Lock()
@@ -58,7 +56,7 @@ class EtcdClient:
     def revision(self, key: bytes) -> int:
         """The revision that etcd is at now, by agreement of its members."""
         request = rpc.message("RangeRequest", key=key, limit=1, keys_only=True)
-        return int(self._call(rpc.RANGE, request).header.revision)
+        return int(self._call(rpc.RANGE, request, pauses=True).header.revision)
 
     def read(self, key: bytes) -> Any:
         """The answer to a read of one key, by agreement of its members."""
@@ -77,10 +75,15 @@ class EtcdClient:
                 return
             key = page.kvs[-1].key + b"\0"
 
-    def transact(self, compare: Sequence[Any], success: Sequence[Any], failure: Sequence[Any] = ()) -> Any:
-        """The answer to a transaction: what is done where all conditions hold, and what where one does not."""
+    def transact(
+        self, compare: Sequence[Any], success: Sequence[Any], failure: Sequence[Any] = (), *, pauses: bool = False
+    ) -> Any:
+        """The answer to a transaction: what is done where all conditions hold, and what where one does not.
+
+        ``pauses`` says that the caller holds no lock: a step in an event loop is paused until the answer comes.
+        """
         request = rpc.message("TxnRequest", compare=compare, success=success, failure=failure)
-        return self._call(rpc.TXN, request, repeatable=False)
+        return self._call(rpc.TXN, request, repeatable=False, pauses=pauses)
 
     def put(self, key: bytes, value: bytes) -> None:
         """Write a key, whatever it holds."""
@@ -107,12 +110,13 @@ class EtcdClient:
         """Ask the next member first from now on."""
         self._first = (self._first + 1) % len(self._channels)
 
-    def _call(self, method: tuple[str, str], request: Any, *, repeatable: bool = True) -> Any:
+    def _call(self, method: tuple[str, str], request: Any, *, repeatable: bool = True, pauses: bool = False) -> Any:
         """The answer of the first member that gives one. Raises a 500 StatusError where none does."""
         end, failed = time.monotonic() + CALL_SECONDS, 0
+        send = self._send_paused if pauses and can_pause() else self._send
         while True:
             try:
-                return self._send(self._channels[self._first], method, request, end - time.monotonic())
+                return send(self._first, method, request, end - time.monotonic())
             except grpc.RpcError as error:
                 failed += 1
                 if _unauthenticated(error) and failed == 1:
@@ -123,13 +127,22 @@ class EtcdClient:
                     raise told(error) from error
                 self.turn()
 
-    def _send(self, channel: grpc.Channel, method: tuple[str, str], request: Any, seconds: float) -> Any:
+    def _send(self, member: int, method: tuple[str, str], request: Any, seconds: float) -> Any:
         name, answer = method
-        share = max(seconds / len(self._channels), 0.1)
-        stub = self._stubs.get((channel, name))
+        stub = self._stubs.get((member, name))
         if stub is None:
-            stub = self._stubs[channel, name] = _stub(channel, name, answer)
-        return stub(request, timeout=share, metadata=self._metadata())
+            stub = self._stubs[member, name] = _stub(self._channels[member], name, answer)
+        return stub(request, timeout=self._share(seconds), metadata=self._metadata())
+
+    def _send_paused(self, member: int, method: tuple[str, str], request: Any, seconds: float) -> Any:
+        loop = asyncio.get_running_loop()
+        known = self._loops.get(loop)
+        if known is None:
+            known = self._loops[loop] = LoopChannels(self._endpoints)
+        return result_of(known.stub(member, method)(request, timeout=self._share(seconds), metadata=self._metadata()))
+
+    def _share(self, seconds: float) -> float:
+        return max(seconds / len(self._channels), 0.1)
 
     def _metadata(self) -> tuple[tuple[str, str], ...]:
         login = self._endpoints.login
@@ -208,8 +221,5 @@ def _stub(channel: grpc.Channel, name: str, answer: str) -> Callable[..., Any]:
 
 def _channel(endpoints: EtcdEndpoints, address: str) -> grpc.Channel:
     if not endpoints.secure:
-        return grpc.insecure_channel(address, options=_OPTIONS)
-    credentials = grpc.ssl_channel_credentials(
-        endpoints.read(endpoints.cafile), endpoints.read(endpoints.keyfile), endpoints.read(endpoints.certfile)
-    )
-    return grpc.secure_channel(address, credentials, options=_OPTIONS)
+        return grpc.insecure_channel(address, options=OPTIONS)
+    return grpc.secure_channel(address, credentials(endpoints), options=OPTIONS)

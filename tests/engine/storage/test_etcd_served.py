@@ -96,21 +96,37 @@ def test_a_read_that_etcd_cannot_confirm_is_an_error(tmp_path: Path) -> None:
 
 @needs_etcd
 def test_requests_that_wait_for_a_refresh_alone(etcd: EtcdServer) -> None:
-    """Reads and access reviews need no thread of their own once the store has caught up; writes do."""
+    """Nothing needs a thread of its own but what holds a lock meanwhile. Writes are paused until etcd has answered."""
     made = cluster(etcd, "/modes")
     handler = APIServerHandler(made.engine)
     made.list("configmaps")
     made.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
-    made.get("configmap", "a")
+    made.perform(Request.of("PUT", f"{MAPS}/a", made.get("configmap", "a")))
+    made.create({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": [{"port": 1}]}})
+    made.perform(Request.of("DELETE", f"{MAPS}?labelSelector=none=such"))
     modes = {
         request: handler.execution_mode(Request.of(*request.split()))
-        for request in (f"GET {MAPS}", f"GET {MAPS}/a", f"POST {MAPS}", f"GET {MAPS}?resourceVersion=0", "GET /healthz")
+        for request in (
+            f"GET {MAPS}",
+            f"GET {MAPS}/a",
+            f"GET {MAPS}?resourceVersion=0",
+            f"GET {MAPS}?resourceVersion=1{made.engine.store.revision}",
+            f"POST {MAPS}",
+            f"PUT {MAPS}/a",
+            f"DELETE {MAPS}",
+            "POST /api/v1/namespaces/default/services",
+            "GET /healthz",
+        )
     }
     assert modes == {
         f"GET {MAPS}": ExecutionMode.REFRESHED,
         f"GET {MAPS}/a": ExecutionMode.REFRESHED,
-        f"POST {MAPS}": ExecutionMode.REFRESHED_WAITING,
-        f"GET {MAPS}?resourceVersion=0": ExecutionMode.WAITING,
+        f"GET {MAPS}?resourceVersion=0": ExecutionMode.INLINE,
+        f"GET {MAPS}?resourceVersion=1{made.engine.store.revision}": ExecutionMode.WAITING,
+        f"POST {MAPS}": ExecutionMode.PAUSING,
+        f"PUT {MAPS}/a": ExecutionMode.REFRESHED_PAUSING,
+        f"DELETE {MAPS}": ExecutionMode.REFRESHED_WAITING,
+        "POST /api/v1/namespaces/default/services": ExecutionMode.REFRESHED_WAITING,
         "GET /healthz": ExecutionMode.WAITING,
     }
     made.engine.store.close()

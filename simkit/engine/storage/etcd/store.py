@@ -47,7 +47,8 @@ class EtcdStore:
     Notes
     -----
     A write is one transaction, and returns when this server's copy has seen it. A consistent read asks etcd for its
-    revision and waits until the copy has come that far: one call, whatever the number of objects.
+    revision and waits until the copy has come that far: one call, whatever the number of objects. In an event loop both
+    pause the request that they belong to, and keep no thread.
     """
 
     leaves_process: Final = True
@@ -136,7 +137,8 @@ class EtcdStore:
             wanted = expect if expect is not None else (old.revision if old is not None else ABSENT)
             if existing and wanted == ABSENT:
                 raise Stale(key, old)
-            answer = self._client.transact([rpc.unchanged(path, max(wanted, 0))], [operation], [read])
+            compare = [rpc.unchanged(path, max(wanted, 0))]
+            answer = self._client.transact(compare, [operation], [read], pauses=True)
             if answer.succeeded:
                 self._follower.wait_for(answer.header.revision, WAIT_SECONDS, followed=True)
                 return answer, old

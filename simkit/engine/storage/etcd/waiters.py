@@ -6,6 +6,8 @@ import threading
 from heapq import heappop, heappush
 from itertools import count
 
+from simkit.meta.pausing import LoopEvent, can_pause
+
 
 class RevisionWaiters:
     """The waiters of each revision.
@@ -18,7 +20,7 @@ class RevisionWaiters:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._reached = 0
-        self._waiting: list[tuple[int, int, threading.Event]] = []
+        self._waiting: list[tuple[int, int, threading.Event | LoopEvent]] = []
         self._numbers = count()
 
     @property
@@ -40,10 +42,10 @@ class RevisionWaiters:
 
     def wait(self, revision: int, seconds: float) -> bool:
         """Wait until a revision has come, at most some seconds; True if it has."""
+        come: threading.Event | LoopEvent = LoopEvent() if can_pause() else threading.Event()
         with self._lock:
             if self._reached >= revision:
                 return True
-            come = threading.Event()
             heappush(self._waiting, (revision, next(self._numbers), come))
         if not come.wait(seconds):
             with self._lock:
