@@ -16,6 +16,7 @@ from simkit.engine.http import compression
 from simkit.engine.http.broadcaster import LoopBroadcaster, resolve
 from simkit.engine.http.handler import ExecutionMode, Handler, QueuedRequest, WatchStream
 from simkit.engine.http.message import audit_id, parse_headers, parse_query, response_headers
+from simkit.engine.http.paused_step import pausing
 from simkit.engine.http.refreshing import Refreshing
 from simkit.engine.http.request_state import REQUEST_SECONDS, Next, Refresh, RequestState, Work, release
 from simkit.engine.http.watch_server import SHORTEST_WATCH, Receive, Send, WatchServer, disconnected
@@ -23,7 +24,6 @@ from simkit.engine.http.worker_threads import COMPUTING, WorkerThreads
 from simkit.meta.deadline import Deadline, too_late
 from simkit.meta.errors import StatusError
 from simkit.meta.message import DROPPED, Request, Response
-from simkit.meta.pausing import pausing
 
 Scope = MutableMapping[str, Any]
 Cut = Callable[[], None] | None

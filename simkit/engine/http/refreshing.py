@@ -6,9 +6,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from simkit.engine.http.paused_step import pausing
 from simkit.meta.deadline import too_late
 from simkit.meta.errors import StatusError
-from simkit.meta.pausing import pausing
 
 _LOG = logging.getLogger("simkit.http")
 

@@ -6,19 +6,17 @@ arrived; otherwise nobody knows whether it was made, and the caller is told so.
 
 from __future__ import annotations
 
-import asyncio
 import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import grpc
 
 from simkit.meta.errors import SimkitError, StatusError, unexplained
-from simkit.meta.pausing import can_pause, result_of
+from simkit.meta.pausing import PausedStep, pausable_step
 from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
 from simkit.snapshot.etcd.loop_channels import OPTIONS, LoopChannels, credentials
@@ -43,7 +41,6 @@ class EtcdClient:
         self._endpoints = endpoints
         self._channels = [_channel(endpoints, address) for address in endpoints.addresses]
         self._stubs: dict[tuple[int, str], Callable[..., Any]] = {}
-        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopChannels] = WeakKeyDictionary()
         self._first = 0
         self._token: str | None = None
         self._logging_in = threading.Lock()
@@ -113,10 +110,13 @@ class EtcdClient:
     def _call(self, method: tuple[str, str], request: Any, *, repeatable: bool = True, pauses: bool = False) -> Any:
         """The answer of the first member that gives one. Raises a 500 StatusError where none does."""
         end, failed = time.monotonic() + CALL_SECONDS, 0
-        send = self._send_paused if pauses and can_pause() else self._send
+        step = pausable_step() if pauses else None
         while True:
             try:
-                return send(self._first, method, request, end - time.monotonic())
+                share = max((end - time.monotonic()) / len(self._channels), 0.1)
+                if step is not None:
+                    return self._send_paused(step, self._first, method, request, share)
+                return self._send(self._first, method, request, share)
             except grpc.RpcError as error:
                 failed += 1
                 if _unauthenticated(error) and failed == 1:
@@ -132,17 +132,13 @@ class EtcdClient:
         stub = self._stubs.get((member, name))
         if stub is None:
             stub = self._stubs[member, name] = _stub(self._channels[member], name, answer)
-        return stub(request, timeout=self._share(seconds), metadata=self._metadata())
+        return stub(request, timeout=seconds, metadata=self._metadata())
 
-    def _send_paused(self, member: int, method: tuple[str, str], request: Any, seconds: float) -> Any:
-        loop = asyncio.get_running_loop()
-        known = self._loops.get(loop)
+    def _send_paused(self, step: PausedStep, member: int, method: tuple[str, str], request: Any, seconds: float) -> Any:
+        known: LoopChannels | None = step.shared.get(self)
         if known is None:
-            known = self._loops[loop] = LoopChannels(self._endpoints)
-        return result_of(known.stub(member, method)(request, timeout=self._share(seconds), metadata=self._metadata()))
-
-    def _share(self, seconds: float) -> float:
-        return max(seconds / len(self._channels), 0.1)
+            known = step.shared[self] = LoopChannels(self._endpoints)
+        return step.result_of(known.stub(member, method)(request, timeout=seconds, metadata=self._metadata()))
 
     def _metadata(self) -> tuple[tuple[str, str], ...]:
         login = self._endpoints.login

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from simkit.meta.pausing import can_pause
+from simkit.meta.pausing import pausable_step
 
 
 class LatestRevision:
@@ -36,7 +36,7 @@ class LatestRevision:
 
     def get(self) -> int:
         """A revision that includes all that was written before this call. Raises what the call to etcd raises."""
-        if can_pause():  # others of its thread could not lead
+        if pausable_step() is not None:  # others of its thread could not lead
             return self._ask()
         with self._lock:
             before, leads = self._present, True

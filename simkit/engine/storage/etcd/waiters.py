@@ -6,7 +6,7 @@ import threading
 from heapq import heappop, heappush
 from itertools import count
 
-from simkit.meta.pausing import LoopEvent, can_pause
+from simkit.meta.pausing import Waitable, pausable_step
 
 
 class RevisionWaiters:
@@ -20,7 +20,7 @@ class RevisionWaiters:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._reached = 0
-        self._waiting: list[tuple[int, int, threading.Event | LoopEvent]] = []
+        self._waiting: list[tuple[int, int, Waitable]] = []
         self._numbers = count()
 
     @property
@@ -42,7 +42,8 @@ class RevisionWaiters:
 
     def wait(self, revision: int, seconds: float) -> bool:
         """Wait until a revision has come, at most some seconds; True if it has."""
-        come: threading.Event | LoopEvent = LoopEvent() if can_pause() else threading.Event()
+        step = pausable_step()
+        come: Waitable = threading.Event() if step is None else step.event()
         with self._lock:
             if self._reached >= revision:
                 return True

@@ -10,7 +10,8 @@ from typing import TypeVar
 
 import pytest
 
-from simkit.meta.pausing import LoopEvent, can_pause, pausing, result_of, unpaused
+from simkit.engine.http.paused_step import pausing
+from simkit.meta.pausing import PausedStep, Waitable, pausable_step, unpaused
 
 T = TypeVar("T")
 NAME: ContextVar[str] = ContextVar("name", default="nobody")
@@ -18,6 +19,13 @@ NAME: ContextVar[str] = ContextVar("name", default="nobody")
 
 class Late(Exception):
     """What a step gets that takes too long."""
+
+
+def here() -> PausedStep:
+    """The step that calls this."""
+    step = pausable_step()
+    assert step is not None
+    return step
 
 
 async def run(step: Callable[[], T], seconds: float = 30) -> T:
@@ -28,18 +36,22 @@ async def run(step: Callable[[], T], seconds: float = 30) -> T:
 def test_steps_are_interleaved_and_keep_their_own_context() -> None:
     """Two steps that wait for each other's event both come to their end, in one thread."""
     said: list[str] = []
+    events: dict[str, Waitable] = {}
 
-    def step(name: str, mine: LoopEvent, other: LoopEvent) -> str:
+    def step(name: str, mine: str, other: str) -> str:
         NAME.set(name)
         said.append(f"{name} begins")
-        mine.set()
-        assert other.wait(30)
+        events[mine] = here().event()
+        if other in events:
+            events[other].set()
+        assert events[mine].wait(30)
+        if other in events:
+            events[other].set()
         said.append(f"{NAME.get()} ends")
         return f"{name} in {threading.current_thread().name}"
 
     async def both() -> list[object]:
-        one, two = LoopEvent(), LoopEvent()
-        steps = (run(lambda: step("one", one, two)), run(lambda: step("two", two, one)))
+        steps = (run(lambda: step("one", "1", "2")), run(lambda: step("two", "2", "1")))
         return list(await asyncio.gather(*steps))
 
     assert asyncio.run(both()) == ["one in MainThread", "two in MainThread"]
@@ -49,19 +61,16 @@ def test_steps_are_interleaved_and_keep_their_own_context() -> None:
 
 
 def test_an_event_that_another_thread_sets() -> None:
-    async def outcome() -> object:
-        event = LoopEvent()
+    def step() -> bool:
+        event = here().event()
         threading.Timer(0.01, event.set).start()
-        return await run(lambda: event.wait(30))
+        return event.wait(30)
 
-    assert asyncio.run(outcome()) is True
+    assert asyncio.run(run(step)) is True
 
 
 def test_an_event_that_nobody_sets() -> None:
-    async def outcome() -> object:
-        return await run(lambda: LoopEvent().wait(0.01))
-
-    assert asyncio.run(outcome()) is False
+    assert asyncio.run(run(lambda: here().event().wait(0.01))) is False
 
 
 def test_errors_reach_the_step_and_its_caller() -> None:
@@ -72,7 +81,7 @@ def test_errors_reach_the_step_and_its_caller() -> None:
 
     def step() -> None:
         with pytest.raises(ConnectionError, match="no answer"):
-            result_of(broken())
+            here().result_of(broken())
         raise ValueError("the step's own")
 
     with pytest.raises(ValueError, match="the step's own"):
@@ -82,7 +91,7 @@ def test_errors_reach_the_step_and_its_caller() -> None:
 def test_a_step_that_takes_too_long_is_told_where_it_waits() -> None:
     def step() -> str:
         try:
-            result_of(asyncio.sleep(60))
+            here().result_of(asyncio.sleep(60))
         except Late:
             return "late"
         return "in time"
@@ -95,16 +104,16 @@ def test_who_may_be_paused() -> None:
     found: list[bool] = []
 
     def step() -> None:
-        found.append(can_pause())
+        found.append(pausable_step() is not None)
         with unpaused(), unpaused():
-            found.append(can_pause())
-        found.append(can_pause())
-        thread = threading.Thread(target=lambda: found.append(can_pause()))
+            found.append(pausable_step() is not None)
+        found.append(pausable_step() is not None)
+        thread = threading.Thread(target=lambda: found.append(pausable_step() is not None))
         thread.start()
         thread.join()
 
     asyncio.run(run(step))
     assert found == [True, False, True, False]
-    assert not can_pause()
+    assert pausable_step() is None
     with unpaused():
-        assert not can_pause()
+        assert pausable_step() is None
