@@ -198,7 +198,9 @@ def _mutated(plugin: Plugin, review: Review) -> tuple[Step, Review]:
 def _validated(scope: RequestScope, review: Review) -> Step:
     """The step of the kind's own validation."""
     obj = review.object or {}
-    errors = scope.strategy.validate(obj, review.old)
+    errors = [*scope.strategy.validate(obj, review.old)]
+    if review.old is not None:
+        errors += scope.strategy.validate_last(obj, review.old)
     return Step(VALIDATION, (), "; ".join(dict.fromkeys(map(str, errors))))
 
 

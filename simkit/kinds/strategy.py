@@ -126,12 +126,19 @@ class MetadataCheck(NamedTuple):
     whole: bool
     until: Callable[[], bool] = _kept
     prefix: bool = True
+    kind: bool = False
+    """True if it is no validation of the metadata, but that of the kind once more."""
 
 
 CHANGES: Final = MetadataCheck(whole=False)
 """Validation against the stored metadata: ``ValidateObjectMetaUpdate``."""
 WHOLE: Final = MetadataCheck(whole=True)
 """Validation like that of a new object: ``ValidateObjectMeta``."""
+
+
+def again(until: Callable[[], bool] = _kept) -> MetadataCheck:
+    """The validation of the kind once more, in the middle of those of the metadata that follow it."""
+    return MetadataCheck(whole=False, until=until, kind=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +180,8 @@ class Strategy:
     checks_new_metadata: bool = True
     """False if the kind does not look at the metadata of new objects: what all kinds share is checked at the end, if
     nothing else is wrong."""
+    validate_last: Callable[[Object, Object], Sequence[FieldError]] = _all_well
+    """Validation of a change that comes after all other: fields that may not change."""
     validate_in_namespace: Callable[[Object, Mapping[str, str]], Sequence[FieldError]] | None = None
     """Validation of a new object against the labels of its namespace, before all other."""
     canonicalize: Callable[[Draft], None] = _nothing

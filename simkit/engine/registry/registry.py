@@ -268,11 +268,15 @@ class Registry:
         before = checks.part if write.subresource else checks.before
         errors += self._metadata_errors(write, draft, live, before, shared=False)
         special = (scope.strategy.subresources or {}).get(write.subresource)
-        errors += self._held_against(
-            (special.validate if special is not None else scope.strategy.validate)(draft, live)
-        )
-        if checks.after and not write.subresource:
-            errors += self._metadata_errors(write, draft, live, checks.after, shared=False)
+        told = self._held_against((special.validate if special is not None else scope.strategy.validate)(draft, live))
+        errors += told
+        if not write.subresource:
+            for check in checks.after:
+                if not check.kind:
+                    errors += self._metadata_errors(write, draft, live, (check,), shared=False)
+                elif not check.until():
+                    errors += told
+            errors += scope.strategy.validate_last(draft, live)
         if not name_of(draft):
             errors.insert(0, required("metadata.name", "name or generateName is required"))
         if errors:

@@ -48,7 +48,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
     if old is None:
         draft["status"] = {"phase": "Pending"}
         _keep_known_source(spec)
-    elif spec.get("dataSource") != at(old, "spec", "dataSource"):
+    elif at(old, "spec", "dataSource") is None and at(old, "spec", "dataSourceRef") is None:
         _keep_known_source(spec)
     _match_sources(spec)
 
@@ -56,7 +56,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _keep_known_source(spec: Draft) -> None:
     """Drop a data source other than a claim or a snapshot from the older of the two fields."""
     source = spec.get("dataSource")
-    if source is None:
+    if source is None or spec.get("dataSourceRef") is not None:
         return
     if (source.get("apiGroup") or "", source.get("kind")) not in (("", "PersistentVolumeClaim"), _SNAPSHOTS):
         del spec["dataSource"]

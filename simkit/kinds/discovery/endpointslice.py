@@ -6,7 +6,7 @@ release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final
@@ -25,7 +25,7 @@ from simkit.meta.objects import Draft, Object, labels_of, name_of
 _TYPES: Final = ("FQDN", "IPv4", "IPv6")
 _CLASSES: Final = {"IPv4": IPv4Address, "IPv6": IPv6Address}
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
-_MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_PORTS, _MOST_ZONES, _MOST_LABELS = 1000, 100, 20000, 8, 16
+_MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_PORTS, _MOST_ZONES, _MOST_NODES, _MOST_LABELS = 1000, 100, 20000, 8, 8, 16
 
 
 def _default(draft: Draft) -> None:
@@ -94,7 +94,11 @@ def _validate_one(endpoint: Object, path: str, kind: str) -> Iterator[FieldError
     if endpoint.get("hostname") is not None:
         yield from validate_text(f"{path}.hostname", endpoint["hostname"], dns_label)
     if endpoint.get("hints") is not None:
-        yield from _validate_hint(endpoint["hints"].get("forZones") or (), f"{path}.hints.forZones")
+        for name, most, rule in (("forZones", _MOST_ZONES, label_value), ("forNodes", _MOST_NODES, dns_subdomain)):
+            hints = endpoint["hints"].get(name) or ()
+            yield from _validate_hints(f"{path}.hints.{name}", hints, most, rule)
+            if len(hints) > most:
+                return
 
 
 def _validate_address(path: str, text: str, kind: str) -> Iterator[FieldError]:
@@ -112,17 +116,19 @@ def _validate_address(path: str, text: str, kind: str) -> Iterator[FieldError]:
         yield from validate_non_special_ip(path, text)
 
 
-def _validate_hint(zones: Sequence[Object], path: str) -> Iterator[FieldError]:
-    if len(zones) > _MOST_ZONES:
-        yield too_many(path, len(zones), _MOST_ZONES)
+def _validate_hints(
+    path: str, hints: Sequence[Object], most: int, rule: Callable[[str], Sequence[str]]
+) -> Iterator[FieldError]:
+    if len(hints) > most:
+        yield too_many(path, len(hints), most)
         return
     seen: set[str] = set()
-    for index, zone in enumerate(zones):
-        name = zone.get("name") or ""
+    for index, hint in enumerate(hints):
+        name = hint.get("name") or ""
         if name in seen:
             yield duplicate(f"{path}[{index}].name", name)
         seen.add(name)
-        yield from validate_text(f"{path}[{index}].name", name, label_value)
+        yield from validate_text(f"{path}[{index}].name", name, rule)
 
 
 def _validate_port(ports: Sequence[Object]) -> Iterator[FieldError]:

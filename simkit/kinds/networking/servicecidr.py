@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status
 from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.service.cluster_ips import strings
 from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.parts.validation.ip import family, network, validate_canonical_cidr
-from simkit.kinds.strategy import Strategy
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
+from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _RANGES: Final = "spec.cidrs"
@@ -28,9 +29,9 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    ranges: Sequence[str] = at(obj, "spec", "cidrs") or []
+    ranges: Sequence[str] | None = at(obj, "spec", "cidrs")
     if old is None:
-        return list(_validate_ranges(ranges))
+        return list(_validate_ranges(ranges or []))
     return list(_validate_change(ranges, at(old, "spec", "cidrs") or []))
 
 
@@ -46,14 +47,15 @@ def _validate_ranges(ranges: Sequence[str]) -> Iterator[FieldError]:
         yield from validate_canonical_cidr(f"{_RANGES}[{index}]", text)
     families = [family(text.partition("/")[0]) for text in ranges if network(text) is not None]
     if len(families) == 2 and families[0] == families[1]:
-        yield invalid_value(_RANGES, strings(ranges), _ONE_EACH)
+        yield invalid_value(_RANGES, texts(ranges), _ONE_EACH)
 
 
-def _validate_change(now: Sequence[str], before: Sequence[str]) -> Iterator[FieldError]:
+def _validate_change(given: Sequence[str] | None, before: Sequence[str]) -> Iterator[FieldError]:
     """The errors of a change: one range may get a second of the other family."""
+    now = given or []
     if not applies("service-ranges-grow"):
         if list(now) != list(before):
-            yield invalid_value(_RANGES, _listed(now), FIXED)
+            yield invalid_value(_RANGES, texts(given), FIXED)
     elif len(now) == len(before):
         for index, (text, old) in enumerate(zip(now, before, strict=True)):
             if text != old:
@@ -63,16 +65,18 @@ def _validate_change(now: Sequence[str], before: Sequence[str]) -> Iterator[Fiel
             yield invalid_value(f"{_RANGES}[0]", now[0], FIXED)
         yield from _validate_ranges(now)
     else:
-        yield invalid_value(_RANGES, _listed(now), FIXED)
-
-
-def _listed(ranges: Sequence[str]) -> Shown:
-    """A list as messages show it: one without ranges is empty, since the field is no pointer."""
-    return Shown(strings(ranges).text, list(ranges))
+        yield invalid_value(_RANGES, texts(given), FIXED)
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), ",".join(at(obj, "spec", "cidrs") or ()), created(obj, now)]
 
 
-STRATEGY = Strategy(prepare=_prepare, validate=_validate, print_row=_row)
+STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((CHANGES,)),
+    prepare=_prepare,
+    validate=_validate,
+    print_row=_row,
+    subresources={"status": Subresource(keep_all_but_own_status)},
+    status_reset_fields=(("metadata",),),
+)

@@ -16,7 +16,8 @@ from simkit.kinds.parts.validation.deprecated_node_labels import deprecation
 from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_text
 from simkit.kinds.parts.validation.labels import validate_labels
 from simkit.kinds.strategy import Strategy
-from simkit.meta.fielderror import FieldError, Shown, duplicate
+from simkit.meta.behaviour import applies
+from simkit.meta.fielderror import FieldError, Shown, duplicate, required
 from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Object, at, name_of
 
@@ -32,7 +33,11 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:
-    yield from validate_text("handler", obj.get("handler") or "", dns_label)
+    handler = obj.get("handler") or ""
+    if not handler and applies("runtime-handlers-required"):
+        yield required("handler")
+    else:
+        yield from validate_text("handler", handler, dns_label)
     if obj.get("overhead") is not None:
         yield from validate_overhead("overhead", obj["overhead"].get("podFixed") or {})
     scheduling = obj.get("scheduling")

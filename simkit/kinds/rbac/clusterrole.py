@@ -11,15 +11,12 @@ from dataclasses import replace
 from simkit.kinds.parts.rbac.policy_rules import normalize_rules, validate_rules
 from simkit.kinds.parts.rbac.strategy import ACCESS_KIND
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
-from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Object
 
 
 def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = [*validate_rules(role, namespaced=False), *_validate_aggregation(role)]
-    once = old is None or applies("bindings-checked-once")
-    return errors if once else [*errors, *errors]
+    return [*validate_rules(role, namespaced=False), *_validate_aggregation(role)]
 
 
 def _validate_aggregation(role: Object) -> Iterator[FieldError]:

@@ -10,15 +10,12 @@ from dataclasses import replace
 
 from simkit.kinds.parts.rbac.policy_rules import normalize_rules, validate_rules
 from simkit.kinds.parts.rbac.strategy import ACCESS_KIND
-from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Object
 
 
 def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = validate_rules(role, namespaced=True)
-    once = old is None or applies("bindings-checked-once")
-    return errors if once else [*errors, *errors]
+    return validate_rules(role, namespaced=True)
 
 
 STRATEGY = replace(ACCESS_KIND, prepare=normalize_rules, validate=_validate)

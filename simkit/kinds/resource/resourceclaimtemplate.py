@@ -13,8 +13,9 @@ from simkit.kinds.parts.devices.empty_lists import without_empty_list
 from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.volume.claim_template import validate_template_metadata
 from simkit.kinds.resource.resourceclaim import admin_errors
-from simkit.kinds.strategy import Strategy
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -29,10 +30,17 @@ def _default(draft: Draft) -> None:
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     if not applies("claims-of-devices"):
         return ()
-    if old is not None and _canonical(obj.get("spec") or {}) != old.get("spec"):
-        shown = structure("resource.ResourceClaimTemplateSpec", obj.get("spec") or {})
-        return [invalid_value("spec", shown, "field is immutable")]
-    return [*validate_devices("spec.spec.devices", at(obj, "spec", "spec", "devices") or {})] if old is None else ()
+    return [
+        *validate_template_metadata("spec.metadata", at(obj, "spec", "metadata") or {}),
+        *validate_devices("spec.spec.devices", at(obj, "spec", "spec", "devices") or {}),
+    ]
+
+
+def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
+    if not applies("claims-of-devices") or _canonical(obj.get("spec") or {}) == old.get("spec"):
+        return ()
+    shown = structure("resource.ResourceClaimTemplateSpec", obj.get("spec") or {})
+    return [invalid_value("spec", shown, "field is immutable")]
 
 
 def _canonical(spec: Object) -> Draft:
@@ -60,8 +68,10 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     default=_default,
     validate=_validate,
+    validate_last=_validate_change,
     canonicalize=_canonicalize,
     validate_in_namespace=_admin_errors,
     print_row=_row,

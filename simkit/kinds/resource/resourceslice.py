@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from simkit.kinds.parts.copy_on_write import own_copy, own_items
 from simkit.kinds.parts.devices.slices import validate_slice
+from simkit.kinds.parts.devices.taints import default_taint
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.strategy import Strategy, spec_differs
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, WriteContext, spec_differs
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, quoted
-from simkit.meta.objects import Object, at, name_of
+from simkit.meta.objects import Draft, Object, at, name_of
 
 
 def _node(spec: Object) -> str:
@@ -30,6 +32,14 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
         spec = obj.get("spec") or {}
         return [name_of(obj), _node(spec), spec.get("driver") or "", at(spec, "pool", "name") or "", created(obj, now)]
     return [name_of(obj), obj.get("nodeName") or "", obj.get("driverName") or "", created(obj, now)]
+
+
+def _prepare_with_context(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
+    """Say of each taint when it was added."""
+    if any(device.get("taints") for device in at(draft, "spec", "devices") or ()):
+        for device in own_items(own_copy(draft, "spec"), "devices"):
+            for taint in own_items(device, "taints"):
+                default_taint(taint, circumstances.now)
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -50,6 +60,8 @@ def _generation(obj: Object, old: Object) -> bool:
 
 
 STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((CHANGES,)),
+    prepare_with_context=_prepare_with_context,
     validate=_validate,
     warnings=_warnings,
     raises_generation=_generation,

@@ -20,13 +20,16 @@ from simkit.meta.objects import Object, metadata, name_of
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = list(_validate_fields(obj))
-    if old is not None:
-        topology = obj.get("nodeTopology")
-        if topology != old.get("nodeTopology"):
-            shown = shown_selector(topology) if topology is not None else None
-            errors.append(invalid_value("nodeTopology", shown, FIXED))
-        errors += validate_immutable_field("storageClassName", obj.get("storageClassName"), old.get("storageClassName"))
+    return list(_validate_fields(obj))
+
+
+def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
+    errors: list[FieldError] = []
+    topology = obj.get("nodeTopology")
+    if topology != old.get("nodeTopology"):
+        shown = shown_selector(topology) if topology is not None else None
+        errors.append(invalid_value("nodeTopology", shown, FIXED))
+    errors += validate_immutable_field("storageClassName", obj.get("storageClassName"), old.get("storageClassName"))
     return errors
 
 
@@ -46,8 +49,9 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks((WHOLE, CHANGES)),
+    metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     validate=_validate,
+    validate_last=_validate_change,
     warnings=_warnings,
     print_row=_row,
     allow_unconditional_update=False,

@@ -1,7 +1,7 @@
 """Patched objects in the order of github.com/evanphx/json-patch, for messages that show them.
 
 What a patch does not touch keeps its order. An object that it looks into is a Go map from then on, so its keys are
-sorted. What a merge patch adds is sorted too, unless it stands in a list that takes the place of another one.
+sorted. What a merge patch adds is sorted too, unless it takes the place of an object and is none.
 
 References
 ----------
@@ -26,10 +26,10 @@ def merged_in_order(document: Any, patch: Any) -> Any:
     >>> merged_in_order({"name": "a", "data": {"z": 1, "a": 2}, "b": {"y": 1, "x": 2}}, {"data": {"c": 3}})
     {'b': {'y': 1, 'x': 2}, 'data': {'a': 2, 'c': 3, 'z': 1}, 'name': 'a'}
     """
-    if not isinstance(patch, dict):
-        return patch
     if not isinstance(document, dict):
         return sorted_keys(without_nulls(patch))
+    if not isinstance(patch, dict):
+        return patch
     merged = {name: value for name, value in document.items() if name not in patch}
     for name, value in patch.items():
         if value is not None:

@@ -79,6 +79,8 @@ class TypeDef:
 
     def _atom_kind(self) -> AtomKind:
         schema = self._schema
+        if schema is not None and schema.preserve_unknown and schema.format == "raw":
+            return LEAF  # an object of some other kind, which nobody owns in parts
         if schema is None or (schema.preserve_unknown and not self.type):
             return ANY
         if not (self.type or schema.int_or_string or schema.format or "oneOf" in schema.row):

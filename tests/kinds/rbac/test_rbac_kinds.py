@@ -39,7 +39,11 @@ def written(body: Object, old: Object | None) -> tuple[Object, list[FieldError]]
     names = [
         invalid_value("metadata.name", name_of(draft), text) for text in rules.validate_name(name_of(draft), False)
     ]
-    return draft, [*names, *rules.validate(draft, old)]
+    told = rules.validate(draft, old)
+    if old is None:
+        return draft, [*names, *told]
+    again = [each for check in rules.metadata_checks.after if check.kind and not check.until() for each in told]
+    return draft, [*names, *told, *again, *rules.validate_last(draft, old)]
 
 
 @needs_shared

@@ -6,7 +6,7 @@ Upstream: k8s.io/apiserver/pkg/endpoints/handlers/patch.go, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
 from simkit.engine.pipeline import options as opt
@@ -45,6 +45,8 @@ class Change(NamedTuple):
     """The patched value."""
     shown: Callable[[Object, RequestScope], str]
     """The patched value in the messages of its errors."""
+    in_order: Callable[[Object, RequestScope], Any] | None = None
+    """The patched value in the order of its text, in which unknown fields are told; None: as it is."""
 
 
 def patch(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -109,7 +111,9 @@ def patcher(context: RequestContext, scope: RequestScope, validation: str) -> Ca
     def patched(live: Object) -> Draft:
         change, repeated = decoded()
         changed = change.patched(live, scope)
-        draft = _fitted(context, scope, changed, validation, repeated, lambda: change.shown(live, scope))
+        in_order = change.in_order if scope.custom is None else None
+        ordered = None if in_order is None else partial(in_order, live, scope)
+        draft = _fitted(context, scope, changed, validation, repeated, partial(change.shown, live, scope), ordered)
         request_object.check_address(context, scope, draft, named=True)
         if scope.custom is not None:
             custom_bodies.check_patched(scope.custom, changed, whole=not context.info.subresource)
@@ -125,12 +129,14 @@ def _change(body: Any, media: str, validation: str) -> tuple[Change, Sequence[st
         return Change(
             lambda live, _: jsonpatch.json_patch(live, operations),
             lambda live, scope: _written(scope, patched_in_order(scope.ordered(live), operations)),
+            lambda live, scope: patched_in_order(scope.ordered(live), operations),
         ), errors
     if media == MERGE_PATCH:
         merged = plain(mergepatch.checked_merge_patch(body, loose=validation == "Ignore"))
         return Change(
             lambda live, _: mergepatch.merge_patch(live, merged),
             lambda live, scope: _written(scope, merged_in_order(scope.ordered(live), merged)),
+            lambda live, scope: merged_in_order(scope.ordered(live), merged),
         ), _repeated(body)
     change = plain(strategic.checked_strategic_patch(body))
     return Change(
@@ -169,6 +175,7 @@ def _fitted(
     validation: str,
     repeated: Sequence[str],
     shown: Callable[[], str],
+    in_order: Callable[[], Any] | None,
 ) -> Draft:
     context.warnings.clear()
     gvk, converted = scope.resource.gvk, _media(context) == STRATEGIC
@@ -181,7 +188,20 @@ def _fitted(
             raise bad_request(problem)
         if not converted and not scope.resource.custom:
             patched = _known(scope, patched)
-        return request_object.fit(context, patched, gvk, scope.schema, validation, repeated, converted=converted)
+
+        def fit(value: Any) -> Draft:
+            return request_object.fit(context, value, gvk, scope.schema, validation, repeated, converted=converted)
+
+        try:
+            fitted = fit(patched)
+        except StatusError:
+            if in_order is not None:
+                fit(_known(scope, in_order()))
+            raise
+        if in_order is not None and len(context.warnings) > 1:
+            context.warnings.clear()
+            fit(_known(scope, in_order()))
+        return fitted
     except StatusError as error:
         raise _unprocessable(scope, error, shown()) from None
 

@@ -74,7 +74,7 @@ def validate_device(path: str, device: Object, old: Object | None, *, per_device
         f"{path}.consumesCounters", consumed, _MOST_CONSUMPTIONS, validate_consumption, _counter_set
     )
     yield from _validate_nodes(path, device, per_device=per_device)
-    yield from validate_binding(path, device)
+    yield from validate_binding_conditions(path, device)
     yield from _validate_mappings(f"{path}.nodeAllocatableResourceMappings", device, capacities)
 
 
@@ -156,7 +156,7 @@ def _validate_nodes(path: str, device: Object, *, per_device: bool) -> Iterator[
         yield invalid_value(path, f"{{{', '.join(said)}}}", _ONE)
 
 
-def validate_binding(path: str, device: Object) -> Iterator[FieldError]:
+def validate_binding_conditions(path: str, device: Object) -> Iterator[FieldError]:
     """The errors of the conditions that a pod with a device waits for before it is bound."""
     wanted: Sequence[str] = device.get("bindingConditions") or ()
     failures: Sequence[str] = device.get("bindingFailureConditions") or ()

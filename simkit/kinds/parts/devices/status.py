@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from simkit.kinds.parts.devices.device import validate_binding
+from simkit.kinds.parts.devices.device import validate_binding_conditions
 from simkit.kinds.parts.devices.empty_lists import without_empty_list
 from simkit.kinds.parts.devices.names import validate_opaque, validate_pool_name, validate_raw, validate_set
 from simkit.kinds.parts.devices.requests import Names, request_names, validate_reference, validate_references
@@ -146,7 +146,7 @@ def _validate_allocation(path: str, allocation: Object, names: Names) -> Iterato
         here = f"{path}.devices.results[{index}]"
         yield from validate_reference(f"{here}.request", result.get("request") or "", names)
         yield from _validate_names(here, result)
-        yield from validate_binding(here, result)
+        yield from validate_binding_conditions(here, result)
         yield from _validate_share(here, result)
     for index, config in enumerate(at(allocation, "devices", "config") or ()):
         here, source = f"{path}.devices.config[{index}]", config.get("source") or ""

@@ -13,9 +13,10 @@ from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.labels import validate_qualified_name
 from simkit.meta.behaviour import applies
+from simkit.meta.clock import timestamp
 from simkit.meta.fielderror import FieldError, required, unsupported
 from simkit.meta.name_validation import dns_label, label_value
-from simkit.meta.objects import Object
+from simkit.meta.objects import Draft, Object
 
 _EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
 
@@ -23,6 +24,12 @@ _EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
 def taint_effects() -> Sequence[str]:
     """The effects that taints of devices may have at the served release."""
     return _EFFECTS if applies("device-taints-without-effect") else _EFFECTS[:-1]
+
+
+def default_taint(taint: Draft, now: float) -> None:
+    """Say when a taint was added, if nothing else says it."""
+    if taint.get("timeAdded") is None:
+        taint["timeAdded"] = timestamp(now)
 
 
 def validate_taint(path: str, taint: Any) -> Iterator[FieldError]:

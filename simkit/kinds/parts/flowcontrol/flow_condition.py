@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, duplicate, required
 from simkit.meta.objects import Object, at
 
@@ -22,5 +23,5 @@ def validate_flow_condition(obj: Object) -> Sequence[FieldError]:
             errors.append(duplicate(path, kind))
         seen.add(kind)
         if not kind:
-            errors.append(required(path, "must not be empty"))
+            errors.append(required(path, "" if applies("required-values-told-alone") else "must not be empty"))
     return errors

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
-from simkit.meta.behaviour import applies
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_subdomain, path_segment
@@ -32,20 +31,16 @@ def default_binding(draft: Draft) -> None:
         draft.pop("subjects", None)
 
 
-def validate_binding(
-    binding: Object, old: Object | None, kinds: Sequence[str], *, namespaced: bool
-) -> Sequence[FieldError]:
-    """The errors of a binding to a role of the given kinds.
+def validate_binding(binding: Object, kinds: Sequence[str], *, namespaced: bool) -> Sequence[FieldError]:
+    """The errors of a binding to a role of the given kinds."""
+    return [*_validate_reference(binding["roleRef"], kinds), *_validate_subjects(binding, namespaced)]
 
-    On an update kube-apiserver looks twice before it compares the role, so that causes stand twice.
-    """
-    errors = [*_validate_reference(binding["roleRef"], kinds), *_validate_subjects(binding, namespaced)]
-    if old is None:
-        return errors
-    reference = binding["roleRef"]
-    changed = invalid_value("roleRef", _shown(reference), "cannot change roleRef")
-    twice = () if applies("bindings-checked-once") else errors
-    return [*errors, *twice, *((changed,) if reference != old["roleRef"] else ())]
+
+def validate_same_role(binding: Object, old: Object) -> Sequence[FieldError]:
+    """The error of a binding that names another role than before."""
+    if binding["roleRef"] == old["roleRef"]:
+        return ()
+    return [invalid_value("roleRef", _shown(binding["roleRef"]), "cannot change roleRef")]
 
 
 def binding_row(obj: Object, now: float) -> Sequence[Any]:

@@ -18,7 +18,7 @@ def type_of(service: Object) -> str:
 
 def needs_cluster_ip(service: Object) -> bool:
     """True if it has a cluster IP (``None`` counts as one)."""
-    return type_of(service) in (CLUSTER_IP, NODE_PORT, LOAD_BALANCER)
+    return type_of(service) != EXTERNAL_NAME
 
 
 def needs_node_ports(service: Object) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Object
@@ -42,16 +43,20 @@ def _validate_fields(path: str, condition: Object, kind: str) -> Iterator[FieldE
         text = "must be greater than or equal to zero"
         yield invalid_value(f"{path}.observedGeneration", condition["observedGeneration"], text)
     if not condition.get("lastTransitionTime"):
-        yield required(f"{path}.lastTransitionTime", "must be set")
+        yield required(f"{path}.lastTransitionTime", _must_be_set())
     reason = condition.get("reason") or ""
     if not reason:
-        yield required(f"{path}.reason", "must be set")
+        yield required(f"{path}.reason", _must_be_set())
     elif not _REASON.fullmatch(reason):
         yield invalid_value(f"{path}.reason", reason, _REASON_RULE)
     if len(reason) > 1024:
         yield too_long(f"{path}.reason", 1024)
     if len(condition.get("message") or "") > 32768:
         yield too_long(f"{path}.message", 32768)
+
+
+def _must_be_set() -> str:
+    return "" if applies("required-values-told-alone") else "must be set"
 
 
 def status_of(obj: Object, kind: str) -> Object | None:

@@ -11,7 +11,7 @@ from typing import Final
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required, unsupported
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, at
 from simkit.meta.quantity import NANO, parse
@@ -85,11 +85,12 @@ def _sources_together(path: str, spec: Object) -> Iterator[FieldError]:
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is None or reference is None:
         return
+    shown = Shown(quoted(f"{path}.dataSource"), {})  # a path, which has no JSON form
     if reference.get("namespace"):
         text = "may not be specified when dataSourceRef.namespace is specified"
-        yield invalid_value(path, f"{path}.dataSource", text)
+        yield invalid_value(path, shown, text)
     elif any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):
-        yield invalid_value(path, f"{path}.dataSource", "must match dataSourceRef")
+        yield invalid_value(path, shown, "must match dataSourceRef")
 
 
 def fraction_warnings(path: str, amount: str | None) -> Iterator[str]:

@@ -18,12 +18,15 @@ _GO_NAMES: Final = {"uid": "uID"}
 
 
 def validate_claim_template(path: str, template: Object) -> Iterator[FieldError]:
-    """The errors of a template: its metadata may have labels and annotations only."""
-    metadata = template.get("metadata") or {}
-    at = f"{path}.metadata"
+    """The errors of a template of a claim."""
+    yield from validate_template_metadata(f"{path}.metadata", template.get("metadata") or {})
+    yield from validate_persistent_volume_claim_spec(f"{path}.spec", template.get("spec") or {})
+
+
+def validate_template_metadata(at: str, metadata: Object) -> Iterator[FieldError]:
+    """The errors of the metadata of a template: it may have labels and annotations only."""
     yield from validate_annotations(f"{at}.annotations", metadata.get("annotations") or {})
     yield from validate_labels(f"{at}.labels", metadata.get("labels") or {})
     for name in _OTHERS:
         if metadata.get(name):
             yield forbidden_field(f"{at}.{_GO_NAMES.get(name, name)}", "cannot be set")
-    yield from validate_persistent_volume_claim_spec(f"{path}.spec", template.get("spec") or {})

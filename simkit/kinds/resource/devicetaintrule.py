@@ -1,0 +1,65 @@
+"""Strategy of DeviceTaintRule: preparation, validation, generation, printer columns.
+
+Follows ``pkg/registry/resource/devicetaintrule/strategy.go``, release 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy
+from simkit.kinds.parts.devices.taints import default_taint, validate_taint_rule
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.conditions import validate_conditions
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, WriteContext, spec_differs
+from simkit.meta.clock import timestamp
+from simkit.meta.fielderror import FieldError, too_many
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_MOST_CONDITIONS = 8
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    if old is None:
+        draft["status"] = {}
+
+
+def _prepare_with_context(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
+    """Say when the taint was added: a changed effect makes it a new one."""
+    taint = own_copy(draft, "spec", "taint")
+    before = (at(old, "spec", "taint") or {}) if old is not None else taint
+    if taint.get("effect") != before.get("effect") and taint.get("timeAdded") == before.get("timeAdded"):
+        taint["timeAdded"] = timestamp(circumstances.now)
+    default_taint(taint, circumstances.now)
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*validate_taint_rule(obj.get("spec") or {}, None if old is None else old.get("spec") or {})]
+
+
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    path, conditions = "status.conditions", at(obj, "status", "conditions") or ()
+    errors = [*validate_conditions(path, conditions)]
+    if len(conditions) > _MOST_CONDITIONS:
+        errors.append(too_many(path, len(conditions), _MOST_CONDITIONS))
+    return errors
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    taint = at(obj, "spec", "taint") or {}
+    added = created({"metadata": {"creationTimestamp": taint["timeAdded"]}}, now) if taint.get("timeAdded") else ""
+    cells = [taint.get(name) or "" for name in ("key", "value", "effect")]
+    return [name_of(obj), *cells, added, created(obj, now)]
+
+
+STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((CHANGES,)),
+    prepare=_prepare,
+    prepare_with_context=_prepare_with_context,
+    validate=_validate,
+    raises_generation=spec_differs,
+    print_row=_row,
+    subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
+    status_reset_fields=(("metadata",),),
+)
