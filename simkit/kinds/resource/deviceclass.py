@@ -14,12 +14,14 @@ from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.resource_quantities import is_extended
 from simkit.kinds.strategy import Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value
-from simkit.meta.objects import Object, name_of
+from simkit.meta.objects import Object, at, name_of
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
-    errors = [*validate_selectors("spec.selectors", spec.get("selectors") or ())]
+    selectors = spec.get("selectors") or ()
+    stored = old is not None and selectors == (at(old, "spec", "selectors") or ())
+    errors = [*validate_selectors("spec.selectors", selectors, stored=stored)]
     errors += validate_each("spec.config", spec.get("config") or (), MOST_CONFIGURATIONS, validate_opaque)
     extended = spec.get("extendedResourceName")
     if extended is not None and not is_extended(extended):

@@ -77,7 +77,7 @@ class Estimator:
             if step in ("@items", "@values"):
                 inner = found.element if found.type.kind in ("list", "map") else None
             else:
-                inner = found.fields[step][1] if found.type.kind == "object" and step in found.fields else None
+                inner = found.member(step)
             if inner is None:
                 return None
             found = inner

@@ -107,6 +107,10 @@ class DeclType:
         suffix = "@idx" if self.type.kind == "list" else "@elem"
         return schema_decl_type(inner, f"{self.name}.{suffix}") if inner is not None else None
 
+    def member(self, name: str) -> DeclType | None:
+        """The declared type of a field; None if this is no object, or has no such field."""
+        return self.fields[name][1] if self.type.kind == "object" and name in self.fields else None
+
     @cached_property
     def adapt(self) -> Adapt | None:
         """The conversion from JSON to a value; None if none is needed."""

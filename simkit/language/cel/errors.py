@@ -61,6 +61,8 @@ class Issue:
         """The error as cel-go prints it: place, text, the source line, a caret under the column."""
         if self.position == NOWHERE:
             return f"ERROR: <input>:-1:0: {self.text}"
+        if not source:
+            return f"ERROR: <input>:1:0: {self.text}"
         line_start = source.rfind("\n", 0, self.position) + 1
         line = source.count("\n", 0, self.position) + 1
         line_end = source.find("\n", line_start)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.devices.expressions import validate_expression
 from simkit.kinds.parts.devices.names import (
     validate_each,
     validate_fully_qualified,
@@ -122,16 +123,20 @@ def _validate_exact(path: str, request: Object) -> Iterator[FieldError]:
         yield from _validate_toleration(f"{path}.tolerations[{index}]", toleration)
 
 
-def validate_selectors(path: str, selectors: Sequence[Object]) -> Iterator[FieldError]:
-    """The errors of selectors of devices, without those of their expressions."""
-    return validate_each(path, selectors, MOST_REQUESTS, _validate_selector)
+def validate_selectors(path: str, selectors: Sequence[Object], *, stored: bool = False) -> Iterator[FieldError]:
+    """The errors of selectors of devices; ``stored`` tells whether they were there before."""
 
+    def check(at: str, selector: Any) -> Iterator[FieldError]:
+        if selector.get("cel") is None:
+            yield required(f"{at}.cel")
+            return
+        source = selector["cel"].get("expression") or ""
+        if len(source.encode()) > _LONGEST_EXPRESSION:
+            yield too_long(f"{at}.cel.expression", _LONGEST_EXPRESSION)
+        else:
+            yield from validate_expression(f"{at}.cel.expression", source, stored=stored)
 
-def _validate_selector(path: str, selector: Object) -> Iterator[FieldError]:
-    if selector.get("cel") is None:
-        yield required(f"{path}.cel")
-    elif len((selector["cel"].get("expression") or "").encode()) > _LONGEST_EXPRESSION:
-        yield too_long(f"{path}.cel.expression", _LONGEST_EXPRESSION)
+    return validate_each(path, selectors, MOST_REQUESTS, check)
 
 
 def _validate_toleration(path: str, toleration: Object) -> Iterator[FieldError]:
