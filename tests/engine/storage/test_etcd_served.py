@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -10,43 +9,22 @@ from pathlib import Path
 import orjson
 import pytest
 
-from simkit.cluster.cluster import Cluster
-from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.handler import ExecutionMode
 from simkit.engine.storage.etcd.latest_revision import LatestRevision
 from simkit.engine.storage.etcd.waiters import RevisionWaiters
-from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
-from tests.engine.http.echo import Answer, Client
 from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
+from tests.engine.storage.served_over_etcd import MAPS, Administrator, cluster
 
-MAPS = "/api/v1/namespaces/default/configmaps"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 needs_etcd = pytest.mark.skipif(not installed(), reason=MISSING)
-
-
-class Administrator(Client):
-    """A client with the token of somebody who may do everything."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(url, ssl._create_unverified_context())
-
-    def ask(self, method: str, target: str, body: bytes | None = None, **headers: str) -> Answer:
-        return super().ask(method, target, body, Authorization="Bearer t", **headers)
-
-
-def cluster(etcd: EtcdServer, prefix: str) -> Cluster:
-    """A cluster over an etcd in which the token ``t`` may do everything."""
-    tokens = StaticTokens({"t": Identity("root", (MASTERS,))})
-    return Cluster(options=Options(storage=f"etcd:{etcd.url}", etcd_prefix=prefix, authenticators=(tokens,)))
 
 
 @needs_etcd
 def test_each_server_reads_what_the_other_has_just_answered(etcd: EtcdServer, tmp_path: Path) -> None:
     """Reads, lists and access reviews over HTTP, whether prepared or not, see each write that was answered before."""
-    made = [cluster(etcd, "/served"), cluster(etcd, "/served")]
+    made = [cluster(etcd.url, "/served"), cluster(etcd.url, "/served")]
     servers = [one.serve(kubeconfig=tmp_path / str(number)) for number, one in enumerate(made)]
     clients = [Administrator(server.url) for server in servers]
     try:
@@ -83,7 +61,7 @@ def test_a_read_that_etcd_cannot_confirm_is_an_error(tmp_path: Path) -> None:
     """Where etcd is gone, a read of the latest state is refused, and one of any state is answered."""
     etcd = EtcdServer(tmp_path / "data")
     etcd.start()
-    made = cluster(etcd, "/gone")
+    made = cluster(etcd.url, "/gone")
     with made.serve(kubeconfig=tmp_path / "kubeconfig") as server:
         client = Administrator(server.url)
         assert client.ask("GET", MAPS).status == 200
@@ -97,7 +75,7 @@ def test_a_read_that_etcd_cannot_confirm_is_an_error(tmp_path: Path) -> None:
 @needs_etcd
 def test_requests_that_wait_for_a_refresh_alone(etcd: EtcdServer) -> None:
     """Nothing needs a thread of its own but what holds a lock meanwhile. Writes are paused until etcd has answered."""
-    made = cluster(etcd, "/modes")
+    made = cluster(etcd.url, "/modes")
     handler = APIServerHandler(made.engine)
     made.list("configmaps")
     made.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
