@@ -247,7 +247,7 @@ def _with_refused(file: MigratedFile, server: Sandbox, release: str) -> Rewritte
 
 def refusal(obj: Object, server: Sandbox, release: str) -> str:
     """The refusal of a server for a dry-run creation with strict validation; empty if it accepts the object."""
-    if not isinstance(obj.get("metadata", {}), dict):
+    if not isinstance(obj.get("metadata", {}), dict | None):
         return "its metadata is no object"
     response = create_on_trial(obj, server, release)
     if response is None or response.succeeded or response.status == _EXISTS:
@@ -265,6 +265,8 @@ def create_on_trial(obj: Object, server: Sandbox, release: str) -> Response | No
     namespace = (namespace_of(obj) or "default") if resource.namespaced else ""
     if namespace:
         ensure_namespace(server, namespace)
+    if resource.kind == "Pod":
+        _ensure_named(obj, namespace, server)
     prefix = f"/apis/{group}/{version}" if group else f"/api/{version}"
     place = f"{prefix}/namespaces/{namespace}" if namespace else prefix
     target = f"{place}/{resource.resource}?dryRun=All&fieldValidation=Strict"
@@ -281,6 +283,35 @@ def ensure_namespace(server: Sandbox, namespace: str) -> None:
     """Create a namespace on a fork, where it is not there."""
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
     server.perform(Request.of("POST", "/api/v1/namespaces", body), identity=administrator())
+
+
+def _ensure_named(pod: Object, namespace: str, server: Sandbox) -> None:
+    """Create what a pod names and admission looks up, where it is not there: a manifest says nothing of it."""
+    for path, collection, made in _LOOKED_UP:
+        name = at(pod, *path)
+        if isinstance(name, str) and name:
+            target = collection.format(namespace=namespace)
+            server.perform(Request.of("POST", target, {**made, "metadata": {"name": name}}), identity=administrator())
+
+
+_LOOKED_UP: Final = (
+    (
+        ("spec", "serviceAccountName"),
+        "/api/v1/namespaces/{namespace}/serviceaccounts",
+        {"apiVersion": "v1", "kind": "ServiceAccount"},
+    ),
+    (
+        ("spec", "priorityClassName"),
+        "/apis/scheduling.k8s.io/v1/priorityclasses",
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 0},
+    ),
+    (
+        ("spec", "runtimeClassName"),
+        "/apis/node.k8s.io/v1/runtimeclasses",
+        {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "handler": "any"},
+    ),
+)
+"""The field of a pod, the collection in which it must be, and the object to make."""
 
 
 __all__ = ["MigratedFile", "MigratedObject", "Migration", "create_on_trial", "ensure_namespace", "migrate", "refusal"]

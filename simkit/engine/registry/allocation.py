@@ -70,7 +70,7 @@ class ServiceAllocation:
         ports: tuple[int, int] = DEFAULT_PORTS,
     ) -> None:
         found = ServiceRanges(ranges)
-        span = BitmapAllocator(ports[0], ports[1], first_shown=ports[0], what=f"ports is {ports[0]}-{ports[1]}")
+        span = BitmapAllocator(ports[0], ports[1], what=f"ports is {ports[0]}-{ports[1]}")
         self._start(store, name_source, found, span)
         if store.number_ranges is not None:
             for name, text, pool in zip(_SHARED_NAMES, found.texts, found.primary.values(), strict=False):
@@ -293,14 +293,14 @@ class ServiceAllocation:
 
     def _give_port(self, draft: Draft, path: str, number: int, reservation: Reservation) -> None:
         try:
-            reservation.take(self._ports, number)
+            reservation.take_port(self._ports, number)
         except NotAvailable as why:
             detail = self._ports.port_out_of_range() if why.outside else "provided port is already allocated"
             raise self._refused(draft, invalid_value(path, number, detail)) from None
 
     def _any_port(self, reservation: Reservation) -> int:
         try:
-            return reservation.take_any(self._ports, self._name_source)
+            return reservation.take_any_port(self._ports, self._name_source)
         except NotAvailable:
             raise internal("failed to allocate a nodePort: range is full") from None
 
@@ -312,7 +312,7 @@ class ServiceAllocation:
             draft["spec"]["healthCheckNodePort"] = self._any_port(reservation)
             return
         try:
-            reservation.take(self._ports, number)
+            reservation.take_port(self._ports, number)
         except NotAvailable as why:
             detail = self._ports.port_out_of_range() if why.outside else "provided port is already allocated"
             raise internal(f"failed to allocate requested HealthCheck NodePort {number}: {detail}") from None

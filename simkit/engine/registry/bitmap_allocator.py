@@ -84,6 +84,10 @@ class BitmapAllocator:
         """True if a number is in the range."""
         return 0 <= number - self.first < self._count
 
+    def is_used(self, number: int) -> bool:
+        """True if an object has a number, or a write under way has reserved it."""
+        return self.holds(number) and bool((self.used | self.pending) >> (number - self.first) & 1)
+
     def check(self, number: int) -> None:
         """Raises NotAvailable for a number outside the range."""
         if not self.holds(number):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from simkit.engine.registry.bitmap_allocator import BitmapAllocator
+from simkit.engine.registry.bitmap_allocator import BitmapAllocator, NotAvailable
 from simkit.meta.clock import NameSource
 from simkit.meta.objects import Object
+
+_ABOVE_PORTS: Final = 32768
 
 
 class AddressRecords(Protocol):
@@ -40,6 +42,8 @@ class Reservation:
     given: list[Given] = field(default_factory=list)
     recorded: list[str] = field(default_factory=list)
     """The addresses for which an object was made."""
+    shown: list[int] = field(default_factory=list)
+    """The ports of a dry run, which belong to nobody."""
 
     def take(self, pool: BitmapAllocator, number: int) -> None:
         """Reserve a number. Raises NotAvailable; a dry run only checks that it is in the range."""
@@ -55,3 +59,24 @@ class Reservation:
         number = pool.reserve_any(name_source)
         self.taken.append((pool, number))
         return number
+
+    def take_port(self, pool: BitmapAllocator, number: int) -> None:
+        """Reserve a port. Raises NotAvailable; a dry run only sees whether somebody has it.
+
+        As ``portAllocationOperation.Allocate`` in pkg/registry/core/service/portallocator, release 1.30.
+        """
+        if not self.dry_run:
+            self.take(pool, number)
+            return
+        if number in self.shown or pool.is_used(number):
+            raise NotAvailable
+        self.shown.append(number)
+
+    def take_any_port(self, pool: BitmapAllocator, name_source: NameSource) -> int:
+        """Reserve a free port. Raises NotAvailable if there is none; a dry run counts on from the last port that it
+        has shown, and begins above the usual range.
+        """
+        if not self.dry_run:
+            return self.take_any(pool, name_source)
+        self.shown.append(max(self.shown, default=_ABOVE_PORTS) + 1)
+        return self.shown[-1]

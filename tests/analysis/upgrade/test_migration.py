@@ -113,6 +113,22 @@ def test_an_object_without_a_name_is_left_to_a_person() -> None:
     assert "name or generateName is required" in str(row.person)
 
 
+def test_what_manifests_say_nothing_of_is_no_fault() -> None:
+    """Accounts and classes that a pod names, node ports and metadata without content are as the cluster has them.
+
+    kube-apiserver 1.30 and 1.36 accept all of them.
+    """
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  serviceAccountName: robot\n"
+        "  priorityClassName: important\n  runtimeClassName: sandboxed\n  containers: [{name: a, image: a}]\n---\n"
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  type: LoadBalancer\n"
+        "  ports: [{name: a, port: 80}, {name: b, port: 443}]\n---\n"
+        "apiVersion: authorization.k8s.io/v1\nkind: SelfSubjectAccessReview\nmetadata:\n"
+        "spec: {nonResourceAttributes: {path: /, verb: get}}\n"
+    )
+    assert migrate(text, "1.36", sandbox=simkit.Cluster(seed=1), check=True).to_frame().empty
+
+
 def test_what_is_no_object_is_wrong_input(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Broken YAML and plain text are told with their line; the rest is done, and the exit code is 2."""
     (folder / "notes.yaml").write_text("---\nremember the milk\n")

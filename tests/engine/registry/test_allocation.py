@@ -71,15 +71,35 @@ def test_a_refused_write_takes_nothing() -> None:
 
 
 def test_a_dry_run_takes_nothing() -> None:
-    """A dry run shows the start of the range, and leaves everything free."""
+    """A dry run shows the start of the addresses and a port above all, and leaves everything free."""
     cluster = small()
     for _ in range(20):
         path = "/api/v1/namespaces/default/services?dryRun=All"
         response = cluster.perform(Request.of("POST", path, service("dry", type="NodePort")))
         assert response.status == 201
         assert address(response.object) == "10.0.0.0"
-        assert response.object["spec"]["ports"][0]["nodePort"] == 30000
+        assert response.object["spec"]["ports"][0]["nodePort"] == 32769
     assert [cluster.create(service(f"s{index}")) for index in range(5)]
+
+
+def test_ports_of_a_dry_run() -> None:
+    """A dry run counts up from the last port that it has shown, and refuses those that somebody has.
+
+    So answered by kube-apiserver 1.30 and 1.36.
+    """
+    cluster = small()
+    cluster.create(service("taken", type="NodePort", ports=[{"port": 1, "nodePort": 30001}]))
+
+    def ports(*wanted: int) -> list[int]:
+        asked = [{"name": f"p{index}", "port": index + 1, "nodePort": port} for index, port in enumerate(wanted)]
+        path = "/api/v1/namespaces/default/services?dryRun=All"
+        response = cluster.perform(Request.of("POST", path, service("dry", type="NodePort", ports=asked)))
+        return [port["nodePort"] for port in response.object["spec"]["ports"]] if response.succeeded else []
+
+    assert ports(0, 0, 0) == [32769, 32770, 32771]
+    assert ports(30000, 0) == [30000, 30001]
+    assert ports(30001) == []
+    assert ports(30000, 0, 30001) == []
 
 
 def test_many_at_once() -> None:
