@@ -71,6 +71,26 @@ class OverlaySnapshot:
     def captured(self) -> Collection[GroupResource]:
         return self._lowest.captured()
 
+    def put_of(self, resource: GroupResource) -> list[Object]:
+        """The objects of a resource that this snapshot and those underneath put, by namespace and name; for resources
+        that were not captured, and so cannot be scanned.
+        """
+        keys: set[Key] = set()
+        layer: Snapshot = self
+        while isinstance(layer, OverlaySnapshot):
+            keys.update(key for key in layer._covered if key.resource == resource)
+            layer = layer._base
+        found = (self._get_put(key) for key in sorted(keys))
+        return [obj for obj in found if obj is not None]
+
+    def _get_put(self, key: Key) -> Object | None:
+        layer: Snapshot = self
+        while isinstance(layer, OverlaySnapshot):
+            if key in layer._covered:
+                return layer.get(key.resource, key.name, key.namespace)
+            layer = layer._base
+        return None
+
     def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
         if (namespace, name) in self._hidden.get(resource, ()):
             return self._put.get(resource, name, namespace) if resource in self._put.captured() else None

@@ -8,6 +8,12 @@ from typing import Final
 
 from simkit.analysis.causes.remedy import Remedy
 from simkit.analysis.escalation.cut.pod_security import EnforceLevel, enforcing, refused_pods, risk_of_level
+from simkit.analysis.escalation.cut.refused_accounts import (
+    RefuseAccounts,
+    policy_changes,
+    risk_of_refusal,
+    running_as,
+)
 from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
 from simkit.analysis.escalation.cut.removal_kinds import ReduceToUsage, RemovePermissions
 from simkit.analysis.findings.nature import PRODUCT, SERVER, Natures
@@ -15,6 +21,7 @@ from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.findings.workloads import accounts_in_use
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.plan.open_paths import Candidate
+from simkit.analysis.plan.recorded_writes import writes_of
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.logic.rbac.binding import Subject
@@ -28,6 +35,8 @@ PERHAPS: Final = 1
 """Somebody may need it: nothing tells."""
 SURELY: Final = 2
 """Something that is used breaks: an installed product lives by it, or a log shows its use."""
+POLICY_COST: Final = 10.0
+"""The cost of an admission policy beside the accounts that it refuses: it stays, and every write passes it."""
 
 
 class Candidates:
@@ -60,15 +69,21 @@ class Candidates:
         return accounts_in_use(self._survey)
 
     def cost(self, one: Candidate) -> float:
-        """The access that a change takes, as ``PossibleRemovals.cost``; for a level the pods that it would refuse."""
+        """The access that a change takes, as ``PossibleRemovals.cost``; the pods or accounts that a level or a policy
+        would refuse.
+        """
         if isinstance(one, EnforceLevel):
             return 1.0 + len(refused_pods(self.snapshot, one.namespace, one.level))
+        if isinstance(one, RefuseAccounts):
+            return POLICY_COST + len(one.accounts)
         return self.ways.cost(one)
 
     def harm(self, one: Candidate) -> int:
         """The harm to what is used: ``NONE``, ``PERHAPS`` or ``SURELY``."""
         if isinstance(one, EnforceLevel):
             return SURELY if refused_pods(self.snapshot, one.namespace, one.level) else NONE
+        if isinstance(one, RefuseAccounts):
+            return self._harm_of_policy(one)
         if isinstance(one, ReduceToUsage):
             return NONE
         if self._log:
@@ -79,6 +94,14 @@ class Candidates:
             return SURELY
         return PERHAPS if self._running.intersection(self.ways.subjects(one)) else NONE
 
+    def _harm_of_policy(self, one: RefuseAccounts) -> int:
+        if self.breaks(one):
+            return SURELY
+        if not running_as(self.snapshot, one):
+            return NONE
+        known = self._log and all(each.obj is not None for each in writes_of(one, self.used, self.snapshot))
+        return NONE if known else PERHAPS
+
     def breaks(self, one: Candidate) -> tuple[str, ...]:
         """The uses that would fail: requests of the log, pods that could not be created again."""
         if isinstance(one, EnforceLevel):
@@ -86,6 +109,9 @@ class Candidates:
             return tuple(f"pod {one.namespace}/{name} could not be made again" for name in pods)
         if isinstance(one, ReduceToUsage):
             return ()
+        if isinstance(one, RefuseAccounts):
+            writes = writes_of(one, self.used, self.snapshot)
+            return tuple(sorted(f"{each.use[0].user} {each.use[1]}" for each in writes if each.runs_as(one.accounts)))
         lost = self.ways.in_use.lost([one])
         found = (f"{identity.user or identity.groups[0]} {action}" for identity, action in lost)
         return tuple(sorted(found))
@@ -97,6 +123,9 @@ class Candidates:
             risk = risk_of_level(one.namespace, refused_pods(self.snapshot, one.namespace, one.level))
             change = enforcing(self.snapshot, one.namespace, one.level)
             return Remedy(text, risk, (change,), (), self.snapshot)
+        if isinstance(one, RefuseAccounts):
+            risk = risk_of_refusal(one, running_as(self.snapshot, one))
+            return Remedy(text, risk, policy_changes(one), (one.subject,), self.snapshot)
         changes = changes_of([one], self.snapshot, index_of(self.snapshot), self.ways.in_use)
         subjects = self.ways.subjects(one)
         return Remedy(text, self._risk(one, subjects), changes, subjects, self.snapshot)
@@ -116,4 +145,6 @@ def object_of(one: Candidate) -> Key:
     """The object that a change is made to."""
     if isinstance(one, EnforceLevel):
         return Key(NAMESPACES, "", one.namespace)
+    if isinstance(one, RefuseAccounts):
+        return one.key
     return one.role if isinstance(one, RemovePermissions) else one.binding

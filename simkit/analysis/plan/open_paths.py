@@ -8,9 +8,11 @@ from itertools import count
 from typing import NamedTuple
 
 from simkit.analysis.escalation.cut.pod_security import OPEN_NAMESPACE, EnforceLevel
+from simkit.analysis.escalation.cut.refused_accounts import RefuseAccounts, refusing
 from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals
 from simkit.analysis.escalation.cut.removal_kinds import Removal
 from simkit.analysis.escalation.find.edge import Edge
+from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.held_permissions import GrantSource
@@ -18,8 +20,8 @@ from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
 
 Granted = tuple[tuple[GrantSource, ...], ...]
-Candidate = Removal | EnforceLevel
-"""One change: what is taken out of a binding or a role, or a level of pod security."""
+Candidate = Removal | EnforceLevel | RefuseAccounts
+"""One change: what is taken out of a binding or a role, a level of pod security, or an admission policy."""
 
 
 class OpenStep(NamedTuple):
@@ -32,8 +34,8 @@ class OpenStep(NamedTuple):
 class Stopping:
     """The changes that each stop a step of the graph."""
 
-    def __init__(self, removals: PossibleRemovals) -> None:
-        self._removals = removals
+    def __init__(self, removals: PossibleRemovals, facts: ClusterFacts) -> None:
+        self._removals, self._facts = removals, facts
         self._known: dict[tuple[str, int, Granted], tuple[Removal, ...]] = {}
 
     def of(self, edge: Edge) -> tuple[Candidate, ...]:
@@ -51,7 +53,8 @@ class Stopping:
             level = EnforceLevel(edge.value("namespace"))
             if level.stops(edge):
                 found = (*found, level)
-        return found
+        policy = refusing(self._facts, edge)
+        return found if policy is None else (*found, policy)
 
 
 class OpenPaths:
@@ -62,7 +65,7 @@ class OpenPaths:
     """
 
     def __init__(self, graph: EscalationGraph, removals: PossibleRemovals, goals: Sequence[Goal]) -> None:
-        self._stopping = Stopping(removals)
+        self._stopping = Stopping(removals, graph.facts)
         found = graph.everything
         self._places = {state: number for number, state in enumerate(found)}
         self._backward: list[list[OpenStep]] = [[] for _ in found]

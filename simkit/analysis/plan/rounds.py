@@ -106,7 +106,7 @@ class Round:
         """The best paths, and the ways around a change."""
         removals = self.candidates.ways
         ends = [GoalEnds(self.graph, removals, goal) for goal in self.question.goals]
-        return Alternatives(self.graph, Stopping(removals), ends, self._best)
+        return Alternatives(self.graph, Stopping(removals, self.graph.facts), ends, self._best)
 
     def modelled(self, chosen: Iterable[Candidate]) -> int:
         """The number of paths that changes close on the graph as it is: an upper bound."""

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from simkit.analysis.escalation.cut.refused_accounts import RefuseAccounts
 from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.escalation.prove.proof import Proof
 from simkit.analysis.findings.audit import audit
 from simkit.analysis.least_privilege.replay import apply, may
 from simkit.analysis.plan.candidates import Use
+from simkit.analysis.plan.recorded_writes import makes_pods, passes, written
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import html_lines, text_lines
 from simkit.analysis.result import Evidence
@@ -99,7 +101,7 @@ def verify(plan: Plan, sandbox: Sandbox) -> PlanVerified:
         snapshot = fork.snapshot()
         left = escalations(snapshot, plan.chosen_subjects, goal=plan.goals, members=plan.members)
         proofs = [path.prove(fork, members=plan.members) for path in step.closed[:REPROVED]]
-        lost = tuple(use for use in in_use if not may(fork, *use))
+        lost = tuple(use for use in in_use if not may(fork, *use) or _is_refused(use, step, sandbox, fork))
         in_use = [use for use in in_use if use not in lost]
         made.append(
             StepVerified(
@@ -110,3 +112,11 @@ def verify(plan: Plan, sandbox: Sandbox) -> PlanVerified:
             )
         )
     return PlanVerified(tuple(made))
+
+
+def _is_refused(use: Use, step: PlanStep, before: Sandbox, fork: Sandbox) -> bool:
+    """True if an admission policy refuses a write that the log shows, and that the cluster took before."""
+    if not isinstance(step.change, RefuseAccounts) or not makes_pods(use[1]):
+        return False
+    obj = written(use[1], before.snapshot())
+    return obj is not None and passes(before.fork(), use, obj) and not passes(fork, use, obj)

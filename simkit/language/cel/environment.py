@@ -81,6 +81,11 @@ class Program:
         self._made: dict[tuple[bool, bool], Evaluate] = {}
         self._failures = 0
 
+    @property
+    def node(self) -> Node:
+        """The syntax tree, which must not be changed."""
+        return self._node
+
     def evaluate(self, bindings: Mapping[str, Any], *, budget: int | None = None) -> Result:
         """The value for some bindings, each plain JSON or a value of the language.
 

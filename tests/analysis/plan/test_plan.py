@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simkit.analysis import audit, escalations, plan
+from simkit.analysis.admission.simulated_writes import BINDINGS, POLICIES
 from simkit.analysis.escalation.find.goal import parse_goal
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.findings.survey import Survey
@@ -120,7 +121,7 @@ def test_two_ways_need_two_changes() -> None:
 
 def rebuilt(snapshot: Snapshot) -> MemorySnapshot:
     """The same objects in a snapshot that shares nothing with another one."""
-    resources = (*RBAC, NAMESPACES, PODS, SERVICE_ACCOUNTS)
+    resources = (*RBAC, NAMESPACES, PODS, SERVICE_ACCOUNTS, POLICIES, BINDINGS)
     return MemorySnapshot([obj for each in resources for obj in snapshot.scan(each)], captured=["*"])
 
 

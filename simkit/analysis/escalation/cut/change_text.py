@@ -110,5 +110,5 @@ def as_written(obj: Object) -> dict[str, Any]:
 
 
 def stored(snapshot: Snapshot, key: Key) -> Object | None:
-    """The object of a key as it is."""
-    return snapshot.get(key.resource, key.name, key.namespace)
+    """The object of a key as it is; none of resources that were not captured."""
+    return snapshot.get(key.resource, key.name, key.namespace) if key.resource in snapshot.captured() else None

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.escalation.find.account_policies import AccountPolicies
 from simkit.analysis.escalation.find.escapes import Escape, escapes_of
 from simkit.analysis.escalation.find.reads import Read, Reads, RecordedFact, UnchangedReads
 from simkit.analysis.escalation.find.states import SET, AttackState
@@ -378,6 +379,11 @@ class ClusterFacts:
             exact = tuple(one for one in every if one.name == part)
             known = self._deputies[part] = exact or tuple(one for one in every if one.name.endswith(part))
         return known
+
+    @cached_property
+    def account_policies(self) -> AccountPolicies:
+        """The admission policies that keep service accounts out of pods."""
+        return AccountPolicies(self)
 
     def knows(self, group: str, resource: str) -> bool:
         """True if a resource is served, or has a meaning without being served, as users and signers have."""

@@ -13,7 +13,7 @@ from simkit.analysis.escalation.find.outcome import Outcome, Reached, Variables,
 from simkit.analysis.escalation.find.primitive_conditions import workloads
 from simkit.analysis.escalation.find.states import CLUSTER_ADMIN, AttackState, subject_state
 from simkit.analysis.escalation.table.requirement import Permission
-from simkit.logic.rbac.binding import GROUP, USER
+from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.meta.identity import split_service_account
 from simkit.meta.names import GroupResource
 
@@ -33,7 +33,31 @@ def _namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: 
 
 
 def _accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    yield from _service_accounts(facts, match, known, impersonated=False)
+    allowed = _allowed_by_policies(facts, holder, match, known.get("namespace", match.namespace))
+    if allowed is None:
+        yield from _service_accounts(facts, match, known, impersonated=False)
+        return
+    for account in allowed:
+        yield subject_state(account), {"namespace": account.namespace, "account": account.name}
+
+
+def _allowed_by_policies(
+    facts: ClusterFacts, holder: Holder, match: VariantMatch, where: str
+) -> tuple[Subject, ...] | None:
+    """The accounts that no admission policy keeps out of the holder's pods in a namespace; None if none is kept out."""
+    who, policies = holder.state.subject, facts.account_policies
+    if not policies or who is None or where == EVERYWHERE or match.names("account") is not None:
+        return None
+    every = facts.accounts.get(where, ())
+    allowed = tuple(
+        account
+        for account in every
+        if not any(
+            all(policies.refuse(who, holder.principals, asked, account) for asked, _ in met.holds(where))
+            for met in match.met
+        )
+    )
+    return None if len(allowed) == len(every) else allowed
 
 
 def _impersonated_accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:

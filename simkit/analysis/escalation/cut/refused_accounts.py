@@ -1,0 +1,197 @@
+"""An admission policy as a change: somebody's pods do not run as the powerful service accounts of a namespace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, ClassVar, Final
+
+import orjson
+
+from simkit.analysis.admission.simulated_writes import BINDING, BINDINGS, POLICIES, POLICY
+from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.escalation.find import states
+from simkit.analysis.escalation.find.account_policies import ACCOUNT, DEFAULT, TEMPLATES
+from simkit.analysis.escalation.find.edge import Edge
+from simkit.analysis.escalation.find.enabling import enables_escalation
+from simkit.analysis.escalation.find.facts import ClusterFacts
+from simkit.analysis.escalation.table.primitive import requirements_of
+from simkit.analysis.least_privilege.change import Change
+from simkit.analysis.rbac.objects import PODS
+from simkit.analysis.rbac.subject import text_of
+from simkit.analysis.rendering import counted
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Subject
+from simkit.logic.workloads.pods import has_ended
+from simkit.meta.domain import ADMISSION_GROUP
+from simkit.meta.identity import service_account_user
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at, name_of
+from simkit.snapshot.protocol import Snapshot
+
+API_VERSION: Final = f"{ADMISSION_GROUP}/v1"
+_LONGEST_NAME: Final = 63
+SHOWN: Final = 3
+
+
+@dataclass(frozen=True, order=True)
+class RefuseAccounts:
+    """Refuse the pods and workloads of a subject in a namespace that run as some service accounts."""
+
+    kind: ClassVar[str] = "admission policy"
+    subject: Subject
+    namespace: str
+    accounts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        named = ", ".join(self.accounts[:SHOWN])
+        more = f" and {len(self.accounts) - SHOWN} more" if len(self.accounts) > SHOWN else ""
+        return f"refuse pods of {text_of(self.subject)} in namespace {self.namespace} that run as {named}{more}"
+
+    @property
+    def name(self) -> str:
+        """The name of the policy, and of its binding."""
+        words = f"accounts-of-{self.namespace}-not-for-{text_of(self.subject)}"
+        plain = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
+        if len(plain) <= _LONGEST_NAME and plain == words.replace(":", "-"):
+            return plain
+        return f"{plain[: _LONGEST_NAME - 9].rstrip('-')}-{sha256(words.encode()).hexdigest()[:8]}"
+
+    @property
+    def key(self) -> Key:
+        """The key of the policy."""
+        return Key(POLICIES, "", self.name)
+
+
+def refusing(facts: ClusterFacts, edge: Edge) -> RefuseAccounts | None:
+    """The policy by which a step does not lead to powerful accounts any more; None if none can be written.
+
+    It can for steps of a subject with rights in one namespace, that make pods or workloads and need nothing else.
+    """
+    subject, namespace = edge.source.subject, edge.value("namespace")
+    if subject is None or not edge.primitive or namespace in ("", states.ALL) or edge.source.impersonated:
+        return None
+    if edge.variant.outcome != "accounts" or not _makes_pods(edge, facts.release):
+        return None
+    if any(source.binding.namespace != namespace for some in edge.granted_by for source in some):
+        return None
+    accounts = facts.once(_powerful_accounts)
+    named = tuple(one.name for one in accounts if one.namespace == namespace and one != subject)
+    return RefuseAccounts(subject, namespace, named) if named and is_served(facts.snapshot) else None
+
+
+def is_served(snapshot: Snapshot) -> bool:
+    """True if the release has admission policies in their stable version."""
+    found = catalogue_of(snapshot).preferred(POLICIES)
+    return found is not None and found.api_version == API_VERSION
+
+
+def _makes_pods(edge: Edge, release: str) -> bool:
+    """True if one of the requirements of a step is met by making or changing what makes pods, and by nothing else."""
+    needs = requirements_of(edge.primitive, edge.number, release)
+    return any(
+        all(GroupResource(one.permission.group, one.permission.resource) in TEMPLATES for one in need.any_of)
+        for need in needs
+    )
+
+
+def _powerful_accounts(facts: ClusterFacts) -> Iterable[Subject]:
+    """The service accounts whose own grants lead further."""
+    for some in facts.accounts.values():
+        for account in some:
+            rules = tuple(rule for grant in facts.grants(account) for rule in grant.rules)
+            if rules and enables_escalation(rules, facts.release):
+                yield account
+
+
+def running_as(snapshot: Snapshot, one: RefuseAccounts) -> tuple[str, ...]:
+    """The running pods of the namespace with one of the accounts."""
+    if PODS not in snapshot.captured():
+        return ()
+    return tuple(
+        name_of(pod)
+        for pod in snapshot.scan(PODS, one.namespace)
+        if not has_ended(pod) and (at(pod, "spec", ACCOUNT) or DEFAULT) in one.accounts
+    )
+
+
+def risk_of_refusal(one: RefuseAccounts, running: tuple[str, ...]) -> str:
+    """The workloads that the policy may break, in words."""
+    if not running:
+        return f"no running pod of {one.namespace} has one of these accounts"
+    shown = ", ".join(running[:SHOWN]) + (f" and {len(running) - SHOWN} more" if len(running) > SHOWN else "")
+    return (
+        f"{counted(len(running), 'running pod')} of {one.namespace} run as these accounts: {shown}; "
+        f"{text_of(one.subject)} cannot make or change their workloads"
+    )
+
+
+def policy_changes(one: RefuseAccounts) -> tuple[Change, Change]:
+    """The policy and its binding."""
+    binding: Object = {
+        "apiVersion": API_VERSION,
+        "kind": BINDING,
+        "metadata": {"name": one.name},
+        "spec": {"policyName": one.name, "validationActions": ["Deny"]},
+    }
+    return Change(one.key, _policy(one)), Change(Key(BINDINGS, "", one.name), binding)
+
+
+def _policy(one: RefuseAccounts) -> Mapping[str, Any]:
+    refused = [*one.accounts, *([""] if DEFAULT in one.accounts else [])]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": POLICY,
+        "metadata": {"name": one.name},
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": list(_rules())},
+            "matchConditions": [
+                {"name": "namespace", "expression": f"request.namespace == {_quoted(one.namespace)}"},
+                {"name": "subject", "expression": _is_subject(one.subject)},
+            ],
+            "variables": [{"name": "account", "expression": _account()}],
+            "validations": [
+                {
+                    "expression": f"!(variables.account in [{', '.join(map(_quoted, refused))}])",
+                    "message": f"{text_of(one.subject)} may not run pods as this service account",
+                    "reason": "Forbidden",
+                }
+            ],
+        },
+    }
+
+
+def _rules() -> Iterable[Mapping[str, Any]]:
+    by_group: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for resource in TEMPLATES:
+        operations = ("CREATE",) if resource == PODS else ("CREATE", "UPDATE")
+        by_group.setdefault((resource.group, operations), []).append(resource.resource)
+    for (group, allowed), resources in by_group.items():
+        rule = {"apiGroups": [group], "apiVersions": ["v1"], "operations": list(allowed), "resources": resources}
+        yield rule
+
+
+def _is_subject(subject: Subject) -> str:
+    if subject.kind == GROUP:
+        return f"has(request.userInfo.groups) && {_quoted(subject.name)} in request.userInfo.groups"
+    name = service_account_user(subject.namespace, subject.name) if subject.kind == SERVICE_ACCOUNT else subject.name
+    return f"has(request.userInfo.username) && request.userInfo.username == {_quoted(name)}"
+
+
+def _account() -> str:
+    """The expression for the account of whatever makes pods."""
+    cron, workload = "object.spec.jobTemplate", "object.spec.template"
+    return (
+        f"has({cron}) ? {_named(f'{cron}.spec.template.spec')} : "
+        f"has({workload}) ? {_named(f'{workload}.spec')} : {_named('object.spec')}"
+    )
+
+
+def _named(spec: str) -> str:
+    return f"(has({spec}.{ACCOUNT}) ? {spec}.{ACCOUNT} : {_quoted(DEFAULT)})"
+
+
+def _quoted(text: str) -> str:
+    return orjson.dumps(text).decode()
