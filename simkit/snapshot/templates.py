@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final
 
@@ -28,6 +28,8 @@ class Template:
     api_version: str
     kind: str
     name: str
+    text: str = field(default="", repr=False, compare=False)
+    """The document, from the line on."""
 
     @property
     def is_plain(self) -> bool:
@@ -68,7 +70,9 @@ def heads_of(piece: Piece) -> Iterator[Template]:
         line = text.count("\n", 0, start + first.start()) + 1
         plain = len(_ANY_HEAD.findall(chunk)) == 1 and len(versions) == 1
         version = heads.get("apiVersion", "") if plain else ""
-        yield Template(piece.file, line, version, heads.get("kind", ""), name.group(1) if name else "")
+        yield Template(
+            piece.file, line, version, heads.get("kind", ""), name.group(1) if name else "", chunk[first.start() :]
+        )
 
 
 def _chunks(text: str) -> Iterator[tuple[int, str]]:

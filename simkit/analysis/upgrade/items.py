@@ -78,6 +78,8 @@ class Items:
     items: tuple[Item, ...] = ()
     templates: tuple[Template, ...] = ()
     problems: tuple[Problem, ...] = ()
+    values: tuple[Item, ...] = ()
+    """Mappings that are no objects, such as the values of a chart."""
 
 
 def stored_items(snapshot: Snapshot) -> Iterator[Item]:
@@ -97,22 +99,27 @@ def read_items(source: Source) -> Items:
     """The items of files, folders, texts or objects. What has a uid was listed by a server, and counts as stored."""
     found, templates, report = read_documents(source)
     items: list[Item] = []
+    values: list[Item] = []
     lost = [problem for problem in report if problem.weight == "lost"]
     for each in found:
         item = _item(each)
         if isinstance(item, Problem):
             lost.append(item)
+        elif item is not None and not item.kind:
+            values.append(item)
         elif item is not None:
             items.append(item)
             items += release_items(item.obj)
-    return Items(tuple(items), tuple(templates), tuple(lost))
+    return Items(tuple(items), tuple(templates), tuple(lost), tuple(values))
 
 
 def _item(found: Found) -> Item | Problem | None:
-    """The object that was found; None for what is none, and a problem for one that no server takes."""
+    """The object or other mapping that was found; None for what is none, and a problem for one that no server takes."""
     obj = found.value
-    if not isinstance(obj, dict) or not isinstance(obj.get("kind"), str) or not isinstance(obj.get("apiVersion"), str):
+    if not isinstance(obj, dict):
         return None
+    if not isinstance(obj.get("kind"), str) or not isinstance(obj.get("apiVersion"), str):
+        return None if "kind" in obj else Item(obj, "manifest", found.file, found.line)
     meta = obj.get("metadata")
     if not isinstance(meta, dict | None):
         return Problem(

@@ -233,7 +233,7 @@ def upgrade_report(
     """
     span = ReleaseSpan.of(snapshot.release if since is None else since, to)
     given = read_items(manifests) if manifests is not None else Items()
-    items = Items((*stored_items(snapshot), *given.items), given.templates, given.problems)
+    items = Items((*stored_items(snapshot), *given.items), given.templates, given.problems, given.values)
     found = report_of(items, span, audit_log=audit_log, metrics=metrics, sandbox=sandbox)
     return found.validated() if validate else found
 
@@ -250,8 +250,12 @@ def report_of(
     gone = GoneVersions(span)
     sound, rows = _sound(items.items, span)
     rows += _of_items(sound, span, gone)
+    search = BehaviourSearch(span, set())
     for template in items.templates:
         rows += gone.template(template)
+        rows += search.template(template)
+    for each in items.values:
+        rows += search.values(each)
     rows += [unread(str(each), each.what, Item({}, "manifest", each.file, each.line)) for each in items.problems]
     asked: tuple[RecordedRequest, ...] = ()
     if audit_log is not None:

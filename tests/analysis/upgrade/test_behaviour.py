@@ -14,7 +14,9 @@ from simkit.analysis.upgrade.behaviour import BehaviourSearch, Entry, behaviour_
 from simkit.analysis.upgrade.breaks import Break
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.span import ReleaseSpan
+from simkit.analysis.upgrade.upgrade_report import upgrade_report
 from simkit.schema.releases import RELEASES, minor_of
+from simkit.snapshot.memory import MemorySnapshot
 
 CASES: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("behaviour_cases.yaml").read_text())
 ENTRIES = {entry.id: entry for entry in behaviour_entries()}
@@ -111,6 +113,34 @@ def test_reddit() -> None:
     (row,) = found([peer], ReleaseSpan("1.23", "1.24"))
     assert (row.where, row.release, row.breaks) == ("BGPPeer reflectors spec.peerSelector", "1.24", True)
     assert not found([peer], ReleaseSpan("1.24", "1.25"))
+
+
+def test_charts_that_name_the_label(tmp_path: Path) -> None:
+    """Values and templates of a chart are looked through as they are, and parameters that name the key with a path."""
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "values.yaml").write_text("web:\n  nodeSelector: {node-role.kubernetes.io/master: ''}\n")
+    lines = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n  # node-role.kubernetes.io/master"
+        "\n  tolerations:\n  - key: node-role.kubernetes.io/master\n"
+    )
+    (tmp_path / "templates" / "web.yaml").write_text(lines)
+    (tmp_path / "templates" / "mended.yaml").write_text(f"{lines}  - key: node-role.kubernetes.io/control-plane\n")
+    parameter = {"name": r"nodeSelector.node-role\.kubernetes\.io/master", "value": ""}
+    application = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "a"},
+        "spec": {"source": {"helm": {"parameters": [parameter]}}},
+    }
+    (tmp_path / "application.yaml").write_text(yaml.safe_dump(application))
+    snapshot = MemorySnapshot([], release="1.23")
+    rows = upgrade_report(snapshot, "1.24", manifests=tmp_path).rows
+    assert {(Path(row.file).name, row.line, row.field) for row in rows if row.check == "node-role-master"} == {
+        ("values.yaml", 1, "web.nodeSelector[node-role.kubernetes.io/master]"),
+        ("web.yaml", 8, ""),
+        ("application.yaml", 1, "spec.source.helm.parameters[0].name"),
+    }
+    assert not upgrade_report(snapshot, "1.25", since="1.24", manifests=tmp_path).breaks().shape[0]
 
 
 def test_a_text_is_weaker_than_a_selector() -> None:

@@ -15,7 +15,7 @@ from simkit.analysis.upgrade.behaviour.components import (
 )
 from simkit.analysis.upgrade.behaviour.entries import Detector, Entry, behaviour_entries, compiled
 from simkit.analysis.upgrade.behaviour.fields import PathTree, path_text
-from simkit.analysis.upgrade.behaviour.label_names import name_uses
+from simkit.analysis.upgrade.behaviour.label_names import lines_naming, name_uses
 from simkit.analysis.upgrade.behaviour.pod_templates import pod_templates
 from simkit.analysis.upgrade.behaviour.skew import kubelet_too_old
 from simkit.analysis.upgrade.breaks import Break, break_of
@@ -23,10 +23,14 @@ from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.language.cel.errors import EvaluationError
 from simkit.meta.objects import at
+from simkit.snapshot.templates import Template as ChartTemplate
 
 Template = tuple[tuple[str, ...], Mapping[str, Any]]
 _BY_ROLE: Final[Mapping[str, tuple[str, bool]]] = {"preference": ("low", True), "text": ("low", False)}
 """Severity of places that name a label without depending on it, and whether they break."""
+
+_ESCAPED: Final = rb"\\."
+"""A dot in the name of a parameter of a chart, as JSON writes it."""
 
 
 class _Aim(NamedTuple):
@@ -104,12 +108,25 @@ class BehaviourSearch:
                 if self._holds(aim.detector, value, item, template):
                     yield self._row(item, aim, path, _shown(value))
         for name, aim in self._names:
-            if name in body or not body:
+            if not body or name in body or (_ESCAPED in body and name.replace(b".", _ESCAPED) in body):
                 yield from self._named(item, aim)
         if any(mark in body for mark in MARKS) or not body:
             yield from self._settings(item, templates)
         if kind == "Node":
             yield from self._nodes(item)
+
+    def values(self, item: Item) -> Iterator[Break]:
+        """The labels and taints that the values of a chart name."""
+        for _, aim in self._names:
+            yield from self._named(item, aim)
+
+    def template(self, template: ChartTemplate) -> Iterator[Break]:
+        """The labels and taints that a template names, as far as its text tells it."""
+        obj = {"apiVersion": template.api_version, "kind": template.kind, "metadata": {"name": template.name}}
+        for _, aim in self._names:
+            for number in lines_naming(template.text, aim.detector.name, aim.detector.instead):
+                item = Item(obj, "manifest", template.file, template.line + number)
+                yield self._row(item, aim, (), f"line {item.line} of the template names {aim.detector.name}")
 
     def _holds(self, detector: Detector, value: Any, item: Item, pod: Mapping[str, Any]) -> bool:
         if detector.provisioner and item.kind == "StorageClass":

@@ -21,6 +21,7 @@ _ALTERNATIVES: Final = frozenset(("tolerations", "nodeSelectorTerms", _PREFERENC
 """Lists of which one item is enough."""
 _DEMANDING: Final = ("In", "Exists", "Gt", "Lt")
 _DEEPEST: Final = 60
+_BACKSLASH_DOT: Final = r"\."
 
 
 class NameUse(NamedTuple):
@@ -48,7 +49,9 @@ def name_uses(obj: Mapping[str, Any], name: str, instead: str = "") -> Iterator[
 @cache
 def _word(name: str) -> re.Pattern[str]:
     """The name as a whole word: no longer name with the same beginning or end."""
-    return re.compile(rf"(?<![A-Za-z0-9./_-]){re.escape(name)}(?![A-Za-z0-9/_-]|\.[A-Za-z0-9])")
+    plain = rf"(?<![A-Za-z0-9./_-]){re.escape(name)}"
+    in_path = rf"(?<![A-Za-z0-9/_-]){re.escape(name.replace('.', _BACKSLASH_DOT))}"  # as parameters of charts name it
+    return re.compile(rf"(?:{plain}|{in_path})(?![A-Za-z0-9/_-]|\.[A-Za-z0-9])")
 
 
 def _uses(value: Any, path: tuple[str, ...], old: re.Pattern[str], new: re.Pattern[str] | None) -> Iterator[NameUse]:
@@ -71,6 +74,18 @@ def _uses(value: Any, path: tuple[str, ...], old: re.Pattern[str], new: re.Patte
             yield from _uses(inner, (*path, f"[{index}]"), old, new)
     elif isinstance(value, str) and old.search(value) and not (new is not None and new.search(value)):
         yield NameUse(path, _role(path) if old.fullmatch(value) or len(value) < 1000 else "text")
+
+
+def lines_naming(text: str, name: str, instead: str = "") -> Iterator[int]:
+    """The numbers, from 0, of the lines of a template that name a label, unless the template names the successor too.
+
+    Comments do not count.
+    """
+    if name not in text or (instead and _word(instead).search(text)):
+        return
+    for number, line in enumerate(text.splitlines()):
+        if _word(name).search(line.partition(" #")[0]) and not line.lstrip().startswith("#"):
+            yield number
 
 
 def _requires_all(path: tuple[str, ...]) -> bool:
