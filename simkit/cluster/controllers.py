@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -45,7 +45,8 @@ from simkit.engine.controllers.storage_version_migrator import StorageVersionMig
 from simkit.engine.controllers.taint_eviction import TaintEvictionController
 from simkit.engine.controllers.ttl_after_finished import TTLAfterFinishedController
 from simkit.engine.controllers.validating_admission_policy_status import PolicyStatusController
-from simkit.meta.clock import Clock
+from simkit.meta.behaviour import BASE_MINOR, ServedBehaviour, applies, serving
+from simkit.meta.clock import Clock, NameSource
 from simkit.meta.names import GroupResource, GroupVersionKind
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
@@ -67,13 +68,19 @@ class ControllerContext:
     """A predicate for nodes that live although they do not report."""
     captured: Collection[GroupResource] | None = None
     """The resources that a dump captured; None: all resources."""
+    behaviour: ServedBehaviour = field(default_factory=lambda: ServedBehaviour(BASE_MINOR))
+    """What holds in the release that is served."""
+    name_source: NameSource = field(default_factory=NameSource)
+    """Where parts of names come from that controllers make up."""
 
 
 Maker = Callable[[ControllerContext], Reconciler]
 
 
 def _account_tokens(means: ControllerContext) -> Reconciler:
-    return TokensController(means.issue, lambda: means.authority.bundle)
+    with serving(means.behaviour):
+        names = None if applies("account-secrets-on-demand") else means.name_source
+    return TokensController(means.issue, lambda: means.authority.bundle, names)
 
 
 def _jobs(means: ControllerContext) -> Reconciler:

@@ -244,7 +244,14 @@ def _runner(server: ControlPlane, origin: ControllerManager | None = None) -> Co
 
     def create() -> list[Controller]:
         means = ControllerContext(
-            server.clock, lambda: server.engine.catalogue, server.authority, issue, alive, server.captured
+            server.clock,
+            lambda: server.engine.catalogue,
+            server.authority,
+            issue,
+            alive,
+            server.captured,
+            server.engine.behaviour,
+            server.names,
         )
         return [
             *server.extensions.server_controllers(lambda: server.engine.catalogue, server.clock),

@@ -36,9 +36,11 @@ _LIMITS: Final = (
     Limit(
         "storage",
         "objects are kept in the newest stable version of their kind, whatever the release stored; which one discovery "
-        "names is exact at 1.20, elsewhere the one that the release before preferred too",
+        "names is exact at 1.20 and from 1.23 on, elsewhere the one that the release before preferred too",
     ),
-    Limit("controllers", "1.30's, with the labels and fields that they write; pods get tokens as in 1.22 and later"),
+    Limit(
+        "controllers", "1.30's, with the labels and fields that they write; up to 1.23 accounts get secrets with tokens"
+    ),
 )
 """The limits of all releases other than 1.30."""
 
@@ -51,14 +53,17 @@ def limits(release: str) -> tuple[Limit, ...]:
 
 def _rules(release: str) -> Iterator[Limit]:
     """The limits of the rules for requests and objects, and the dates of changes that are guesses."""
-    since = f"1.30's, with what simkit releases diff 1.30 {release} lists as changed"
     older = minor_of(release) < minor_of(BASE)
+    before, after = (release, BASE) if older else (BASE, release)
+    since = f"1.30's, with what simkit releases diff {before} {after} lists as changed"
+    if older:
+        since += "; that list was compared with sources from 1.21 on, and it is not whole"
     yield Limit(
         "validation",
-        ("1.30's" if older else since) + "; what is written through beta versions of definitions, webhooks, signing "
+        since + "; what is written through beta versions of definitions, webhooks, signing "
         "requests, endpoint slices, events and the first workloads is held to what those demanded",
     )
-    yield Limit("protocol", ("1.30's" if older else since) + ": list semantics, watches, server-side apply, messages")
+    yield Limit("protocol", since + ": list semantics, watches, server-side apply, messages")
     number = minor_of(release)
     guesses = [each for each in changes().values() if each.assumed and each.within(number)]
     if guesses:

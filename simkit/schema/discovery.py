@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import null_creation
 from simkit.schema.catalogue import Catalogue, Group
 from simkit.schema.resources import Resource, SubresourceInfo
-from simkit.schema.storageversion import stored_as
+from simkit.schema.storageversion import hashed_as
 
 Document = dict[str, Any]
 
@@ -67,7 +68,7 @@ def resource_list(catalogue: Catalogue, name: str, version: str) -> Document:
 def _entries(resource: Resource, release: str) -> Iterator[Document]:
     entry: Document = {
         "name": resource.resource,
-        "singularName": resource.singular,
+        "singularName": _singular(resource),
         "namespaced": resource.namespaced,
         "kind": resource.kind,
         "verbs": list(resource.verbs),
@@ -77,10 +78,15 @@ def _entries(resource: Resource, release: str) -> Iterator[Document]:
     if resource.categories:
         entry["categories"] = list(resource.categories)
     if resource.stored:
-        entry["storageVersionHash"] = storage_version_hash(stored_as(release, resource))
+        entry["storageVersionHash"] = storage_version_hash(hashed_as(release, resource))
     yield entry
     for name, info in resource.subresources.items():
         yield _subresource_entry(f"{resource.resource}/{name}", info)
+
+
+def _singular(resource: Resource) -> str:
+    """The singular name in discovery; without it, clients derive it from the kind."""
+    return resource.singular if resource.custom or applies("singular-names-in-discovery") else ""
 
 
 def _subresource_entry(name: str, info: SubresourceInfo) -> Document:
@@ -138,7 +144,7 @@ def _aggregated_resources(resources: Sequence[Resource]) -> list[Document]:
             "resource": resource.resource,
             "responseKind": {"group": "", "version": "", "kind": resource.kind},
             "scope": "Namespaced" if resource.namespaced else "Cluster",
-            "singularResource": resource.singular,
+            "singularResource": _singular(resource),
             "verbs": list(resource.verbs),
         }
         if resource.short_names:

@@ -1,6 +1,6 @@
 """ServiceAccount sets the service account of pods and mounts its token.
 
-Upstream: plugin/pkg/admission/serviceaccount, release 1.30.
+Upstream: plugin/pkg/admission/serviceaccount, release 1.30; of 1.20, how the token came from a secret.
 """
 
 from __future__ import annotations
@@ -18,11 +18,16 @@ from simkit.engine.admission.plugin_attributes import (
 )
 from simkit.engine.admission.pod_references import env_secrets, references_secrets
 from simkit.engine.seams import Operation, Reader, Review
+from simkit.kinds.core.secret import is_token_of
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import NameSource
 from simkit.meta.domain import label
-from simkit.meta.names import Key
-from simkit.meta.objects import Object, annotations_of, at, name_of
+from simkit.meta.errors import StatusError
+from simkit.meta.fielderror import quoted
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
 
+SECRETS: Final = GroupResource("", "secrets")
 _MIRROR: Final = label("config.mirror")
 _ENFORCE: Final = label("enforce-mountable-secrets")
 _VOLUME_PREFIX: Final = "kube-api-access-"
@@ -59,7 +64,11 @@ class ServiceAccount:
         account = self._account(review, name)
         pod = with_spec(pod, serviceAccountName=name, serviceAccount=name)
         if _automounts(account, pod):
-            pod = self._mounted(pod, self._trials if review.dry_run else self._name_source)
+            names = self._trials if review.dry_run else self._name_source
+            if applies("tokens-projected-into-pods"):
+                pod = _with_projected(pod, names)
+            else:
+                pod = _with_secret(pod, self._secret(account), names)
         if not at(pod, "spec", "imagePullSecrets") and account.get("imagePullSecrets"):
             pod = with_spec(pod, imagePullSecrets=[dict(each) for each in account["imagePullSecrets"]])
         return pod
@@ -93,21 +102,52 @@ class ServiceAccount:
             )
         return found.object
 
-    def _mounted(self, pod: Object, name_source: NameSource) -> Object:
-        """The pod with the token mounted in every container that has no other mount at its path."""
-        volumes = list(at(pod, "spec", "volumes") or ())
-        present = next((each["name"] for each in volumes if each["name"].startswith(_VOLUME_PREFIX)), "")
-        name = present or _VOLUME_PREFIX + name_source.suffix()
-        mount = {"name": name, "readOnly": True, "mountPath": _MOUNT_PATH}
-        changed: dict[str, Any] = {}
-        for field, _ in _CONTAINERS:
-            containers = at(pod, "spec", field) or ()
-            filled = [_with_mount(container, mount) for container in containers]
-            if any(after is not before for after, before in zip(filled, containers, strict=True)):
-                changed[field] = filled
-        if changed and not present:
-            changed["volumes"] = [*volumes, _token_volume(name)]
-        return with_spec(pod, **changed)
+    def _secret(self, account: Object) -> str:
+        """The first secret with a token of an account, among those that it names. Raises 500 where there is none."""
+        for each in account.get("secrets") or ():
+            found = self._store.get(Key(SECRETS, namespace_of(account), each.get("name") or ""))
+            if found is not None and is_token_of(found.object, account):
+                return found.key.name
+        text = f"No API token found for service account {quoted(name_of(account))}, retry after the token is "
+        text += "automatically created and added to the service account"
+        details = {"name": "create pod", "kind": SERVICE_ACCOUNTS.resource, "retryAfterSeconds": 1}
+        raise StatusError(500, "ServerTimeout", text, details=details, headers=[("Retry-After", "1")])
+
+
+def _with_projected(pod: Object, names: NameSource) -> Object:
+    """The pod with a token that is made for it."""
+    volumes = at(pod, "spec", "volumes") or ()
+    present = next((each["name"] for each in volumes if each["name"].startswith(_VOLUME_PREFIX)), "")
+    if present:
+        return _mounted(pod, present)
+    name = _VOLUME_PREFIX + names.suffix()
+    return _mounted(pod, name, _token_volume(name))
+
+
+def _with_secret(pod: Object, secret: str, names: NameSource) -> Object:
+    """The pod with a secret of its account, as up to 1.20; the volume has the name of the secret if that is free."""
+    volumes = at(pod, "spec", "volumes") or ()
+    present = next((each["name"] for each in volumes if at(each, "secret", "secretName") == secret), "")
+    if present:
+        return _mounted(pod, present)
+    name = secret.replace(".", "-")
+    if any(each["name"] == name for each in volumes):
+        name = f"{name}-{names.suffix()}"
+    return _mounted(pod, name, {"name": name, "secret": {"secretName": secret, "defaultMode": 0o644}})
+
+
+def _mounted(pod: Object, name: str, volume: Mapping[str, Any] | None = None) -> Object:
+    """The pod with a volume mounted in every container that has no other mount at the path of tokens."""
+    mount = {"name": name, "readOnly": True, "mountPath": _MOUNT_PATH}
+    changed: dict[str, Any] = {}
+    for field, _ in _CONTAINERS:
+        containers = at(pod, "spec", field) or ()
+        filled = [_with_mount(container, mount) for container in containers]
+        if any(after is not before for after, before in zip(filled, containers, strict=True)):
+            changed[field] = filled
+    if changed and volume is not None:
+        changed["volumes"] = [*(at(pod, "spec", "volumes") or ()), volume]
+    return with_spec(pod, **changed)
 
 
 def _automounts(account: Object, pod: Object) -> bool:

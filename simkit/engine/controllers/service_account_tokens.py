@@ -1,6 +1,6 @@
 """Fills secrets of type service-account-token, and deletes those whose ServiceAccount is gone.
 
-Upstream: pkg/controller/serviceaccount/tokens_controller.go, release 1.30.
+Upstream: pkg/controller/serviceaccount/tokens_controller.go, release 1.30; of 1.23, how each account gets a secret.
 """
 
 from __future__ import annotations
@@ -10,30 +10,46 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from simkit.engine.authn.claims import legacy_claims
-from simkit.engine.controllers.client_requests import expect, keys_of, remove, replace
+from simkit.engine.controllers.client_requests import create, expect, keys_of, path_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.lister import Lister, uid_of
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import SECRETS, SERVICE_ACCOUNTS
 from simkit.engine.seams import Change
+from simkit.kinds.core.secret import is_token_of
+from simkit.meta.clock import NameSource
 from simkit.meta.domain import label
+from simkit.meta.message import Request
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, name_of, namespace_of, with_metadata
 
 TOKEN_TYPE: Final = label("service-account-token")
 ACCOUNT: Final = label("service-account.name")
 _UID: Final = label("service-account.uid")
+_CREATED: Final = 201
+_REFUSED: Final = 400
 
 
 class TokensController(ResourceWatcher):
-    """Fills token secrets, and deletes those whose account is gone or has another uid."""
+    """Fills token secrets, and deletes those whose account is gone or has another uid.
+
+    Parameters
+    ----------
+    names
+        Where the names of new secrets come from; None: accounts get none, as in releases from 1.24 on.
+    """
 
     name = "serviceaccount-token-controller"
     account = "system:kube-controller-manager"
 
-    def __init__(self, issue: Callable[[Mapping[str, Any]], str], bundle: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        issue: Callable[[Mapping[str, Any]], str],
+        bundle: Callable[[], str],
+        names: NameSource | None = None,
+    ) -> None:
         super().__init__(SERVICE_ACCOUNTS, SECRETS)
-        self._issue, self._bundle = issue, bundle
+        self._issue, self._bundle, self._names = issue, bundle, names
 
     def concerns(self, change: Change) -> bool:
         resource = change.entry.key.resource
@@ -44,12 +60,17 @@ class TokensController(ResourceWatcher):
         if key.resource == SECRETS:
             return [key]
         own = [each for each in lister.scan(SECRETS, key.namespace) if annotations_of(each).get(ACCOUNT) == key.name]
-        return keys_of(SECRETS, own)
+        return [*keys_of(SECRETS, own), *([key] if self._names is not None else ())]
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(SECRETS, lister.scan(SECRETS))
+        secrets = keys_of(SECRETS, lister.scan(SECRETS))
+        accounts = lister.scan(SERVICE_ACCOUNTS) if self._names is not None else ()
+        return [*secrets, *keys_of(SERVICE_ACCOUNTS, accounts)]
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        if key.resource == SERVICE_ACCOUNTS:
+            self._provide(client, lister, key)
+            return
         secret = lister.get(key)
         if secret is None:
             self._forget(client, lister, key)
@@ -64,6 +85,26 @@ class TokensController(ResourceWatcher):
         filled = self._filled(secret, account)
         if filled is not None:
             expect(replace(client, SECRETS, filled), 404, 409)
+
+    def _provide(self, client: Client, lister: Lister, key: Key) -> None:
+        """Make a secret for an account that names none of its own, and name it there."""
+        account = lister.get(key)
+        if account is None or self._names is None or _has_token(account, lister):
+            return
+        name = f"{key.name}-token-{self._names.suffix()}"
+        secret: Object = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": name, "namespace": key.namespace, "annotations": {ACCOUNT: key.name}},
+            "type": TOKEN_TYPE,
+        }
+        made = expect(create(client, SECRETS, key.namespace, self._filled(secret, account) or secret), 403, 404, 409)
+        if made.status != _CREATED:
+            return
+        named = [*(account.get("secrets") or ()), {"name": name}]
+        answer = expect(replace(client, SERVICE_ACCOUNTS, {**account, "secrets": named}), 404, 409)
+        if answer.status >= _REFUSED:
+            expect(client.perform(Request.of("DELETE", path_of(SECRETS, key.namespace, name))), 404)
 
     def _forget(self, client: Client, lister: Lister, key: Key) -> None:
         """Accounts do not name a token that is gone."""
@@ -83,6 +124,16 @@ class TokensController(ResourceWatcher):
         if all(data.get(name) == value for name, value in wanted.items()) and notes == annotations_of(secret):
             return None
         return {**with_metadata(secret, annotations=notes), "data": {**data, **wanted}}
+
+
+def _has_token(account: Object, lister: Lister) -> bool:
+    """True if one of the secrets that an account names is a token of this account."""
+    namespace = namespace_of(account)
+    for each in account.get("secrets") or ():
+        secret = lister.get(Key(SECRETS, namespace, each.get("name") or ""))
+        if secret is not None and is_token_of(secret, account):
+            return True
+    return False
 
 
 def _is_token(secret: Object) -> bool:

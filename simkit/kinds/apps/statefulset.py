@@ -51,6 +51,13 @@ _FIXED: Final = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 )
+_FIXED_BEFORE_ORDINALS: Final = (
+    "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "
+    "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+_FIXED_BEFORE_RETENTION: Final = (
+    "updates to statefulset spec for fields other than 'replicas', 'template', and 'updateStrategy' are forbidden"
+)
 _FIXED_WITH_LIMIT: Final = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
@@ -76,6 +83,13 @@ _TEXTS: Final = {
     "readyReplicas": "cannot be greater than status.readyReplicas",
 }
 _CLAIM: Final[Mapping[str, Any]] = {"kind": "PersistentVolumeClaim", "apiVersion": "v1"}
+
+
+def _told() -> str:
+    """The error of a changed field, with those that may change in the release."""
+    if applies("ordinals-of-sets-change"):
+        return _FIXED
+    return _FIXED_BEFORE_ORDINALS if applies("retention-of-sets-changes") else _FIXED_BEFORE_RETENTION
 
 
 def _default(draft: Draft) -> None:
@@ -130,7 +144,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors += _validate_template(spec, whole=_is_whole(old))
     if old is not None and _fixed(spec) != _fixed(old.get("spec") or {}):
         more = applies("history-limit-of-statefulsets")
-        errors.append(forbidden_field("spec", _FIXED_WITH_LIMIT if more else _FIXED))
+        errors.append(forbidden_field("spec", _FIXED_WITH_LIMIT if more else _told()))
     return errors
 
 

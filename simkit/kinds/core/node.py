@@ -19,6 +19,7 @@ from simkit.kinds.parts.validation.ip import Network, network, validate_cidr
 from simkit.kinds.parts.validation.repeats import repeats
 from simkit.kinds.parts.validation.resource_quantities import validate_resource_quantity
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import label_value, qualified_name
@@ -101,7 +102,10 @@ def _validate_resource(status: Object) -> Iterator[FieldError]:
 def _validate_range(ranges: Sequence[str]) -> Iterator[FieldError]:
     path = "spec.podCIDRs"
     for index, one in enumerate(ranges):
-        yield from validate_cidr(f"{path}[{index}]", one)
+        if network(one) is None and not applies("node-ranges-told-one-by-one"):
+            yield invalid_value(f"{path}[{index}]", texts(ranges), "must be valid CIDR")
+        else:
+            yield from validate_cidr(f"{path}[{index}]", one)
     if len(ranges) < 2:
         return
     found: list[Network] = [each for each in map(network, ranges) if each is not None]

@@ -15,6 +15,7 @@ from simkit.kinds.parts.pod.defaults.spec import default_pod_only, defaulted_spe
 from simkit.kinds.parts.pod.image_volumes import without_image_volumes
 from simkit.kinds.parts.pod.label_keys import with_label_keys
 from simkit.kinds.parts.pod.printer import pod_row, pod_row_conditions
+from simkit.kinds.parts.pod.seccomp import bring_seccomp_together
 from simkit.kinds.parts.pod.status import (
     first_status,
     fit_status,
@@ -57,7 +58,10 @@ def _prepare(draft: Draft, old: Object | None) -> None:
     if old is None:
         draft["status"] = first_status(draft[_SPEC])
         draft[_SPEC] = with_label_keys(draft[_SPEC], labels_of(draft))
-        bring_together(draft)
+        if applies("app-armor-fields"):
+            bring_together(draft)
+        if not applies("seccomp-notes-without-effect") and applies("seccomp-profiles-in-fields"):
+            bring_seccomp_together(draft)
     if applies("pod-generation"):
         _count(draft, old)
 

@@ -19,14 +19,22 @@ from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long
 from simkit.meta.go_json import go_kind
 from simkit.meta.go_json_errors import syntax_text
-from simkit.meta.objects import Draft, Object, annotations_of, name_of
+from simkit.meta.objects import Draft, Object, annotations_of, metadata, name_of
 
 OPAQUE: Final = "Opaque"
 TOKEN: Final = label("service-account-token")
 ACCOUNT_NAME: Final = label("service-account.name")
+ACCOUNT_UID: Final = label("service-account.uid")
 _DOCKER_CONFIG, _DOCKER_JSON = label("dockercfg"), label("dockerconfigjson")
 _BASIC, _SSH, _TLS = label("basic-auth"), label("ssh-auth"), label("tls")
 FIXED: Final = "field is immutable when `immutable` is set"
+
+
+def is_token_of(secret: Object, account: Object) -> bool:
+    """True if a secret is for a token of a service account: by its type, and by name and uid in its annotations."""
+    notes, uid = annotations_of(secret), metadata(account).get("uid", "")
+    named = secret.get("type") == TOKEN and notes.get(ACCOUNT_NAME) == name_of(account)
+    return named and notes.get(ACCOUNT_UID, uid) in ("", uid)
 
 
 def _default(draft: Draft) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from simkit.kinds.parts.rbac.policy_rules import normalize_rules, validate_rules
 from simkit.kinds.parts.rbac.strategy import ACCESS_KIND
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.workload.template_owner import selector_of
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Object
 
@@ -28,9 +29,8 @@ def _validate_aggregation(role: Object) -> Iterator[FieldError]:
     if not selectors:
         yield required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
     for index, selector in enumerate(selectors):
-        errors = validate_label_selector(selector, f"{path}[{index}]")
-        yield from errors
-        if errors:
+        yield from validate_label_selector(selector, f"{path}[{index}]")
+        if selector_of(selector) is None:
             yield invalid_value(f"{path}[{index}]", None, "invalid label selector.")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from simkit.kinds.parts.pod.seccomp import seccomp_as_annotation
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, quoted
@@ -25,34 +26,19 @@ _RUNTIME: Final = frozenset({"docker/default", "runtime/default"})
 """Two names of one profile, since pods say it in a field."""
 
 
-def seccomp_in_annotation(profile: Object | None) -> str:
-    """A seccomp profile as the annotation says it; empty if it is none that an annotation can say.
-
-    Examples
-    --------
-    >>> seccomp_in_annotation({"type": "Localhost", "localhostProfile": "audit.json"})
-    'localhost/audit.json'
-    """
-    kind = (profile or {}).get("type")
-    if kind == "Localhost":
-        local = (profile or {}).get("localhostProfile")
-        return "" if local is None else f"localhost/{local}"
-    return {"Unconfined": "unconfined", "RuntimeDefault": "runtime/default"}.get(kind or "", "")
-
-
 def default_seccomp(policy: Object, pod: Object) -> str:
     """The seccomp annotation that a pod gets: its own, that of its field, or the policy's default."""
     own = annotations_of(pod).get(SECCOMP_POD)
     if own:
         return own
     field = at(pod, "spec", "securityContext", "seccompProfile")
-    return seccomp_in_annotation(field) if field is not None else annotations_of(policy).get(SECCOMP_DEFAULT, "")
+    return seccomp_as_annotation(field) if field is not None else annotations_of(policy).get(SECCOMP_DEFAULT, "")
 
 
 def pod_seccomp_problems(policy: Object, pod: Object) -> Iterator[FieldError]:
     """The errors of the seccomp profile of a pod."""
     profile = annotations_of(pod).get(SECCOMP_POD, "")
-    profile = profile or seccomp_in_annotation(at(pod, "spec", "securityContext", "seccompProfile"))
+    profile = profile or seccomp_as_annotation(at(pod, "spec", "securityContext", "seccompProfile"))
     return _seccomp_problems(policy, SECCOMP_POD, profile)
 
 
@@ -66,11 +52,11 @@ def _of_container(pod: Object, container: Object, key: str) -> str:
     notes = annotations_of(pod)
     own = at(container, "securityContext", "seccompProfile")
     if own is not None:
-        return seccomp_in_annotation(own)
+        return seccomp_as_annotation(own)
     if key in notes:
         return notes[key]
     of_pod = at(pod, "spec", "securityContext", "seccompProfile")
-    return seccomp_in_annotation(of_pod) if of_pod is not None else notes.get(SECCOMP_POD, "")
+    return seccomp_as_annotation(of_pod) if of_pod is not None else notes.get(SECCOMP_POD, "")
 
 
 def _seccomp_problems(policy: Object, key: str, profile: str) -> Iterator[FieldError]:

@@ -13,9 +13,8 @@ import orjson
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.non_resource import group_discovery
-from simkit.engine.pipeline.representation.negotiation import JSON
+from simkit.engine.pipeline.representation.negotiation import JSON, route_refusal
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.meta.errors import not_acceptable
 from simkit.meta.message import Response
 from simkit.schema import openapi
 
@@ -30,7 +29,7 @@ def needs_json(context: RequestContext) -> None:
     """Raise 406 for clients that do not accept JSON."""
     accept = context.request.header("accept")
     if accept and not any(media in accept for media in (JSON, "*/*", "application/*", "com.github.proto-openapi")):
-        raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {JSON}", route=True)
+        raise route_refusal(JSON)
 
 
 def marked(context: RequestContext, response: Response, mark: str = "") -> Response:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import META_GROUP, PROTOBUF_MEDIA_TYPE
 from simkit.meta.errors import StatusError, not_acceptable
 
@@ -111,15 +112,20 @@ def check_route(accept: str, produced: Sequence[str]) -> None:
     """Raise the 406 of go-restful for a header that names none of the media types of a path, nor any type."""
     named = (clause.split(";")[0].strip() for clause in accept.split(","))
     if accept and not any(media == "*/*" or media in produced for media in named):
-        listed = ", ".join(produced)
-        raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {listed}", route=True)
+        raise route_refusal(", ".join(produced))
 
 
 def _route_refusal(watchable: bool, text: bool) -> StatusError:
     """The refusal of go-restful, which names what the path itself has."""
     listed = ", ".join((TEXT, *MEDIA) if text else MEDIA)
     streams = f", {STREAMS}" if watchable else ""
-    return not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {listed}{streams}", route=True)
+    return route_refusal(f"{listed}{streams}")
+
+
+def route_refusal(listed: str) -> StatusError:
+    """The 406 of a path with the media types that it has, which older releases do not list."""
+    told = f"\n\nAvailable representations: {listed}" if applies("representations-listed") else ""
+    return not_acceptable(f"406: Not Acceptable{told}", route=True)
 
 
 def _clauses(accept: str) -> list[_Clause]:

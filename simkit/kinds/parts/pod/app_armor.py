@@ -73,7 +73,7 @@ def as_field(annotation: str) -> Mapping[str, Any] | None:
 def annotation_warnings(pod: Object) -> Iterator[str]:
     """The warning about annotations that the client wrote instead of fields."""
     notes, spec = annotations_of(pod), pod.get("spec") or {}
-    if not any(key.startswith(APP_ARMOR) for key in notes):
+    if not any(key.startswith(APP_ARMOR) for key in notes) or not applies("app-armor-fields"):
         return
     of_pod = at(spec, "securityContext", "appArmorProfile")
     for name in CONTAINER_LISTS:

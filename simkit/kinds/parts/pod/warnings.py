@@ -38,12 +38,18 @@ _VOLUMES: Final = {
     "rbd": "deprecated in v1.28, non-functional in v1.31+",
 }
 _SHOWN_VOLUMES: Final = {"storageos": "storageOS"}
-_SECCOMP: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+_UNTIL_1_26: Final = {
+    **dict.fromkeys(("flocker", "storageos", "quobyte"), "deprecated in v1.22, support removal is planned in v1.26"),
+    "glusterfs": "deprecated in v1.25, this feature will be removed soon after in a subsequent release",
+}
+"""What was said of types of volumes before they were gone."""
 _BYTES: Final = ("memory", "ephemeral-storage")
 
 
 def pod_warnings(path: str, holder: Object) -> list[str]:
     """All warnings about a pod (with an empty path) or a template."""
+    if not applies("pods-warned-of"):
+        return []
     spec = holder.get("spec") or {}
     at_spec, at_notes = _below(path, "spec"), _below(path, "metadata.annotations")
     found = [*_label_warnings(at_spec, spec), *_spread_warnings(at_spec, spec)]
@@ -56,14 +62,14 @@ def pod_warnings(path: str, holder: Object) -> list[str]:
     found += _repeated(at_spec, spec)
     found += _fractions(f"{at_spec}.overhead", spec.get("overhead") or {})
     if SECCOMP_POD in notes and at(spec, "securityContext", "seccompProfile") is None:
-        found.append(f"{at_notes}[{SECCOMP_POD}]: {_SECCOMP}")
+        found.append(f"{at_notes}[{SECCOMP_POD}]: {_seccomp()}")
     for place, container in every_container(at_spec, spec):
         found += _profile_warnings(at_notes, notes, spec, container, template=bool(path))
         found += _container_warnings(place, container)
     found += _port_warnings(at_spec, spec)
     if applies("repeated-port-names-warned"):
         found += _port_name_warnings(at_spec, spec)
-    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0 and applies("negative-grace-warned"):
         text = "must be >= 0; negative values are invalid and will be treated as 1"
         found.append(f"{at_spec}.terminationGracePeriodSeconds: {text}")
     found += _affinity_warnings(f"{at_spec}.affinity", spec.get("affinity") or {})
@@ -111,19 +117,20 @@ def _spread_warnings(path: str, spec: Object) -> Iterator[str]:
         where, key = f"{path}.topologySpreadConstraints[{index}]", one.get("topologyKey") or ""
         if deprecation(key):
             yield f"{where}.topologyKey: {key} is {deprecation(key)}"
-        if one.get("labelSelector") is None:
+        if one.get("labelSelector") is None and applies("null-selectors-of-pods-warned"):
             yield f"{where}.labelSelector: a null labelSelector results in matching no pod"
 
 
 def _volume_warnings(path: str, volumes: Sequence[Object]) -> Iterator[str]:
     for index, volume in enumerate(volumes):
         for name, text in _VOLUMES.items():
-            if name in volume:
+            if name in volume and _is_deprecated(name):
+                text = text if applies("removed-volumes-told") else _UNTIL_1_26.get(name, text)
                 disabled = name == "gitRepo" and applies("git-repo-volumes-disabled")
                 end = ", and disabled by default in v1.33+" if disabled else ""
                 yield f"{path}[{index}].{_SHOWN_VOLUMES.get(name, name)}: {text}{end}"
         claim = at(volume, "ephemeral", "volumeClaimTemplate", "spec", "resources", "requests", "storage")
-        if claim is not None and parse(claim).nano % NANO:
+        if claim is not None and parse(claim).nano % NANO and applies("claims-of-pods-warned"):
             where = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]"
             yield f"{where}: fractional byte value {quoted(canonical(claim))} is invalid, must be an integer"
     tokens = {path for path, _, _ in _projected(volumes, "serviceAccountToken")}
@@ -132,6 +139,21 @@ def _volume_warnings(path: str, volumes: Sequence[Object]) -> Iterator[str]:
             if file in tokens:
                 where = f"{path}[{index}].projected.sources.{shown}[{number}]"
                 yield f"{where}: has duplicated path with ServiceAccountToken {quoted(file)}"
+
+
+def _is_deprecated(name: str) -> bool:
+    """True if the release warns of a type of volumes."""
+    if name in ("cephfs", "rbd"):
+        return applies("cephfs-and-rbd-deprecated")
+    return name != "glusterfs" or applies("glusterfs-deprecated")
+
+
+def _seccomp() -> str:
+    """The warning about a seccomp profile in an annotation alone."""
+    if applies("seccomp-notes-without-effect"):
+        return 'non-functional in v1.27+; use the "seccompProfile" field instead'
+    end = "a future release" if applies("seccomp-notes-last-longer") else "v1.25+"
+    return f'deprecated since v1.19, non-functional in {end}; use the "seccompProfile" field instead'
 
 
 def _projected(volumes: Sequence[Object], name: str) -> Iterator[tuple[str, int, int]]:
@@ -172,11 +194,11 @@ def _profile_warnings(path: str, notes: Any, spec: Object, container: Object, *,
         return
     name, context = container.get("name") or "", container.get("securityContext") or {}
     if SECCOMP_CONTAINER + name in notes and context.get("seccompProfile") is None:
-        yield f"{path}[{SECCOMP_CONTAINER}{name}]: {_SECCOMP}"
+        yield f"{path}[{SECCOMP_CONTAINER}{name}]: {_seccomp()}"
     own, of_pod = context.get("appArmorProfile"), at(spec, "securityContext", "appArmorProfile")
     if of_pod is not None and applies("app-armor-note-compared-with-pod") and APP_ARMOR + name in notes:
         of_pod = of_pod if of_pod == as_field(notes[APP_ARMOR + name]) else None
-    if template and APP_ARMOR + name in notes and own is None and of_pod is None:
+    if template and APP_ARMOR + name in notes and own is None and of_pod is None and applies("app-armor-fields"):
         yield f'{path}[{APP_ARMOR}{name}]: deprecated since v1.30; use the "appArmorProfile" field instead'
 
 
@@ -193,12 +215,16 @@ def _container_warnings(path: str, container: Object) -> Iterator[str]:
         reference = f"$({name})"
         if name not in seen:
             seen.add(name)
+        elif not applies("hidden-variables-warned"):
+            yield f"{path}.env[{index}].name: duplicate name {quoted(name)}"
         elif variable.get("valueFrom") is not None or value == reference or reference not in value:
-            text = f"hides previous definition of {quoted(name)}, which may be dropped when using apply"
-            yield f"{path}.env[{index}]: {text}"
+            end = ", which may be dropped when using apply" if applies("dropped-variables-told") else ""
+            yield f"{path}.env[{index}]: hides previous definition of {quoted(name)}{end}"
 
 
 def _port_warnings(path: str, spec: Object) -> Iterator[str]:
+    if not applies("ports-warned-of"):
+        return
     known: dict[tuple[Any, Any], list[tuple[str, Object]]] = {}
     for place, container in every_container(path, spec):
         for index, port in enumerate(container.get("ports") or ()):
@@ -231,6 +257,8 @@ def _conflict(port: Object, other: Object) -> str:
 
 def _affinity_warnings(path: str, affinity: Object) -> Iterator[str]:
     text = "a null labelSelector results in matching no pod"
+    if not affinity or not applies("null-selectors-of-pods-warned"):
+        return
     for name in ("podAffinity", "podAntiAffinity"):
         terms = affinity.get(name) or {}
         for index, term in enumerate(terms.get(REQUIRED) or ()):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 from simkit.meta.name_validation import label_value, qualified_name
 from simkit.meta.objects import Object
@@ -45,5 +46,6 @@ def _validate_expression(expression: Object, path: str, any_value: bool) -> Iter
     elif operator not in (*_WITH_VALUES, *_WITHOUT_VALUES):
         yield invalid_value(f"{path}.operator", operator, "not a valid selector operator")
     yield from (invalid_value(f"{path}.key", key, text) for text in qualified_name(key))
+    any_value = any_value or not applies("values-of-selectors-checked")
     for number, value in enumerate(() if any_value else values):
         yield from (invalid_value(f"{path}.values[{number}]", value, text) for text in label_value(value))

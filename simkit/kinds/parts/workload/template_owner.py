@@ -15,6 +15,7 @@ from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.meta import labels
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.name_validation import dns_label, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
@@ -99,7 +100,7 @@ def decremented(status: Object, old: Object) -> Iterator[FieldError]:
 def name_warnings(obj: Object, use: str = "Pod names and hostnames") -> Iterator[str]:
     """The warning about a name that is no valid host name, if pods derive theirs from it."""
     wrong = dns_label(name_of(obj))
-    if wrong:
+    if wrong and applies("names-of-hosts-warned"):
         listed = " ".join(wrong)
         yield (
             f"metadata.name: this is used in {use}, which can result in surprising behavior; "
