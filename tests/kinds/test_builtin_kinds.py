@@ -99,7 +99,11 @@ def errors(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
     of_kind = strategy(f"{obj['apiVersion']}/{obj['kind']}")
     if part:
         return [str(error) for error in (of_kind.subresources or {})[part].validate(obj, old)]
-    return [str(error) for error in (*of_kind.validate_first(obj, old), *of_kind.validate(obj, old))]
+    first, own = of_kind.validate_first(obj, old), of_kind.validate(obj, old)
+    if old is None:
+        return [str(error) for error in (*first, *own)]
+    again = [each for check in of_kind.metadata_checks.after if check.kind and not check.until() for each in own]
+    return [str(error) for error in (*first, *own, *again, *of_kind.validate_last(obj, old))]
 
 
 def about(story: Object) -> str:
@@ -164,7 +168,8 @@ def test_whatever_a_schema_allows(kind: str) -> None:
         assert again == obj
         later = finished(decoded(merged(copied(obj), {name: other[name] for name in other if name != "kind"})), obj)
         for new, old in ((obj, None), (obj, obj), (later, obj)):
-            orjson.dumps([error.cause() for error in of_kind.validate(new, old)])
+            last = of_kind.validate_last(new, old) if old is not None else ()
+            orjson.dumps([error.cause() for error in (*of_kind.validate(new, old), *last)])
             assert all(isinstance(text, str) for text in of_kind.warnings(new, old))
         for part in of_kind.subresources or {}:
             draft = with_part(obj, {"status": other.get("status") or {}}, part)

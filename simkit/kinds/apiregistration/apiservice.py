@@ -56,7 +56,11 @@ def _available(now: float) -> Object:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_name(obj), *_validate_fields(obj["spec"])]
+    return [*(_validate_name(obj) if old is not None else ()), *_validate_fields(obj["spec"])]
+
+
+def _validate_first(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_validate_name(obj)) if old is None else ()
 
 
 def _validate_name(obj: Object) -> Iterator[FieldError]:
@@ -132,6 +136,7 @@ STRATEGY = Strategy(
     prepare=_prepare,
     prepare_with_context=_prepare_with_context,
     validate=_validate,
+    validate_first=_validate_first,
     print_row=_row,
     subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
     status_reset_fields=(("metadata",),),

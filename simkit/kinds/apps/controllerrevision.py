@@ -39,7 +39,9 @@ def _unread(data: Any) -> Any:
         return "null"
     raw = ", ".join(f"0x{byte:x}" for byte in orjson.dumps(data))
     kind = 'TypeMeta:runtime.TypeMeta{APIVersion:"", Kind:""}'
-    return Shown(f'runtime.Unknown{{{kind}, Raw:[]uint8{{{raw}}}, ContentEncoding:"", ContentType:"application/json"}}')
+    return Shown(
+        f'runtime.Unknown{{{kind}, Raw:[]uint8{{{raw}}}, ContentEncoding:"", ContentType:"application/json"}}', data
+    )
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

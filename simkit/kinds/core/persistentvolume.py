@@ -71,10 +71,12 @@ def _prepare_with_context(draft: Draft, old: Object | None, circumstances: Write
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = list(validate_volume_spec("spec", obj["spec"]))
-    first = [*errors, *_validate_mount(obj)]
-    # kube-apiserver validates the new object of an update twice.
-    return first if old is None else [*first, *errors, *_changes(obj["spec"], old["spec"])]
+    return [*validate_volume_spec("spec", obj["spec"]), *_validate_mount(obj)]
+
+
+def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
+    """The errors of a change: kube-apiserver validates the new object once more before it."""
+    return [*validate_volume_spec("spec", obj["spec"]), *_changes(obj["spec"], old["spec"])]
 
 
 def _validate_mount(obj: Object) -> Iterator[FieldError]:
@@ -173,10 +175,11 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks((WHOLE, WHOLE)),
+    metadata_checks=MetadataChecks((WHOLE,), after=(WHOLE,)),
     default=_default,
     prepare_with_context=_prepare_with_context,
     validate=_validate,
+    validate_last=_validate_change,
     print_row=_row,
     warnings=_warnings,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},

@@ -51,8 +51,11 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    changes = list(_changes(obj, old)) if old is not None else []
-    return [*changes, *_validate_fields(obj)]
+    return list(_changes(obj, old)) if old is not None else list(_validate_fields(obj))
+
+
+def _validate_whole(obj: Object, old: Object) -> Sequence[FieldError]:
+    return list(_validate_fields(obj))
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:
@@ -137,6 +140,7 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
+    validate_last=_validate_whole,
     print_row=_row,
     selectable_fields=_fields,
     warnings=_warnings,

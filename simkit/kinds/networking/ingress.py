@@ -43,7 +43,8 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 def _validate_fields(spec: Object) -> Iterator[FieldError]:
     rules = spec.get("rules") or ()
     if not rules and "defaultBackend" not in spec:
-        shown = Shown("[]networking.IngressRule(nil)", None)
+        given = spec.get("rules")
+        shown = Shown(f"[]networking.IngressRule{'(nil)' if given is None else '{}'}", given)
         yield invalid_value("spec", shown, "either `defaultBackend` or `rules` must be specified")
     if "defaultBackend" in spec:
         yield from _validate_backend(spec["defaultBackend"], "spec.defaultBackend")

@@ -12,7 +12,7 @@ from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.fields import validate_domain_path, validate_immutable_field, validate_text
 from simkit.kinds.parts.validation.object_references import validate_local_reference
-from simkit.kinds.strategy import Strategy, spec_differs
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, required, too_long, unsupported
 from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -30,14 +30,14 @@ def _prepare(draft: Draft, old: Object | None) -> None:
     draft["spec"] = draft.get("spec") or {}
 
 
-def _validate_first(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     if old is None:
-        return ()
+        return list(_validate_fields(obj["spec"]))
     controller = obj["spec"].get("controller") or ""
     return list(validate_immutable_field("spec.controller", controller, at(old, "spec", "controller") or ""))
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_whole(obj: Object, old: Object) -> Sequence[FieldError]:
     return list(_validate_fields(obj["spec"]))
 
 
@@ -77,8 +77,9 @@ def _parameters(reference: Object | None) -> str:
 STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
-    validate_first=_validate_first,
+    metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
     validate=_validate,
+    validate_last=_validate_whole,
     raises_generation=spec_differs,
     print_row=_row,
 )

@@ -47,7 +47,9 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
 
 
 def _validate_toleration(tolerations: Sequence[Object]) -> Iterator[FieldError]:
-    yield from validate_tolerations("scheduling.tolerations", tolerations)
+    path = "scheduling.tolerations"
+    once = applies("tolerations-of-runtime-classes-named-once")
+    yield from validate_tolerations(path if once else f"{path}.tolerations", tolerations)
     seen: set[tuple[str, ...]] = set()
     for index, one in enumerate(tolerations):
         same = tuple(one.get(name) or "" for _, name in _TOLERATION)

@@ -87,6 +87,7 @@ _LIMITS: Final = ("minAvailable", "maxUnavailable")
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((), part=()),
+    checks_new_metadata=False,
     unqualified_finalizers=True,
     validate_name=path_segment,
     prepare=_prepare,

@@ -6,14 +6,16 @@ Follows ``pkg/registry/resource/deviceclass/strategy.go``, release 1.36.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from simkit.kinds.parts.devices.names import validate_each, validate_opaque
 from simkit.kinds.parts.devices.requests import MOST_CONFIGURATIONS, validate_selectors
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.resource_quantities import is_extended
-from simkit.kinds.strategy import Strategy, spec_differs
+from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, spec_differs
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, at, name_of
 
 
@@ -29,8 +31,24 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return errors
 
 
+def _validate_name(name: str, prefix: bool) -> Sequence[str]:
+    return () if prefix and _whole() else dns_subdomain(name, prefix)
+
+
+def _whole() -> bool:
+    return applies("prefixes-of-device-classes-unchecked")
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), created(obj, now)]
 
 
-STRATEGY = Strategy(validate=_validate, raises_generation=spec_differs, print_row=_row, return_deleted_object=True)
+_CHECKS: Final = (MetadataCheck(whole=True, until=lambda: not _whole(), prefix=False), CHANGES)
+STRATEGY = Strategy(
+    metadata_checks=MetadataChecks(_CHECKS),
+    validate_name=_validate_name,
+    validate=_validate,
+    raises_generation=spec_differs,
+    print_row=_row,
+    return_deleted_object=True,
+)

@@ -14,7 +14,7 @@ from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.repeats import repeats
-from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy
+from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy, again
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
 from simkit.meta.name_validation import qualified_name
@@ -31,18 +31,17 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    drivers = obj["spec"].get("drivers") or ()
-    errors = list(_validate_fields(drivers))
-    if old is None:
-        return errors
+    return list(_validate_fields(obj["spec"].get("drivers") or ()))
+
+
+def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
     path = "spec.drivers" if applies("driver-errors-name-list") else "CSINodeDriver"
-    changes = [
+    return [
         invalid_value(path, _shown(_fixed(driver)), "field is immutable")
         for before in at(old, "spec", "drivers") or ()
-        for driver in drivers
+        for driver in obj["spec"].get("drivers") or ()
         if driver["name"] == before["name"] and _fixed(driver) != _fixed(before)
     ]
-    return [*errors, *(() if applies("node-drivers-checked-once") else errors), *changes]
 
 
 def _fixed(driver: Object) -> Object:
@@ -90,12 +89,15 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), len(at(obj, "spec", "drivers") or ()), created(obj, now)]
 
 
+def _once() -> bool:
+    return applies("node-drivers-checked-once")
+
+
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(
-        (WHOLE, MetadataCheck(whole=True, until=lambda: applies("node-drivers-checked-once")))
-    ),
+    metadata_checks=MetadataChecks((WHOLE,), after=(MetadataCheck(whole=True, until=_once), again(_once))),
     prepare=_prepare,
     validate=_validate,
+    validate_last=_validate_change,
     print_row=_row,
     allow_unconditional_update=False,
     return_deleted_object=True,

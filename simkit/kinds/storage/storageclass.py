@@ -42,7 +42,11 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_fields(obj), *(_changes(obj, old) if old is not None else ())]
+    return list(_validate_fields(obj))
+
+
+def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
+    return list(_changes(obj, old))
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:
@@ -85,10 +89,11 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks((WHOLE, CHANGES)),
+    metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     warnings=_warnings,
     default=_default,
     validate=_validate,
+    validate_last=_validate_change,
     print_row=_row,
     return_deleted_object=True,
 )

@@ -40,6 +40,7 @@ def access_review(engine: Engine, context: RequestContext, scope: RequestScope) 
     errors = _attribute_errors(spec)
     if not spec.get("user") and not spec.get("groups"):
         errors.append(invalid_value("spec.user", "", "at least one of user or group must be specified"))
+    errors += selector_errors(spec.get("resourceAttributes") or {})
     local = scope.resource.namespaced
     detail = "must be empty except for namespace" if local else "must be empty"
     _refuse(draft, [*errors, *_metadata_errors(draft, detail), *(_local_errors(context, spec) if local else ())])
@@ -54,7 +55,8 @@ def self_access_review(engine: Engine, context: RequestContext, scope: RequestSc
     """The answer to a SelfSubjectAccessReview: whether the sender may do something."""
     draft, review = receive_review(engine, context, scope)
     spec = draft.get("spec") or {}
-    _refuse(draft, [*_attribute_errors(spec), *_metadata_errors(draft, "must be empty")])
+    selectors = selector_errors(spec.get("resourceAttributes") or {})
+    _refuse(draft, [*_attribute_errors(spec), *selectors, *_metadata_errors(draft, "must be empty")])
     engine.admission.validate(review)
     return _answered(engine, context, scope, draft, context.actor(), spec)
 
@@ -79,7 +81,7 @@ def _attribute_errors(spec: Mapping[str, Any]) -> list[FieldError]:
     if of_resource is None and of_path is None:
         detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         return [invalid_value("spec.resourceAttributes", None, detail)]
-    return list(selector_errors(of_resource)) if of_resource is not None else []
+    return []
 
 
 def _shown(of_path: Mapping[str, Any]) -> Shown:
