@@ -66,6 +66,7 @@ def test_exec(kubectl: Kubectl, env: dict[str, str]) -> None:
     assert done.stderr == "no\ncommand terminated with exit code 3\n"
     assert kubectl("exec", "-i", "web", "--", "cat", env=env, given="typed").stdout == "typed"
     missing = kubectl("exec", "web", "--", "psql", env=env)
+    assert missing.stderr.startswith("error: Internal error occurred: error executing command in container: failed")
     assert 'exec: "psql": executable file not found in $PATH' in missing.stderr
     assert missing.returncode == 1
 

@@ -110,6 +110,16 @@ def test_variables() -> None:
         ("ls / | grep -x bin; which ls; date nonsense 2>&1", "bin\n/bin/ls\ndate: invalid date 'nonsense'\n"),
         ("echo -n abc | sha256sum | cut -c1-8", "ba7816bf\n"),
         ("echo x | tee /t | cat; cat /t", "x\nx\n"),
+        ("i=0; while [ $i -lt 3 ]; do echo $i; i=$((i+1)); done", "0\n1\n2\n"),
+        ('echo "$((2 + 3 * 4)) $(( (2+3)*4 )) $((-7 / 2)) $((-7 % 2)) $((1 << 4 | 1))"', "14 20 -3 -1 17\n"),
+        (
+            "x=5; echo $((x++)) $x $((--x)) $((x *= 2)) $((unset)) $((x > 9 ? 1 : 0)) $(($x + 0x10))",
+            "5 6 5 10 0 1 26\n",
+        ),
+        ("echo $((9223372036854775807 + 1)) $((010)) $((1 && 0)) $(( ))", "-9223372036854775808 8 0 0\n"),
+        ("echo $((echo a) | tr a b)", "b\n"),
+        ("echo $((1 / 0)); echo never", "sh: divide by zero\n"),
+        ("echo $((1 +)); echo never", "sh: arithmetic syntax error\n"),
     ],
 )
 def test_commands(script: str, expected: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from simkit.simulation.shell.arithmetic import ArithmeticFault, value_of
 from simkit.simulation.shell.files import FileError, Files, resolved
 from simkit.simulation.shell.syntax import Chain, If, Loop, Node, Pipeline, ScriptError, Simple, Word, parse
 
@@ -13,6 +15,8 @@ STDOUT, STDERR = "stdout", "stderr"
 _MOST_OUTPUT: Final = 4 * 1024 * 1024
 _MOST_STEPS: Final = 200_000
 NOT_FOUND: Final = 127
+_DOLLAR: Final = re.compile(r"\$(?:\{([^}$]*)\}|([A-Za-z_]\w*|[?#$]))")
+"""A variable in an expression."""
 
 
 class Write(NamedTuple):
@@ -221,6 +225,8 @@ def expanded(machine: Machine, word: Word) -> Generator[Effect, bytes, list[str]
         elif piece.kind == "command":
             output, machine.code = yield from _captured(run_script(machine.child(), piece.text), None)
             text = output.decode("utf-8", "replace").rstrip("\n")
+        elif piece.kind == "number":
+            text = str((yield from _number(machine, piece.text)))
         if piece.kind == "text" or piece.quoted:
             current, present = current + text, True
             continue
@@ -235,6 +241,15 @@ def expanded(machine: Machine, word: Word) -> Generator[Effect, bytes, list[str]
             current = ""
         current, present = current + parts[-1], True
     return [*found, current] if present else found
+
+
+def _number(machine: Machine, text: str) -> Generator[Effect, bytes, int]:
+    """The value of an expression. An error in it ends the script, as in the shells of containers."""
+    try:
+        return value_of(_DOLLAR.sub(lambda found: _variable(machine, found[1] or found[2]), text), machine.environment)
+    except ArithmeticFault as fault:
+        yield Write(f"sh: {fault}\n".encode(), STDERR)
+        raise Exit(2) from None
 
 
 def _variable(machine: Machine, name: str) -> str:

@@ -39,10 +39,10 @@ class ScriptError(Exception):
 
 
 class Piece(NamedTuple):
-    """A part of a word: letters, a variable or a command whose output is meant."""
+    """A part of a word: letters, a variable, a command whose output is meant, or a number to be computed."""
 
     kind: str
-    """``text``, ``variable`` or ``command``."""
+    """``text``, ``variable``, ``command`` or ``number``."""
     text: str
     quoted: bool
 
@@ -176,6 +176,8 @@ def _quoted(text: str, position: int) -> tuple[list[Piece], int]:
 
 def _dollar(text: str, position: int, *, quoted: bool) -> tuple[Piece, int]:
     rest = text[position + 1 :]
+    if rest.startswith("((") and (inside := _arithmetic(text, position + 1)) is not None:
+        return Piece("number", inside, quoted), position + len(inside) + len("$(())")
     if rest.startswith("("):
         end = _closing(text, position + 1)
         return Piece("command", text[position + 2 : end], quoted), end + 1
@@ -190,6 +192,13 @@ def _dollar(text: str, position: int, *, quoted: bool) -> tuple[Piece, int]:
     if name is None:
         return Piece("text", "$", quoted), position + 1
     return Piece("variable", name.group(), quoted), position + 1 + name.end()
+
+
+def _arithmetic(text: str, opening: int) -> str | None:
+    """The expression in double brackets; None if these hold a command in brackets of its own."""
+    end = _closing(text, opening)
+    inner = _closing(text, opening + 1)
+    return text[opening + 2 : inner] if inner == end - 1 else None
 
 
 def _closing(text: str, opening: int) -> int:

@@ -16,7 +16,10 @@ def exit_status(process: RemoteProcess) -> bytes:
     """The Status of a process that has ended."""
     code, wrong = process.exit_code, process.failure
     if wrong:
-        return orjson.dumps(_failure("InternalError", f"error executing command in container: {wrong}", 500))
+        text = f"error executing command in container: {wrong}"
+        status = _failure("InternalError", f"Internal error occurred: {text}", 500)
+        status["details"] = {"causes": [{"message": text}]}
+        return orjson.dumps(status)
     if code == 0:
         return orjson.dumps({"metadata": {}, "status": "Success"})
     status = _failure("NonZeroExitCode", f"command terminated with exit code {code}", None)

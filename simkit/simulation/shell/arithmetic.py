@@ -1,0 +1,200 @@
+"""Values of ``$((...))``: whole numbers, variables, the operators of C, and assignments.
+
+References
+----------
+POSIX.1-2017, Shell Command Language, 2.6.4 Arithmetic Expansion.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import Final
+
+_TOKEN: Final = re.compile(
+    r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<=|>>=|\|\||&&|[-+*/%&|^<>=!]=|\+\+|--|<<|>>|[-+*/%()<>!~&|^?:=])"
+)
+_DEEPEST: Final = 30
+_BITS: Final = 64
+
+
+class ArithmeticFault(Exception):
+    """An expression without a value."""
+
+
+def _divided(left: int, right: int) -> int:
+    """The quotient towards zero."""
+    if right == 0:
+        raise ArithmeticFault("divide by zero")
+    found = abs(left) // abs(right)
+    return found if (left < 0) == (right < 0) else -found
+
+
+def _left(left: int, right: int) -> int:
+    return left << (right % _BITS)
+
+
+def _right(left: int, right: int) -> int:
+    return left >> (right % _BITS)
+
+
+_BINARY: Final[Mapping[str, tuple[int, Callable[[int, int], int]]]] = {
+    "||": (1, lambda left, right: int(bool(left or right))),
+    "&&": (2, lambda left, right: int(bool(left and right))),
+    "|": (3, operator.or_),
+    "^": (4, operator.xor),
+    "&": (5, operator.and_),
+    "==": (6, lambda left, right: int(left == right)),
+    "!=": (6, lambda left, right: int(left != right)),
+    "<": (7, lambda left, right: int(left < right)),
+    ">": (7, lambda left, right: int(left > right)),
+    "<=": (7, lambda left, right: int(left <= right)),
+    ">=": (7, lambda left, right: int(left >= right)),
+    "<<": (8, _left),
+    ">>": (8, _right),
+    "+": (9, operator.add),
+    "-": (9, operator.sub),
+    "*": (10, operator.mul),
+    "/": (10, _divided),
+    "%": (10, lambda left, right: left - right * _divided(left, right)),
+}
+"""The operators with two sides: how tightly each binds, and its value."""
+
+
+def value_of(text: str, variables: MutableMapping[str, str]) -> int:
+    """The value of an expression of signed numbers with 64 bits; assignments change the variables.
+
+    Both sides of ``&&``, ``||`` and ``?:`` are evaluated. Raises ArithmeticFault.
+
+    Examples
+    --------
+    >>> value_of("(i + 1) * 2", {"i": "3"})
+    8
+    """
+    reader = _Reader(_tokens(text), variables)
+    found = reader.assignment()
+    if reader.next:
+        raise ArithmeticFault("arithmetic syntax error")
+    return found
+
+
+def _tokens(text: str) -> list[str]:
+    found, position = [], 0
+    text = text.rstrip()
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise ArithmeticFault("arithmetic syntax error")
+        found.append(match[1])
+        position = match.end()
+    return found or ["0"]
+
+
+def _wrapped(value: int) -> int:
+    """A number as one of 64 bits with a sign."""
+    half = 1 << (_BITS - 1)
+    return (value + half) % (1 << _BITS) - half
+
+
+def _number(text: str) -> int:
+    if text[:2] in ("0x", "0X"):
+        return int(text, 16)
+    try:
+        return int(text, 8 if text[0] == "0" and len(text) > 1 else 10)
+    except ValueError:
+        raise ArithmeticFault("arithmetic syntax error") from None
+
+
+class _Reader:
+    def __init__(self, tokens: list[str], variables: MutableMapping[str, str]) -> None:
+        self._tokens, self._variables, self._position, self._depth = tokens, variables, 0, 0
+
+    @property
+    def next(self) -> str:
+        return self._tokens[self._position] if self._position < len(self._tokens) else ""
+
+    def _take(self) -> str:
+        found = self.next
+        self._position += 1
+        return found
+
+    def _expect(self, wanted: str) -> None:
+        if self._take() != wanted:
+            raise ArithmeticFault("arithmetic syntax error")
+
+    def assignment(self) -> int:
+        """The value of an expression with assignments, which bind least."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise ArithmeticFault("expression is nested too deep")
+        following = self._tokens[self._position + 1] if self._position + 1 < len(self._tokens) else ""
+        known = following not in _BINARY and following.endswith("=") and len(following) > 0
+        if known and _is_name(self.next):
+            name, how = self._take(), self._take().removesuffix("=")
+            value = self.assignment()
+            value = _wrapped(_BINARY[how][1](self._of(name), value)) if how else value
+            self._variables[name] = str(value)
+        else:
+            value = self._choice()
+        self._depth -= 1
+        return value
+
+    def _choice(self) -> int:
+        condition = self._binary(1)
+        if self.next != "?":
+            return condition
+        self._take()
+        yes = self.assignment()
+        self._expect(":")
+        no = self.assignment()
+        return yes if condition else no
+
+    def _binary(self, least: int) -> int:
+        value = self._unary()
+        while self.next in _BINARY and _BINARY[self.next][0] >= least:
+            tightness, apply = _BINARY[self._take()]
+            value = _wrapped(apply(value, self._binary(tightness + 1)))
+        return value
+
+    def _unary(self) -> int:
+        token = self._take()
+        if token in ("++", "--") and _is_name(self.next):
+            return self._changed(self._take(), 1 if token == "++" else -1)
+        if token in ("-", "+", "!", "~"):
+            self._depth += 1
+            if self._depth > _DEEPEST:
+                raise ArithmeticFault("expression is nested too deep")
+            value = self._unary()
+            self._depth -= 1
+            return {"-": _wrapped(-value), "+": value, "!": int(not value), "~": ~value}[token]
+        if token == "(":
+            value = self.assignment()
+            self._expect(")")
+            return value
+        if _is_name(token):
+            if self.next in ("++", "--"):
+                step = 1 if self._take() == "++" else -1
+                return self._changed(token, step) - step
+            return self._of(token)
+        if token[:1].isdigit():
+            return _wrapped(_number(token))
+        raise ArithmeticFault("arithmetic syntax error")
+
+    def _changed(self, name: str, step: int) -> int:
+        value = _wrapped(self._of(name) + step)
+        self._variables[name] = str(value)
+        return value
+
+    def _of(self, name: str) -> int:
+        """The value of a variable that holds a number; 0 for one that is not set."""
+        text = self._variables.get(name, "").strip() or "0"
+        sign = -1 if text.startswith("-") else 1
+        digits = text.lstrip("+-")
+        if not digits[:1].isdigit():
+            raise ArithmeticFault("arithmetic syntax error")
+        return sign * _number(digits)
+
+
+def _is_name(token: str) -> bool:
+    return token[:1].isalpha() or token[:1] == "_"
