@@ -8,6 +8,9 @@ import pytest
 
 import simkit
 from simkit.meta.clock import SystemClock
+from simkit.meta.message import Response
+from simkit.simulation.kubelet.behaviour import Behaviours
+from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.process import Container
 from tests.simulation.worlds import container, deployment, messages, node_of, phase, pod, simulated
 
@@ -234,3 +237,17 @@ def test_taken_names_are_told() -> None:
     cluster.settle()
     assert node_of(cluster, "a") == "node-0"
     assert [each["metadata"]["name"] for each in cluster.add_nodes(2)] == ["node-1", "node-2"]
+
+
+@pytest.mark.parametrize(("count", "seconds"), [(3, 10.0), (2_000, 40.0)])
+def test_many_nodes_renew_their_leases_less_often(count: int, seconds: float) -> None:
+    """So that a large cluster does not spend its time on them."""
+
+    class Still(SystemClock):
+        def now(self) -> float:
+            return 1e9
+
+    kubelets = Kubelets(Still(), lambda request, identity: Response(404), Behaviours(), release="1.30")
+    for number in range(count):
+        kubelets.adopt({"metadata": {"name": f"node-{number}"}}, number)
+    assert kubelets.next_time == 1e9 + seconds

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from simkit.engine.controllers.resources import PODS
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, metadata
+from simkit.meta.objects import Object, at, metadata
 from simkit.snapshot.protocol import Snapshot
 
 
@@ -16,6 +17,7 @@ class Lister:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self._lists: dict[tuple[GroupResource, str | None], Sequence[Object]] = {}
+        self._placed: dict[str, list[Object]] | None = None
         self._owned: dict[tuple[GroupResource, str], dict[str, list[Object]]] = {}
 
     def get(self, key: Key) -> Object | None:
@@ -37,6 +39,14 @@ class Lister:
             for obj in self.scan(resource, namespace):
                 owned.setdefault((controller_of(obj) or {}).get("uid", ""), []).append(obj)
         return owned.get(uid, ())
+
+    def pods_on(self, node: str) -> Sequence[Object]:
+        """The pods of a node."""
+        if self._placed is None:
+            self._placed = {}
+            for pod in self.scan(PODS):
+                self._placed.setdefault(at(pod, "spec", "nodeName") or "", []).append(pod)
+        return self._placed.get(node, ())
 
 
 def controller_of(obj: Object) -> Mapping[str, Any] | None:

@@ -170,10 +170,10 @@ class NodeLifecycleController(ResourceWatcher):
 
     def _unready_pods(self, client: Client, lister: Lister, node: str) -> None:
         now = timestamp(self._clock.now())
-        for pod in lister.scan(PODS):
+        for pod in lister.pods_on(node):
             conditions = at(pod, "status", "conditions") or ()
             ready = find(conditions, "Ready")
-            if at(pod, "spec", "nodeName") != node or ready is None or ready.get("status") != "True":
+            if ready is None or ready.get("status") != "True":
                 continue
             told = [
                 {**each, "status": "False", "lastTransitionTime": now} if each is ready else each for each in conditions

@@ -6,7 +6,7 @@ Upstream: pkg/controller/ttl, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import expect, keys_of, merge
 from simkit.engine.controllers.controller_manager import Client
@@ -31,9 +31,17 @@ class TTLController(ResourceWatcher):
 
     def __init__(self) -> None:
         super().__init__(NODES)
+        self._seconds = ""
+        """The TTL that all nodes had when one came or went last."""
+
+    def resume_from(self, other: Any) -> None:
+        self._seconds = other._seconds
 
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        return self.all_keys(lister) if change.type != "MODIFIED" else [change.entry.key]
+        if change.type == "MODIFIED" or (seconds := _seconds(lister)) == self._seconds:
+            return [change.entry.key]
+        self._seconds = seconds
+        return self.all_keys(lister)
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
         return keys_of(NODES, lister.scan(NODES))
@@ -42,7 +50,12 @@ class TTLController(ResourceWatcher):
         node = lister.get(key)
         if node is None:
             return
-        count = len(lister.scan(NODES))
-        seconds = str(next((seconds for most, seconds in _STEPS if count <= most), _LONGEST))
+        seconds = _seconds(lister)
         if annotations_of(node).get(_TIME) != seconds:
             expect(merge(client, NODES, node, {"metadata": {"annotations": {_TIME: seconds}}}), 404, 409)
+
+
+def _seconds(lister: Lister) -> str:
+    """The TTL for the number of nodes that there are."""
+    count = len(lister.scan(NODES))
+    return str(next((seconds for most, seconds in _STEPS if count <= most), _LONGEST))

@@ -49,6 +49,8 @@ _LOG: Final = logging.getLogger("simkit.kubelet")
 _RENEW_EVERY: Final = 10.0
 _RENEW_SIMULATED: Final = 300.0
 """On a clock that is turned nodes need not report to be known to live."""
+_RENEWED_IN_A_SECOND: Final = 50
+"""The most leases that are renewed in a second: more nodes renew theirs less often."""
 _REPORT_EVERY: Final = 300.0
 _RETRY: Final = 1.0
 _MOUNT_RETRY: Final = 2.0
@@ -97,7 +99,6 @@ class Kubelets:
         """Resources of which a loaded dump has no objects: that one of them is missing says nothing."""
         self._returned: set[str] = set()
         """Nodes whose pods have to be looked at, since they were away."""
-        self._period = _RENEW_SIMULATED if isinstance(clock, SimulatedClock) else _RENEW_EVERY
 
     # Nodes
 
@@ -161,7 +162,7 @@ class Kubelets:
         """Have a kubelet fall silent: no heartbeats, and nothing happens to its pods."""
         node, now = self._known(name), self._clock.now()
         node.alive = False
-        renew_lease(NodeClient(self._perform, node), node, now + _INSTANT)
+        renew_lease(NodeClient(self._perform, node), node, now + _INSTANT, self._period)
 
     def start(self, name: str) -> None:
         """Have a silent kubelet come back."""
@@ -371,11 +372,19 @@ class Kubelets:
 
     # Heartbeats
 
+    @property
+    def _period(self) -> float:
+        """Seconds between two renewals of the leases."""
+        if isinstance(self._clock, SimulatedClock):
+            return _RENEW_SIMULATED
+        return max(_RENEW_EVERY, len(self.nodes) / _RENEWED_IN_A_SECOND)
+
     def _heartbeats(self, lister: Lister, now: float) -> None:
+        period = self._period
         for node in list(self.nodes.values()):
             if not node.alive:
                 continue
-            renew_lease(NodeClient(self._perform, node), node, now)
+            renew_lease(NodeClient(self._perform, node), node, now, period)
             if now - node.reported >= _REPORT_EVERY and not node.status_in_stages:
                 node.reported = now
                 report_conditions(NodeClient(self._perform, node), lister, node, now)

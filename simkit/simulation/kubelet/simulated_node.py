@@ -69,9 +69,10 @@ def create_lease(client: Client, node: SimulatedNode, made: Object, now: float) 
     client.perform(Request.of("POST", path_of(LEASES, NODE_LEASE_NAMESPACE), lease))
 
 
-def renew_lease(client: Client, node: SimulatedNode, now: float) -> None:
-    """Renew the lease by which a node says that it lives."""
-    change = {"spec": {"renewTime": micro_time(now), "holderIdentity": node.name}}
+def renew_lease(client: Client, node: SimulatedNode, now: float, period: float) -> None:
+    """Renew the lease by which a node says that it lives, and does so again after a period."""
+    lasts = max(_LEASE_SECONDS, int(4 * period))
+    change = {"spec": {"renewTime": micro_time(now), "holderIdentity": node.name, "leaseDurationSeconds": lasts}}
     path = path_of(LEASES, NODE_LEASE_NAMESPACE, node.name)
     client.perform(Request.of("PATCH", path, change, content_type=_MERGE))
 

@@ -199,3 +199,25 @@ def test_a_node_of_which_nothing_was_heard_stays_ready(cluster: simkit.Cluster, 
     cluster.settle()
     [condition] = cluster.get("node", "other")["status"]["conditions"]
     assert condition["status"] == "True"
+
+
+def test_the_time_of_caches_grows_with_the_nodes(cluster: simkit.Cluster) -> None:
+    """The 101st node changes the annotation of all; when it goes, they have the old one again."""
+    for number in range(100):
+        cluster.create(obj("v1", "Node", f"n-{number}"))
+    cluster.settle()
+
+    def times() -> set[str]:
+        return {each["metadata"]["annotations"]["node.alpha.kubernetes.io/ttl"] for each in cluster.list("nodes")}
+
+    assert times() == {"0"}
+    cluster.create(obj("v1", "Node", "one-more"))
+    cluster.settle()
+    assert times() == {"15"}
+    with cluster.what_if() as trial:
+        trial.create(obj("v1", "Node", "another"))
+        trial.settle()
+        assert trial.get("node", "another")["metadata"]["annotations"]["node.alpha.kubernetes.io/ttl"] == "15"
+    cluster.delete("node", "one-more")
+    cluster.settle()
+    assert times() == {"0"}
