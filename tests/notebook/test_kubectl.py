@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -63,7 +71,10 @@ def test_rights_are_those_of_the_user(cluster: simkit.Cluster) -> None:
         ("delete cm", "error: resource(s) were provided, but no name was specified"),
         ("apply -f nowhere.yaml", 'error: the path "nowhere.yaml" does not exist'),
         ("get 'pods", "error: No closing quotation"),
-        ("get pods -w", "nothing can be watched; next: `wait"),
+        ("get pods,svc -w", "you may only specify a single resource type"),
+        ("get pods -w --request-timeout=soon", "next: --request-timeout=30s"),
+        ("config set-credentials me", "next: cluster.serve(kubeconfig=...)"),
+        ("get ns -o go-template={{.metadata", "Error executing template: "),
         ("edit cm a", "a cell is the editor; next: `get KIND NAME -o yaml`"),
         ("exec -it web -- sh", "next: cluster.serve"),
         ("get pods -o jsonpath={.items[0", "unterminated array"),
@@ -115,3 +126,104 @@ def test_magics_run_in_a_notebook(cluster: simkit.Cluster) -> None:
     line = "%kubectl get ns kube-s"
     with provisionalcompleter():
         assert "kube-system" in [each.text for each in shell.Completer.completions(line, len(line))]
+
+
+def test_a_watch_shows_what_happens_while_the_clock_is_turned() -> None:
+    """A row for each change within the time, in columns that keep their width; without changes the present objects."""
+    made = simkit.Cluster(options=simkit.Options(clock=simkit.SimulatedClock()))
+    made.add_nodes(1)
+    assert kubectl(made, "get pods -w --request-timeout=1s").text == ""
+    kubectl(made, "run web --image=nginx")
+    lines = kubectl(made, "get pods -w --request-timeout=30s").text.splitlines()
+    assert lines[0].split() == ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]
+    assert [line.split()[2] for line in lines[1:]][-1] == "Running"
+    assert len(lines) > 2
+    assert len({line.index(line.split()[1]) for line in lines}) == 1
+
+
+def test_data_comes_from_files(cluster: simkit.Cluster, tmp_path: Path) -> None:
+    """Texts as data, other bytes as binary data, the files of a folder, variables, and the errors of kubectl."""
+    (tmp_path / "a.txt").write_text("hello\n")
+    (tmp_path / "b").write_bytes(b"\xff\x00\x01")
+    (tmp_path / "settings.env").write_text("# colours\nA=1\n B=two words\n\nEMPTY=\n")
+    made = kubectl(cluster, f"create configmap one --from-file={tmp_path} --from-literal=c=d")
+    assert str(made) == "configmap/one created\n"
+    live = cluster.get("configmaps", "one", namespace="default")
+    assert live["data"] == {"a.txt": "hello\n", "c": "d", "settings.env": "# colours\nA=1\n B=two words\n\nEMPTY=\n"}
+    assert live["binaryData"] == {"b": "/wAB"}
+    kubectl(cluster, f"create secret generic two --from-env-file={tmp_path}/settings.env")
+    values = cluster.get("secrets", "two", namespace="default")["data"]
+    assert values == {"A": "MQ==", "B": "dHdvIHdvcmRz", "EMPTY": ""}
+    for flag, told in (
+        ("--from-file=x=y=z", "error: key names or file paths cannot contain '='\n"),
+        (f"--from-file={tmp_path}/gone", f"error: error reading {tmp_path}/gone: no such file or directory\n"),
+        (f"--from-file=a.txt={tmp_path}/b --from-file={tmp_path}/a.txt", "another key by that name already exists"),
+        (f"--from-file='bad key={tmp_path}/b'", 'error: "bad key" is not a valid key name for a ConfigMap'),
+        (f"--from-env-file={tmp_path}/settings.env --from-literal=a=b", "cannot be combined with"),
+    ):
+        assert told in kubectl(cluster, f"create configmap three {flag}").text
+
+
+def test_a_secret_of_a_key_pair_needs_both_halves(cluster: simkit.Cluster, tmp_path: Path) -> None:
+    """The certificate and the key must belong together."""
+    for name in ("one", "other"):
+        key = generate_private_key(SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        begin = datetime(2026, 1, 1, tzinfo=UTC)
+        built = x509.CertificateBuilder(subject, subject, key.public_key(), 1, begin, begin + timedelta(days=1))
+        (tmp_path / f"{name}.crt").write_bytes(built.sign(key, SHA256()).public_bytes(Encoding.PEM))
+        pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        (tmp_path / f"{name}.key").write_bytes(pem)
+    line = "create secret tls pair --cert={0}/one.crt --key={0}/{1}.key"
+    assert "private key does not match public key" in kubectl(cluster, line.format(tmp_path, "other")).text
+    assert "no such file or directory" in kubectl(cluster, line.format(tmp_path, "gone")).text
+    assert str(kubectl(cluster, line.format(tmp_path, "one"))) == "secret/pair created\n"
+    live = cluster.get("secrets", "pair", namespace="default")
+    assert (live["type"], sorted(live["data"])) == ("kubernetes.io/tls", ["tls.crt", "tls.key"])
+
+
+def test_a_node_is_drained() -> None:
+    """Its pods are evicted, those of daemon sets stay, and a budget that allows no eviction is told."""
+    made = simkit.Cluster(options=simkit.Options(seed=1, clock=simkit.SimulatedClock()))
+    made.add_nodes(1)
+    kubectl(made, "create deployment web --image=nginx")
+    kubectl(made, "run alone --image=nginx")
+    made.advance(60)
+    refused = kubectl(made, "drain node-0")
+    assert refused.code == 1
+    assert "cannot delete Pods that declare no controller (use --force to override): default/alone" in refused.text
+    kubectl(made, "create poddisruptionbudget web --selector=app=web --min-available=1")
+    made.advance(60)
+    kept = kubectl(made, "drain node-0 --force")
+    assert 'error when evicting pods/"web-' in kept.text
+    assert "violate the pod's disruption budget" in kept.text
+    kubectl(made, "delete pdb web")
+    made.settle()
+    drained = kubectl(made, "drain node-0 --force")
+    assert drained.code == 0
+    assert "node/node-0 drained\n" in drained.text
+    assert "alone" not in kubectl(made, "get pods").text
+
+
+def test_certificates_are_approved_and_denied(cluster: simkit.Cluster) -> None:
+    """The condition is there, and the opposite one is refused afterwards."""
+    key = generate_private_key(SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ann")])
+    asked = x509.CertificateSigningRequestBuilder(subject).sign(key, SHA256()).public_bytes(Encoding.PEM)
+    spec = {"signerName": "example.com/own", "usages": ["client auth"], "request": b64encode(asked).decode()}
+    kind = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest"}
+    cluster.apply({**kind, "metadata": {"name": "ann"}, "spec": spec})
+    told = "certificatesigningrequest.certificates.k8s.io/ann approved\n"
+    assert str(kubectl(cluster, "certificate approve ann")) == told
+    [condition] = cluster.get("certificatesigningrequests", "ann")["status"]["conditions"]
+    assert (condition["type"], condition["reason"]) == ("Approved", "KubectlApprove")
+    assert "is already approved" in kubectl(cluster, "certificate deny ann").text
+    assert str(kubectl(cluster, "certificate approve ann")) == told
+
+
+def test_the_namespace_of_the_context_stays(cluster: simkit.Cluster) -> None:
+    """It holds for later commands on this cluster alone; ``-n`` still wins."""
+    assert str(kubectl(cluster, "config set-context --current --namespace=kube-system")).endswith("modified.\n")
+    assert "No resources found in kube-system namespace." in kubectl(cluster, "get pods").text
+    assert "No resources found in default namespace." in kubectl(cluster, "get pods -n default").text
+    assert "No resources found in default namespace." in kubectl(simkit.Cluster(), "get pods").text

@@ -12,7 +12,9 @@ from typing import Any, Final
 from simkit.meta.clock import timestamp
 from simkit.meta.objects import at
 from simkit.notebook.kubectl.client import Client, KubectlError
+from simkit.notebook.kubectl.environment import env_lines
 from simkit.notebook.kubectl.selection import Selected, selected, title
+from simkit.notebook.kubectl.subjects import set_selector, set_subject
 from simkit.notebook.kubectl.writing import query_of, said
 
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
@@ -20,10 +22,14 @@ _RESTARTED: Final = "kubectl.kubernetes.io/restartedAt"
 
 
 def set_fields(client: Client, args: Namespace) -> str:
-    """``set image``, ``set env``, ``set resources`` and ``set serviceaccount`` of workloads."""
-    if not args.words or args.words[0] not in _SETTERS:
-        raise KubectlError(f"error: what to set? known: {', '.join(_SETTERS)}")
+    """``set image``, ``set env``, ``set resources`` and ``set serviceaccount`` of workloads, and what others set."""
+    if not args.words or args.words[0] not in (*_SETTERS, *_OTHERS):
+        raise KubectlError(f"error: what to set? known: {', '.join((*_SETTERS, *_OTHERS))}")
     word, words = args.words[0], args.words[1:]
+    if word in _OTHERS:
+        return _OTHERS[word](client, args, words)
+    if word == "env" and args.list:
+        return env_lines(client, args, words)
     made, told = _SETTERS[word]
     kinds, changes = _parted(words, word)
     done = []
@@ -113,6 +119,8 @@ _SETTERS: Final[Mapping[str, tuple[_Setter, str]]] = {
     "serviceaccount": (_account, "serviceaccount updated"),
 }
 """The pod's part of a patch for each word after ``set``, and how it is told."""
+_OTHERS: Final = {"selector": set_selector, "subject": set_subject}
+"""Words after ``set`` that change no pods."""
 
 
 def restart(client: Client, args: Namespace) -> str:

@@ -11,13 +11,17 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from simkit.notebook.kubectl import (
+    approving,
     changing,
+    contexts,
     describing,
     diffing,
+    draining,
     explaining,
     making,
     measuring,
     reading,
+    reconciling,
     rollouts,
     scaling,
     tainting,
@@ -30,8 +34,6 @@ if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
 READING: Final[dict[str, Callable[[Client, argparse.Namespace], str]]] = {
-    "get": reading.get,
-    "describe": describing.describe,
     "explain": explaining.explain,
     "api-resources": reading.api_resources,
     "logs": reading.logs,
@@ -50,6 +52,9 @@ READING: Final[dict[str, Callable[[Client, argparse.Namespace], str]]] = {
     "autoscale": scaling.autoscale,
     "taint": tainting.taint,
     "top": measuring.top,
+    "drain": draining.drain,
+    "config": contexts.config,
+    "version": contexts.version,
 }
 REFUSED: Final = {
     "edit": "a cell is the editor; next: `get KIND NAME -o yaml`, and the changed text in a cell with %%apply",
@@ -57,10 +62,13 @@ REFUSED: Final = {
         ("exec", "attach", "cp", "port-forward", "proxy"),
         "it needs a connection that outlasts the cell; next: cluster.serve(kubeconfig=...) and a kubectl in a terminal",
     ),
-    "drain": "next: `cordon NODE`, then `delete pod NAME` for the pods that `describe node NODE` lists",
+    "cluster-info": "the cluster has no address; next: cluster.serve() gives it one, and `version` tells its release",
 }
 """Commands that cannot be done in a cell, with what to do instead."""
 WITH_INPUT: Final[dict[str, Callable[[Client, argparse.Namespace, str], str]]] = {
+    "get": reading.get,
+    "describe": describing.describe,
+    "certificate": approving.certificate,
     "create": writing.create,
     "replace": writing.replace,
     "apply": writing.apply,
@@ -82,7 +90,7 @@ NAMED: Final = {
     "scale": "error: required resource not specified",
 }
 """The error of a command without words."""
-COMMANDS: Final = (*READING, *WITH_INPUT, "auth")
+COMMANDS: Final = (*WITH_INPUT, *READING, "auth")
 """The commands that are known."""
 
 
@@ -141,7 +149,7 @@ def kubectl(cluster: Cluster, line: str, stdin: str = "", *, namespace: str = "d
     try:
         text, code = _run(cluster, shlex.split(line), stdin, namespace, warnings), 0
     except KubectlError as error:
-        text, code = f"{error.text}\n", error.code
+        text, code = error.text and f"{error.text}\n", error.code
     except ValueError as error:
         text, code = f"error: {error}\n", 1
     return Printed("".join(f"Warning: {each}\n" for each in dict.fromkeys(warnings)) + text, code)
@@ -159,15 +167,20 @@ def _run(cluster: Cluster, words: list[str], stdin: str, namespace: str, warning
     args.words = [*args.words, *rest]
     if args.as_group and not args.as_:
         raise KubectlError("error: --as-group needs a user; next: --as=NAME --as-group=GROUP")
-    client = Client(cluster, args.namespace or namespace, args.as_, warnings, tuple(args.as_group))
+    space = args.namespace or contexts.namespace_of(cluster) or namespace
+    client = Client(cluster, space, args.as_, warnings, tuple(args.as_group))
     command, *args.words = args.words or [""]
-    if command in NAMED and not args.words:
+    if command in NAMED and not (args.words or args.filename):
         raise KubectlError(NAMED[command])
     if command == "auth":
         command, *args.words = args.words or [""]
+        if command == "reconcile":
+            return reconciling.reconcile(client, args, stdin)
         known = {"can-i": reading.can_i, "whoami": reading.whoami}
         if command not in known:
-            raise KubectlError(f'error: unknown command "auth {command}"; known: auth can-i, auth whoami')
+            raise KubectlError(
+                f'error: unknown command "auth {command}"; known: auth can-i, auth reconcile, auth whoami'
+            )
         return known[command](client, args)
     if command in WITH_INPUT:
         return WITH_INPUT[command](client, args, stdin)
@@ -206,6 +219,8 @@ def parser() -> argparse.ArgumentParser:
         made.add_argument(name, default="")
     for name in ("--schedule", "--hard", "--value", "--raw", "--limits", "--requests", "--verbs"):
         made.add_argument(name, default="")
+    for name in ("--current-replicas", "--request-timeout", "--grace-period", "--template", "--cert", "--key"):
+        made.add_argument(name, default="")
     made.add_argument("-L", "--label-columns", action="append", default=[])
     for name in ("--field-selector", "--subresource", "--dry-run", "--role", "--clusterrole", "--namespaced"):
         made.add_argument(name, default="")
@@ -217,6 +232,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--api-group", default=None)
     for name in (
         "--from-literal",
+        "--from-file",
+        "--from-env-file",
         "--env",
         "--image",
         "--verb",
@@ -235,7 +252,14 @@ def parser() -> argparse.ArgumentParser:
         made.add_argument(name, action="append", default=[])
     made.add_argument("-f", "--filename", action="append", default=[])
     made.add_argument("-A", "--all-namespaces", action="store_true")
-    made.add_argument("-w", "--watch", "--watch-only", action="store_true")
+    made.add_argument("-w", "--watch", action="store_true")
+    made.add_argument("-q", "--quiet", action="store_true")
+    for name in ("--watch-only", "--force", "--recursive", "--current", "--client", "--minify"):
+        made.add_argument(name, action="store_true")
+    for name in ("--ignore-daemonsets", "--delete-emptydir-data", "--disable-eviction"):
+        made.add_argument(name, action="store_true")
+    for name in ("--remove-extra-permissions", "--remove-extra-subjects"):
+        made.add_argument(name, action="store_true")
     for name in ("--list", "--command", "--ignore-not-found", "--containers", "--show-kind"):
         made.add_argument(name, action="store_true")
     for name in ("--show-labels", "--no-headers", "--overwrite", "--all", "--server-side", "--force-conflicts"):

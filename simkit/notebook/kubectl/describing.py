@@ -25,7 +25,7 @@ from simkit.notebook.kubectl.description import (
     traffic,
     workloads,
 )
-from simkit.notebook.kubectl.selection import Selected, selected
+from simkit.notebook.kubectl.selection import Selected, meant
 from simkit.notebook.kubectl.tab_writer import tabbed
 
 LINES: Final[Mapping[str, Callable[[Client, Object], Iterator[str]]]] = {
@@ -64,34 +64,36 @@ LINES: Final[Mapping[str, Callable[[Client, Object], Iterator[str]]]] = {
 """The kinds of Kubernetes with a form of their own."""
 
 
-def describe(client: Client, args: Namespace) -> str:
+def describe(client: Client, args: Namespace, stdin: str) -> str:
     """The objects that the words name, in full."""
     parts: list[str] = []
-    for one in selected(client, args.words):
+    for one in meant(client, args, stdin):
         kinds = {"apiVersion": one.resource.api_version, "kind": one.resource.kind}
-        found = [{**kinds, **each} for each in _found(client, one, args)]
+        listed, by_beginning = _found(client, one, args)
+        found = [{**kinds, **each} for each in listed]
         lines = fields.field_lines if one.resource.custom else LINES.get(one.resource.kind, fields.field_lines)
-        parts += [tabbed("".join(f"{line}\n" for line in lines(client, each))) for each in found]
+        texts = [tabbed("".join(f"{line}\n" for line in lines(client, each))) for each in found]
+        parts += ["".join(f"{text}\n" for text in texts)] if by_beginning else texts
     if not parts:
         raise KubectlError(f"No resources found in {client.namespace} namespace.", code=0)
     return "\n\n".join(parts)
 
 
-def _found(client: Client, one: Selected, args: Namespace) -> list[Object]:
-    """The objects that are meant: that of a name, else those whose names begin with it, or all.
+def _found(client: Client, one: Selected, args: Namespace) -> tuple[list[Object], bool]:
+    """The objects that are meant: that of a name, else those whose names begin with it, or all. True for a beginning.
 
     Raises KubectlError if there is none of the name.
     """
-    namespace = client.namespace if one.resource.namespaced and not args.all_namespaces else ""
+    namespace = one.namespace or (client.namespace if one.resource.namespaced and not args.all_namespaces else "")
     listed = client.path(one.resource, namespace)
     if not one.name:
         query = {"labelSelector": args.selector} if args.selector else None
-        return list(client.ask("GET", listed, query=query).object["items"])
+        return list(client.ask("GET", listed, query=query).object["items"]), False
     try:
-        return [client.ask("GET", client.path(one.resource, namespace, one.name)).object]
+        return [client.ask("GET", client.path(one.resource, namespace, one.name)).object], False
     except KubectlError as error:
         items = client.ask("GET", listed).object["items"] if "(NotFound)" in error.text else ()
         begun = [each for each in items if each["metadata"]["name"].startswith(one.name)]
         if not begun:
             raise
-        return begun
+        return begun, True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.notebook.kubectl.client import Client, KubectlError
@@ -38,7 +38,7 @@ def explain(client: Client, args: Namespace) -> str:
     told = [str(each.get("description") or "") for each in (field, schema) if each is not None]
     text = [line for each in told if each for line in _wrapped(each, 4)] or ["    <empty>"]
     lines = [*head, "DESCRIPTION:", *text, "    "]
-    fields = list(_fields(schemas, schema))
+    fields = list(_names(schemas, schema, 1) if args.recursive else _fields(schemas, schema))
     if fields:
         lines += ["FIELDS:", *fields]
     return "\n".join([*lines, "", ""])
@@ -74,10 +74,10 @@ def _type(schemas: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
         return f"map[string]{_type(schemas, schema['additionalProperties'])}"
     reference = schema.get("$ref") or next((each["$ref"] for each in schema.get("allOf") or () if "$ref" in each), "")
     if reference:
-        inner = schemas.get(reference.rpartition("/")[2], {})
-        if inner.get("type", "object") != "object":
+        inner = schemas.get(reference.rpartition("/")[2])
+        if inner is not None and inner.get("type", "object") != "object":
             return str(inner["type"])
-        return reference.rpartition("/")[2].rpartition(".")[2] if inner else "Object"
+        return reference.rpartition("/")[2].rpartition(".")[2] if inner is not None else "Object"
     return str(schema.get("type") or "Object")
 
 
@@ -91,9 +91,29 @@ def _fields(schemas: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[s
         mark = " -required-" if name in required else ""
         yield f"  {name}\t<{_type(schemas, each)}>{mark}"
         if each.get("enum"):
-            yield f"  enum: {', '.join(each['enum'][:4])}{', ....' if len(each['enum']) > 4 else ''}"
+            yield f"  {_choices(each['enum'])}"
         yield from _wrapped(_description(schemas, each) or "<no description>", 4)
         yield ""
+
+
+def _names(
+    schemas: Mapping[str, Any], schema: Mapping[str, Any], depth: int, seen: tuple[int, ...] = ()
+) -> Iterator[str]:
+    """Fields with their types, those of objects below them; a type inside itself is not gone through again."""
+    required, blanks = schema.get("required") or (), "  " * depth
+    for name, each in sorted((schema.get("properties") or {}).items()):
+        mark = " -required-" if name in required else ""
+        yield f"{blanks}{name}\t<{_type(schemas, each)}>{mark}"
+        if each.get("enum"):
+            yield f"{blanks}{_choices(each['enum'])}"
+        inner = _element(schemas, each)
+        if id(inner) not in seen:
+            yield from _names(schemas, inner, depth + 1, (*seen, id(inner)))
+
+
+def _choices(values: Sequence[str]) -> str:
+    """The first four values of an enumeration."""
+    return f"enum: {', '.join(value or chr(34) * 2 for value in values[:4])}{', ....' if len(values) > 4 else ''}"
 
 
 def _wrapped(text: str, indent: int) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from simkit.notebook.kubectl.client import Client, KubectlError
+from simkit.notebook.kubectl.file_sources import data_of, key_pair
 from simkit.notebook.kubectl.generating_access import binding, role
 from simkit.notebook.kubectl.generating_traffic import ingress, service
 from simkit.notebook.kubectl.heads import head
@@ -96,15 +97,25 @@ def described(client: Client, args: Namespace) -> dict[str, Any]:
 
 
 def _config_map(name: str, args: Namespace) -> dict[str, Any]:
-    literals = _literals(args)
-    return {**head("v1", "ConfigMap", name), **({"data": literals} if literals else {})}
+    texts: dict[str, str] = {}
+    others: dict[str, str] = {}
+    for key, value in data_of(args, "ConfigMap", name).items():
+        try:
+            texts[key] = value.decode("utf-8")
+        except UnicodeDecodeError:
+            others[key] = base64.b64encode(value).decode()
+    parts = {"data": texts, "binaryData": others}
+    return {**head("v1", "ConfigMap", name), **{field: found for field, found in parts.items() if found}}
 
 
 def _secret(name: str, args: Namespace) -> dict[str, Any]:
-    texts, kind = _literals(args), args.type
     if args.part == "docker-registry":
-        texts, kind = {".dockerconfigjson": _registry(args)}, "kubernetes.io/dockerconfigjson"
-    data = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+        values, kind = {".dockerconfigjson": _registry(args).encode()}, "kubernetes.io/dockerconfigjson"
+    elif args.part == "tls":
+        values, kind = key_pair(args), "kubernetes.io/tls"
+    else:
+        values, kind = data_of(args, "Secret", name), args.type
+    data = {key: base64.b64encode(value).decode() for key, value in values.items()}
     return {**head("v1", "Secret", name), **({"type": kind} if kind else {}), **({"data": data} if data else {})}
 
 
@@ -120,14 +131,6 @@ def _registry(args: Namespace) -> str:
     login |= {"email": args.docker_email} if args.docker_email else {}
     login["auth"] = base64.b64encode(f"{user}:{password}".encode()).decode()
     return json.dumps({"auths": {server or _REGISTRY: login}}, separators=(",", ":"))
-
-
-def _literals(args: Namespace) -> dict[str, str]:
-    for each in args.from_literal:
-        if "=" not in each:
-            raise KubectlError(f"error: invalid literal source {each}, expected key=value")
-    pairs = [each.partition("=") for each in args.from_literal]
-    return {name: value for name, _, value in pairs}
 
 
 def _container(image: str, name: str, args: Namespace) -> dict[str, Any]:
@@ -235,7 +238,7 @@ _ASKED: Final[Mapping[str, Callable[[Client, str, str, Namespace], dict[str, Any
 }
 """Kinds whose command asks the server for something, or is one of several."""
 _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "secret": ("generic", "docker-registry"),
+    "secret": ("generic", "docker-registry", "tls"),
     "service": ("clusterip", "nodeport", "loadbalancer", "externalname"),
 }
 """Kinds that have a further word before the name."""

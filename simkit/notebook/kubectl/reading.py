@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from simkit.meta.domain import api_group
 from simkit.notebook.kubectl.client import Client, KubectlError, find_resource
 from simkit.notebook.kubectl.description.access import RULE_HEADS, rule_rows
+from simkit.notebook.kubectl.go_templates import go_template_text
 from simkit.notebook.kubectl.json_paths import column_rows, in_order, template_text, values_text
 from simkit.notebook.kubectl.printing import (
     columns_text,
@@ -17,35 +18,39 @@ from simkit.notebook.kubectl.printing import (
     table_rows,
     without_managed_fields,
 )
-from simkit.notebook.kubectl.selection import Selected, selected, title
-from simkit.schema.resources import Resource
+from simkit.notebook.kubectl.selection import Selected, meant, title
+from simkit.notebook.kubectl.watching import watched
 
 _TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 _OUTPUTS: Final = ("", "wide", "yaml", "json", "name")
-_TEMPLATES: Final = ("jsonpath", "jsonpath-as-json", "custom-columns")
+_GO: Final = ("go-template", "template")
+_TEMPLATES: Final = ("jsonpath", "jsonpath-as-json", "custom-columns", *_GO)
 """Forms of output with a template after ``=``."""
-_INSTEAD_OF_WATCH: Final = (
-    "`wait --for=condition=Ready pod/NAME`, or `get` in a cell after the one that changes something"
-)
 
 
-def get(client: Client, args: Namespace) -> str:
-    """Tables, names, documents or templates of objects; with ``--raw``, the answer to a path as it is."""
+def get(client: Client, args: Namespace, stdin: str) -> str:
+    """Tables, names, documents or templates of objects; with ``--raw``, the answer to a path as it is.
+
+    With ``--watch`` also what changes for a while.
+    """
     if args.raw:
         return client.ask("GET", args.raw).body.decode("utf-8", "replace")
-    if args.watch:
-        raise KubectlError("error: a cell ends with its command, so nothing can be watched; next: " + _INSTEAD_OF_WATCH)
+    if args.template:
+        form = "go-template" if args.output in ("", *_GO) else args.output
+        args.output = f"{form}={args.template}"
     form, _, template = args.output.partition("=")
-    if form in ("go-template", "template"):
-        raise KubectlError("error: there are no templates of Go; next: -o jsonpath='{.items[*].metadata.name}'")
     if form in _TEMPLATES and not template:
         raise KubectlError("error: template format specified but no template given")
     if args.output not in _OUTPUTS and form not in _TEMPLATES:
         raise KubectlError(
             f'error: unable to match a printer suitable for the output format "{args.output}", '
-            f"allowed formats are: custom-columns,json,jsonpath,name,wide,yaml"
+            f"allowed formats are: custom-columns,go-template,json,jsonpath,name,template,wide,yaml"
         )
-    chosen = selected(client, args.words)
+    chosen = meant(client, args, stdin)
+    if args.watch or args.watch_only:
+        if form not in _OUTPUTS:
+            raise KubectlError(f"error: --watch prints no {form}; next: -o wide, -o name, -o yaml or -o json")
+        return watched(client, chosen, args)
     if form in ("yaml", "json", "name", *_TEMPLATES):
         return _documents(client, chosen, args)
     return _tables(client, chosen, args)
@@ -56,10 +61,10 @@ def _query(args: Namespace) -> dict[str, str]:
     return {name: text for name, text in found.items() if text}
 
 
-def _namespace(client: Client, resource: Resource, args: Namespace) -> str:
-    if not resource.namespaced or args.all_namespaces:
+def _namespace(client: Client, one: Selected, args: Namespace) -> str:
+    if not one.resource.namespaced or (args.all_namespaces and not one.namespace):
         return ""
-    return client.namespace
+    return one.namespace or client.namespace
 
 
 def _tables(client: Client, chosen: list[Selected], args: Namespace) -> str:
@@ -67,7 +72,7 @@ def _tables(client: Client, chosen: list[Selected], args: Namespace) -> str:
     errors: list[KubectlError] = []
     several = len({each.resource.group_resource for each in chosen}) > 1
     for each in chosen:
-        namespace = _namespace(client, each.resource, args)
+        namespace = _namespace(client, each, args)
         path = client.path(each.resource, namespace, each.name)
         try:
             query = _query(args) if not each.name else {}
@@ -107,7 +112,7 @@ def _nothing(client: Client, chosen: list[Selected], args: Namespace) -> str:
 def _documents(client: Client, chosen: list[Selected], args: Namespace) -> str:
     found: list[dict[str, Any]] = []
     for each in chosen:
-        path = client.path(each.resource, _namespace(client, each.resource, args), each.name)
+        path = client.path(each.resource, _namespace(client, each, args), each.name)
         answer = client.ask("GET", path, query=_query(args) if not each.name else None).object
         kinds = {"apiVersion": each.resource.api_version, "kind": each.resource.kind}
         found += [answer] if each.name else [{**kinds, **item} for item in answer["items"]]
@@ -119,7 +124,9 @@ def _documents(client: Client, chosen: list[Selected], args: Namespace) -> str:
     if args.output == "name":
         named = (client.catalogue.resource_of(obj) for obj in found)
         return "".join(f"{title(each, obj['metadata']['name'])}\n" for each, obj in zip(named, found))
-    one = len(found) == 1 and bool(chosen[0].name)
+    one = len(found) == 1 and bool(chosen[0].name) and not args.filename
+    if form in _GO:
+        return go_template_text(template, found[0] if one else listed(found))
     shown = without_managed_fields(found[0]) if one else listed(found)
     if form == "jsonpath-as-json":
         return values_text(template, shown)
@@ -197,6 +204,13 @@ def can_i(client: Client, args: Namespace) -> str:
     """``yes`` or ``no``, or a list. Raises KubectlError with ``no`` and exit code 1, as the command ends."""
     if args.list:
         return _permissions(client)
+    if args.quiet:
+        args.quiet = False
+        try:
+            can_i(client, args)
+        except KubectlError as error:
+            raise KubectlError("" if error.text.startswith("no\n") or error.text == "no" else error.text) from None
+        return ""
     if len(args.words) != 2:
         raise KubectlError(
             "error: you must specify two arguments: verb resource or verb resource/resourceName.\n"

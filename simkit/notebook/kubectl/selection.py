@@ -18,6 +18,8 @@ class Selected(NamedTuple):
 
     resource: Resource
     name: str = ""
+    namespace: str = ""
+    """The namespace of an object of a file; empty: that of the command."""
 
 
 def selected(client: Client, words: Sequence[str]) -> list[Selected]:
@@ -30,6 +32,18 @@ def selected(client: Client, words: Sequence[str]) -> list[Selected]:
     if len(words) == 1:
         return [Selected(each) for each in resources]
     return [Selected(each, name) for each in resources for name in words[1:]]
+
+
+def meant(client: Client, args: Namespace, stdin: str) -> list[Selected]:
+    """The objects that the words name, or those of files. Raises KubectlError as kubectl words it."""
+    if not args.filename:
+        return selected(client, args.words)
+    if args.words:
+        raise KubectlError(
+            "error: when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well"
+        )
+    places = (place_of(client, obj) for obj in documents(client, args.filename, stdin))
+    return [Selected(resource, name, namespace) for resource, namespace, name in places]
 
 
 def _resources(client: Client, word: str) -> Iterator[Resource]:

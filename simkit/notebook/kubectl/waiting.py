@@ -30,12 +30,7 @@ def wait(client: Client, args: Namespace) -> str:
     A simulated clock is turned by up to ``--timeout``; else that time is waited for. Raises KubectlError at the end.
     """
     reached = _condition(args.for_)
-    try:
-        seconds = nanoseconds(args.timeout or "30s") / 1e9
-    except ValueError:
-        raise KubectlError(
-            f'error: invalid argument "{args.timeout}" for "--timeout" flag; next: --timeout=30s'
-        ) from None
+    seconds = seconds_of(args.timeout, "30s")
     found = named(client, args)
     if not found and args.for_ != "delete":
         raise KubectlError("error: no matching resources found")
@@ -46,7 +41,7 @@ def wait(client: Client, args: Namespace) -> str:
             client.ask("GET", path)  # raises with the server's message
         if args.for_ == "delete" and client.live(path) is None:
             continue
-        if _comes(client, path, reached, seconds):
+        if comes(client, path, reached, seconds):
             text += f"{title(resource, name)} condition met\n"
         elif not seconds:
             errors += f"error: condition not met for {resource.resource}/{name}\n"
@@ -57,7 +52,15 @@ def wait(client: Client, args: Namespace) -> str:
     return text
 
 
-def _comes(client: Client, path: str, reached: Reached, seconds: float) -> bool:
+def seconds_of(text: str, default: str, flag: str = "--timeout") -> float:
+    """The seconds of a duration such as ``30s``. Raises KubectlError for another text."""
+    try:
+        return nanoseconds(text or default) / 1e9
+    except ValueError:
+        raise KubectlError(f'error: invalid argument "{text}" for "{flag}" flag; next: {flag}=30s') from None
+
+
+def comes(client: Client, path: str, reached: Reached, seconds: float) -> bool:
     """True if a condition holds before the time is over."""
     clock, waited = client.cluster.clock, 0.0
     while True:

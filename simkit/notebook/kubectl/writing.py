@@ -25,7 +25,7 @@ Example resource specifications include:
    '--filename=rsrc.json'
    '<resource> <name>'
    '<resource>'"""
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _APPLY: Final = "application/apply-patch+yaml"
 
 
@@ -71,7 +71,8 @@ def create(client: Client, args: Namespace, stdin: str) -> str:
             if resource.kind in _PLAIN:
                 raise
             told = error.text.partition(": ")[2]
-            raise KubectlError(f"error: failed to create {resource.kind.lower()}: {told}") from None
+            colon = "" if resource.kind == "Secret" else ":"
+            raise KubectlError(f"error: failed to create {resource.kind.lower()}{colon} {told}") from None
         done.append((title(resource, name or answer["metadata"]["name"]), "created", answer))
     return said(args, done)
 
@@ -83,17 +84,33 @@ def _of_file(error: KubectlError, word: str = "creating") -> KubectlError:
 
 
 def replace(client: Client, args: Namespace, stdin: str) -> str:
-    """Objects of files in the place of those with their names."""
-    done = []
+    """Objects of files in the place of those with their names; with ``--force`` these are deleted first."""
+    if args.force and args.dry_run not in ("", "none"):
+        raise KubectlError("error: --dry-run can not be used when --force is set")
+    done, deleted = [], ""
     for obj in documents(client, args.filename or (["-"] if stdin else []), stdin):
         resource, namespace, name = place_of(client, obj)
         query = query_of(args, fieldManager="kubectl-replace", fieldValidation="Strict")
+        path = client.path(resource, namespace, name)
         try:
-            answer = client.ask("PUT", client.path(resource, namespace, name), obj, query=query).object
+            if args.force:
+                deleted += _deleted(client, resource, path, name)
+                answer = client.ask("POST", client.path(resource, namespace), obj, query=query).object
+            else:
+                answer = client.ask("PUT", path, obj, query=query).object
         except KubectlError as error:
             raise _of_file(error, "replacing") from None
         done.append((title(resource, name), "replaced", answer))
-    return said(args, done)
+    return deleted + said(args, done)
+
+
+def _deleted(client: Client, resource: Resource, path: str, name: str) -> str:
+    """The line of a deletion; empty if there was nothing to delete."""
+    if client.live(path) is None:
+        return ""
+    client.ask("DELETE", path, query={"gracePeriodSeconds": "0"})
+    group = f".{resource.group}" if resource.group else ""
+    return f'{resource.kind.lower()}{group} "{name}" deleted\n'
 
 
 def apply(client: Client, args: Namespace, stdin: str) -> str:
@@ -126,11 +143,11 @@ def apply(client: Client, args: Namespace, stdin: str) -> str:
 def annotated(obj: dict[str, Any], namespace: str) -> dict[str, Any]:
     """The object with its configuration in the annotation of client-side apply."""
     data = dict(obj.get("metadata") or {})
-    kept = {key: value for key, value in (data.get("annotations") or {}).items() if key != _LAST_APPLIED}
+    kept = {key: value for key, value in (data.get("annotations") or {}).items() if key != LAST_APPLIED}
     data |= {"namespace": namespace} if namespace else {}
     last = {**obj, "metadata": {**data, "annotations": kept}}
     text = json.dumps(last, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
-    return {**obj, "metadata": {**data, "annotations": {**kept, _LAST_APPLIED: text}}}
+    return {**obj, "metadata": {**data, "annotations": {**kept, LAST_APPLIED: text}}}
 
 
 def delete(client: Client, args: Namespace, stdin: str) -> str:
@@ -243,7 +260,15 @@ def scale(client: Client, args: Namespace) -> str:
         raise KubectlError('error: required flag(s) "replicas" not set')
     for one in selected(client, args.words):
         path = client.path(one.resource, client.namespace, one.name, "scale")
+        if args.current_replicas not in ("", "-1"):
+            _check_replicas(client.ask("GET", path).object, args.current_replicas)
         body = {"spec": {"replicas": int(args.replicas)}}
         answer = client.ask("PATCH", path, body, query=query_of(args, fieldManager="kubectl"), media=_MERGE).object
         done.append((title(one.resource, one.name), "scaled", answer))
     return said(args, done)
+
+
+def _check_replicas(live: Mapping[str, Any], expected: str) -> None:
+    replicas = live["spec"].get("replicas", 0)
+    if str(replicas) != expected:
+        raise KubectlError(f"error: Expected replicas to be {expected}, was {replicas}")
