@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _KINDS: Final = ("kind", "objects", "resource")
 _OBJECTS: Final = ("namespace", "name", "created", "labels")
 
+_YAML: Final = '<pre tabindex="0" style="max-height:32em;overflow:auto">{}</pre>'
+"""Long objects scroll in a field of their own, also by keys, or the cell would be as long as they are."""
+
 
 class Explorer(PanelBox):
     """The kinds of a cluster with their objects; of the chosen object YAML, owners, events, access and history.
@@ -113,7 +116,7 @@ class Explorer(PanelBox):
         told = "" if obj is not None else " <i>is not there any more</i>"
         kind = str(obj["kind"]) if obj is not None else str(key.resource)
         self.head.value = f"<b>{escape(kind)} {escape(key.name)}</b>{escape(where)}{told}"
-        self.yaml.value = f"<pre>{escape(object_yaml(obj))}</pre>" if obj is not None else ""
+        self.yaml.value = _YAML.format(escape(object_yaml(obj))) if obj is not None else ""
         for each in (self.owners, self.events, self.access, self.past):
             each.show(pd.DataFrame())
         self._fill()
