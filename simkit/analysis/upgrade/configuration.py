@@ -125,17 +125,28 @@ def _rules(
         for each in removed.resources:
             group, version = GroupVersion.parse(each.api_version)
             if group in groups and version in versions and _covers(rule.get("resources") or (), each.resource):
-                yield _hook(owner, part, each, _verdict(each, groups, versions))
+                yield _hook(owner, part, each, _verdict(each, rules or ()))
 
 
 def _covers(resources: Sequence[str], wanted: str) -> bool:
     return any(resource.partition("/")[0] in (wanted, _ANY) for resource in resources)
 
 
-def _verdict(removed: RemovedResource, groups: Sequence[str], versions: Sequence[str]) -> str:
+def _verdict(removed: RemovedResource, rules: Sequence[Mapping[str, Any]]) -> str:
+    """Whether one of the rules beside each other matches a version that is left."""
     left = [GroupVersion.parse(each) for each in removed.left]
-    kept = any(each.group in groups and (each.version in versions or _ANY in versions) for each in left)
+    kept = any(
+        _has(rule.get("apiGroups"), each.group)
+        and _has(rule.get("apiVersions"), each.version)
+        and _covers(rule.get("resources") or (), removed.resource)
+        for rule in rules
+        for each in left
+    )
     return "kept" if kept else "blind"
+
+
+def _has(words: Sequence[str] | None, wanted: str) -> bool:
+    return wanted in (words or ()) or _ANY in (words or ())
 
 
 def _service(service: Object, removed: RemovedResources) -> Iterator[ConfigurationReference]:

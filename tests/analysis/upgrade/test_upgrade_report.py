@@ -146,6 +146,22 @@ def test_webhooks_that_match_what_goes() -> None:
     assert (row.check, row.field) == ("configuration", "h.example.com")
     both = {**rule, "apiVersions": ["v1", "v1beta1"]}
     assert not rows({**hook, "webhooks": [{"name": "h.example.com", "rules": [both]}]}, "1.25", "1.24")
+    for beside in (
+        {**rule, "apiVersions": ["v1"]},
+        {**rule, "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]},
+    ):
+        assert not rows({**hook, "webhooks": [{"name": "h.example.com", "rules": [rule, beside]}]}, "1.25", "1.24")
+    other = {**rule, "apiVersions": ["v1"], "resources": ["jobs"]}
+    assert rows({**hook, "webhooks": [{"name": "h.example.com", "rules": [rule, other]}]}, "1.25", "1.24")
+
+
+def test_a_role_for_a_policy_that_goes_breaks_nothing() -> None:
+    """That a role names security policies tells that they were in use; the role itself does no harm."""
+    allow = {"apiGroups": ["policy"], "resources": ["podsecuritypolicies"], "verbs": ["use"]}
+    role = named("ClusterRole", "rbac.authorization.k8s.io/v1", rules=[allow])
+    found = report(role, "1.25", "1.24").rows
+    assert {row.check for row in found} == {"pod-security-policy", "rule"}
+    assert not any(row.breaks for row in found)
 
 
 def test_versions_of_definitions() -> None:

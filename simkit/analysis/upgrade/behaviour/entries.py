@@ -50,6 +50,8 @@ class Detector(BaseModel):
     """A CSI driver; where the cluster has it, the change does no harm."""
     component: tuple[str, ...] = ()
     severity: str = ""
+    breaks: bool = True
+    """False where it only tells of what was in use."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Detector:

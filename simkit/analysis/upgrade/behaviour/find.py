@@ -201,7 +201,7 @@ class BehaviourSearch:
             evidence=evidence,
             remedy=entry.remedy,
             source=entry.source,
-            breaks=entry.breaks if breaks is None else breaks,
+            breaks=entry.breaks and aim.detector.breaks if breaks is None else breaks,
             field=path_text(path),
         )
 
