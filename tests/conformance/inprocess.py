@@ -180,6 +180,11 @@ def controllers_of(area: str) -> Sequence[str]:
     return ("*", "bootstrapsigner", "tokencleaner") if area == "controllers" else ()
 
 
+def plugins_off(bundle: str) -> Sequence[str]:
+    """The admission plugins that the recorded server did not have."""
+    return ("ServiceAccount",) if bundle.endswith("-explored") else ()
+
+
 def has_bootstrap_tokens(bundle: str, area: str) -> bool:
     """True if the recorded server knew bootstrap tokens."""
     return bundle != "1.30" or area == "controllers"
@@ -197,7 +202,7 @@ def serving(folder: Path, bundle: str, area: str, without: Sequence[str] = ()) -
         release=release_of(bundle),
         clock=clock,
         controllers=controllers_of(area),
-        disable_admission_plugins=without,
+        disable_admission_plugins=without or plugins_off(bundle),
         cluster_signing_cert_file=identities.authority,
         cluster_signing_key_file=identities.authority.with_suffix(".key"),
         root_ca_file=identities.authority,

@@ -3,7 +3,7 @@
     python -m tests.conformance.replay [--in-process] [--release BUNDLE] [--cases FOLDER] [--raise] [--show] [AREA ...]
 
 Without ``--cases`` the recordings of this folder are taken: by default those of 1.30, with ``--release`` one of the
-others (1.30-more, 1.33, 1.36, or all). Exit status 1 where an answer differs that is not known to; ``--raise`` takes
+others (1.30-more, 1.30-explored, 1.33, 1.36, 1.36-explored, or all). Exit status 1 where an answer differs that is not known to; ``--raise`` takes
 out of known.json what agrees by now, ``--show`` prints the differences.
 """
 
@@ -38,7 +38,7 @@ from tests.conformance.conversation import (
     with_token,
 )
 
-BUNDLES: Final = ("1.30", "1.30-more", "1.33", "1.36")
+BUNDLES: Final = ("1.30", "1.30-more", "1.30-explored", "1.33", "1.36", "1.36-explored")
 START_SECONDS: Final = 20
 AT_A_TIME: Final = 4
 _REQUEST_SECONDS: Final = 90
@@ -101,6 +101,8 @@ def serving(folder: Path, bundle: str, area: str) -> Iterator[OverHttp]:
     command = [sys.executable, "-m", "simkit.cli", "serve", "--secure-port", "0", "--insecure-port", str(port)]
     command += ["--release", inprocess.release_of(bundle), "--token-auth-file", str(tokens)]
     command += ["--cert-dir", str(folder / "certificates"), "--controllers", ",".join(inprocess.controllers_of(area))]
+    if inprocess.plugins_off(bundle):
+        command += ["--disable-admission-plugins", ",".join(inprocess.plugins_off(bundle))]
     if inprocess.has_bootstrap_tokens(bundle, area):
         command.append("--enable-bootstrap-token-auth")
     if bundle != "1.30":

@@ -13,8 +13,8 @@ import pytest
 from tests.conformance.conversation import Outcome, hold, recorded
 from tests.conformance.inprocess import serving
 from tests.conformance.known import Known, read
+from tests.conformance.replay import BUNDLES
 
-BUNDLES: Final = ("1.30", "1.30-more", "1.33", "1.36")
 KNOWN: Final = read()
 
 
