@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simkit.cluster.extensions import performing
 from simkit.engine.controllers.resources import NODES, PODS
+from simkit.language.yaml.decode import BrokenText, decode
 from simkit.meta.clock import SimulatedClock, timestamp
 from simkit.meta.domain import api_group, label
 from simkit.meta.errors import SimkitError
@@ -93,8 +93,8 @@ def read_config(path: str | Path) -> SimulationConfig:
         text = Path(path).read_text(encoding="utf-8")
         if len(text) > _MOST_BYTES:
             raise SimkitError(f"{path} is longer than {_MOST_BYTES:,} letters")
-        config = SimulationConfig.model_validate(yaml.safe_load(text) or {})
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        config = SimulationConfig.model_validate(decode(text) or {})
+    except (OSError, UnicodeDecodeError, BrokenText) as error:
         raise SimkitError(f"{path} cannot be read: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]

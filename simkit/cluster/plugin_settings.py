@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, get_args
 
-import yaml
-
 from simkit.engine.admission.event_rate_limit import Limit
 from simkit.engine.admission.image_policy_webhook import ImagePolicy
 from simkit.engine.admission.pod_security import Exemptions
 from simkit.engine.admission.resource_quota import LimitedResource
 from simkit.engine.egress.kubeconfig import ClientConfig
 from simkit.engine.egress.kubeconfig import load_kubeconfig as read_endpoint
+from simkit.language.yaml.decode import BrokenText
+from simkit.language.yaml.small_files import value_of_bytes
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
@@ -36,8 +36,8 @@ def read_settings(path: str | Path) -> dict[str, Settings]:
 
 def _document(path: Path) -> Mapping[str, Any]:
     try:
-        document = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
+        document = value_of_bytes(path.read_bytes())
+    except (OSError, BrokenText) as error:
         raise SimkitError(f"the settings of admission plugins cannot be read from {path}: {error}") from None
     if not isinstance(document, Mapping):
         raise SimkitError(f"{path} holds no settings of admission plugins")

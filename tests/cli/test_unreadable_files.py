@@ -9,8 +9,8 @@ import pytest
 
 from simkit.analysis import members_of_files, read_rules, read_suite
 from simkit.analysis.findings.suppress import read_baseline, read_suppressions
+from simkit.language.yaml.small_files import text_of_file
 from simkit.meta.errors import SimkitError
-from simkit.meta.small_files import text_of_file
 
 UNREADABLE = {"binary": bytes(range(256)) * 4, "latin": "a: \xe9".encode("latin-1"), "deep": b"[" * 3000}
 READERS: dict[str, Callable[[Path], object]] = {

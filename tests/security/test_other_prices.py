@@ -6,15 +6,31 @@ import io
 import tarfile
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
+from simkit.engine.authn.x509 import ChainVerifier
 from simkit.engine.authn.x509_chain import load_authorities
+from simkit.engine.egress.call import CallFailed, review_status
 from simkit.engine.egress.kubeconfig import load_kubeconfig
 from simkit.engine.egress.webhook import BadReview, review
+from simkit.engine.http.keypair import make_authority
+from simkit.engine.pipeline.audit.policy import Policy
+from simkit.engine.pipeline.audit.policy import parse as parse_policy
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.logic.workloads.rollout import REVISION, revision_of
+from simkit.meta.clock import SystemClock
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request
 from simkit.snapshot.load import load
 from tests.security.certificate_chains import same_name_chain
 from tests.security.prices import LINEAR, growth
@@ -62,6 +78,134 @@ def test_twice_the_input_costs_about_twice_as_much(reader: str) -> None:
             act(given)
 
     assert growth(tried, make, size) < LINEAR
+
+
+def _policy_of_rules(count: int) -> dict[str, Any]:
+    rules = [{"level": "Metadata", "users": [f"user-{n}"], "resources": [{"group": "apps"}]} for n in range(count)]
+    return {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": rules}
+
+
+def _policy_of_words(count: int) -> dict[str, Any]:
+    words = [f"word-{n}" for n in range(count)]
+    rule = {
+        "level": "Request",
+        "users": words,
+        "userGroups": words,
+        "verbs": words,
+        "namespaces": words,
+        "resources": [{"group": "", "resources": words, "resourceNames": words}],
+        "omitStages": ["Panic"] * count,
+    }
+    return {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [rule]}
+
+
+def _policy_of_errors(count: int) -> dict[str, Any]:
+    rules = [{"level": f"level-{n}", "omitStages": ["None"], "nonResourceURLs": ["x"]} for n in range(count)]
+    return {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": rules}
+
+
+def _policy_of_wrong_types(count: int) -> dict[str, Any]:
+    return {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": [n]} for n in range(count)]}
+
+
+def _policy_of_unknown_fields(count: int) -> dict[str, Any]:
+    document = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "None"}]}
+    return document | {f"unknown-{n}": n for n in range(count)}
+
+
+_POLICIES = [_policy_of_rules, _policy_of_words, _policy_of_errors, _policy_of_wrong_types, _policy_of_unknown_fields]
+
+
+@pytest.mark.parametrize("made", _POLICIES)
+def test_an_audit_policy(made: Callable[[int], dict[str, Any]]) -> None:
+    """Rules, the words in them and its mistakes are looked at once."""
+
+    def read(document: dict[str, Any]) -> None:
+        with suppress(SimkitError):
+            parse_policy(document)
+
+    assert growth(read, made, 2000) < LINEAR
+
+
+def test_the_decision_of_an_audit_policy() -> None:
+    """A request is compared with each rule, and with each word of a rule, whoever asks."""
+    groups = tuple(f"group-{n}" for n in range(2000))
+    info = RequestInfo("/api/v1/pods", "get", True, resource="pods", name="word-1999999")
+    for made in (_policy_of_rules, _policy_of_words):
+
+        def decided(policy: Policy) -> None:
+            for _ in range(20):
+                policy.choice(info, Identity("eve", groups))
+
+        assert growth(decided, lambda count, made=made: parse_policy(made(count)), 2000) < LINEAR
+
+
+def _certificate(organizations: int, names: int) -> bytes:
+    """A certificate that its own authority signed, in DER form."""
+    subject = [x509.NameAttribute(NameOID.COMMON_NAME, "eve")]
+    subject += [x509.NameAttribute(NameOID.ORGANIZATION_NAME, f"group-{n}") for n in range(organizations)]
+    now = datetime.now(UTC)
+    others = x509.SubjectAlternativeName([x509.DNSName(f"{n}.example") for n in range(names + 1)])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name(subject))
+        .issuer_name(_AUTHORITY.certificate.subject)
+        .public_key(_AUTHORITY.key.public_key())
+        .serial_number(7)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(others, critical=False)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .sign(_AUTHORITY.key, hashes.SHA256())
+    )
+    return made.public_bytes(serialization.Encoding.DER)
+
+
+_AUTHORITY = make_authority("authority", (datetime(2020, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)))
+
+
+@pytest.mark.parametrize(("organizations", "names"), [(1, 0), (0, 1), (1, 1)])
+def test_a_client_certificate_of_a_great_many_names(organizations: int, names: int) -> None:
+    """Each organization is a group. Names of servers in it are read, and mean nothing."""
+
+    def authenticated(chain: bytes) -> None:
+        verifier = ChainVerifier(_AUTHORITY.certificate_pem(), SystemClock())
+        identity = verifier.verify((chain,))
+        assert identity is not None
+        assert identity.user == "eve"
+
+    assert growth(authenticated, lambda count: _certificate(organizations * count, names * count), 1500) < LINEAR
+
+
+def test_requests_of_somebody_in_a_great_many_groups() -> None:
+    """Authorization, audit and admission look each group up once, whether there are rules for them or not."""
+    cluster = Cluster(options=Options(seed=1))
+
+    def asks(groups: tuple[str, ...]) -> None:
+        for number in range(20):
+            path = f"/api/v1/namespaces/default/configmaps/{len(groups)}-{number}"
+            cluster.perform(Request.of("GET", path), identity=Identity("eve", groups))
+
+    assert growth(asks, lambda count: tuple(f"group-{n}" for n in range(count)), 3000) < LINEAR
+
+
+@pytest.mark.parametrize("kind", ["groups", "extra", "depth"])
+def test_the_answer_of_a_token_webhook(kind: str) -> None:
+    """Who somebody is, as another server tells it, is read once."""
+
+    def made(count: int) -> bytes:
+        users = {
+            "groups": b'{"username":"eve","groups":[' + b'"g",' * count + b'"g"]}',
+            "extra": b'{"username":"eve","extra":{' + b"".join(b'"k%d":["v"],' % n for n in range(count)) + b'"z":[]}}',
+            "depth": b"[" * count + b"]" * count,
+        }
+        return b'{"kind":"TokenReview","status":{"authenticated":true,"user":' + users[kind] + b"}}"
+
+    def read(answer: bytes) -> None:
+        with suppress(CallFailed):
+            review_status(answer, "TokenReview")
+
+    assert growth(read, made, 100_000) < LINEAR
 
 
 def test_a_kubeconfig_of_many_contexts(tmp_path: Path) -> None:

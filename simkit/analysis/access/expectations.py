@@ -20,8 +20,8 @@ from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
+from simkit.language.yaml.small_files import value_of_file
 from simkit.meta.errors import SimkitError
-from simkit.meta.small_files import value_of_file
 from simkit.snapshot.protocol import Snapshot
 
 OneOrMore = Annotated[tuple[str, ...], Field(min_length=1)]

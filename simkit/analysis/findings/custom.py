@@ -17,12 +17,12 @@ from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.language.cel.environment import Environment, Program
 from simkit.language.cel.errors import CompileError, EvaluationError
 from simkit.language.cel.types import BOOL, DYN, STRING
+from simkit.language.yaml.small_files import value_of_file
 from simkit.logic.rbac.binding import Binding, Subject
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key
 from simkit.meta.objects import annotations_of, labels_of
-from simkit.meta.small_files import value_of_file
 
 Each = Literal["binding", "grant", "rule"]
 VARIABLES: Final[Mapping[Each, tuple[str, ...]]] = {

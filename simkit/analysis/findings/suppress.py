@@ -17,8 +17,8 @@ from simkit.analysis.findings.audit import CHECKS, Audit
 from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import text_of
+from simkit.language.yaml.small_files import text_of_file, value_of_file
 from simkit.meta.errors import SimkitError
-from simkit.meta.small_files import text_of_file, value_of_file
 
 IN_BASELINE: Final = "in the baseline"
 

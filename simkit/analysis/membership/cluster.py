@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-import yaml
-
 from simkit.analysis.audit_log.events import AuditLog, read_events
 from simkit.analysis.membership.pairs import MembershipTable, Pair, membership_table
+from simkit.language.yaml.decode import BrokenText, decode
 from simkit.meta.domain import CERTIFICATES_GROUP, SYSTEM_NAMESPACE
+from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of
 from simkit.snapshot.protocol import Snapshot
@@ -91,7 +91,12 @@ def _of_request(obj: Object) -> Iterator[Pair]:
 def _of_mappings(obj: Object) -> list[Pair]:
     pairs: list[Pair] = []
     for field in ("mapRoles", "mapUsers"):
-        entries = yaml.safe_load(str(at(obj, "data", field) or "")) or ()
+        try:
+            entries = decode(str(at(obj, "data", field) or ""))
+        except BrokenText as error:
+            raise SimkitError(
+                f"{field} of the config map {_MAPPINGS} in {SYSTEM_NAMESPACE} is not YAML: {error}"
+            ) from None
         for entry in entries if isinstance(entries, list) else ():
             pairs += _of_entry(entry)
     return pairs

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from simkit.analysis.membership.cluster import members_of_audit_log, members_of_snapshot
 from simkit.analysis.membership.credentials import (
     CERTIFICATE,
@@ -18,6 +16,7 @@ from simkit.analysis.membership.credentials import (
 from simkit.analysis.membership.pairs import MembershipTable, merge_members
 from simkit.analysis.membership.providers import members_of_export
 from simkit.analysis.rbac.subject import parse_subject
+from simkit.language.yaml.decode import BrokenText, decode
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.load import load
@@ -95,8 +94,8 @@ def _decoded(text: str) -> Any:
     if text.lstrip()[:3].lower() == "dn:" or "\ndn:" in text:
         return None
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError):
+        return decode(text)
+    except BrokenText:
         return None
 
 

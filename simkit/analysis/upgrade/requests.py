@@ -15,11 +15,11 @@ from simkit.analysis.upgrade.breaks import Break
 from simkit.analysis.upgrade.gone_versions import GUIDE
 from simkit.analysis.upgrade.removed_resources import RemovedResource, RemovedResources
 from simkit.analysis.upgrade.span import ReleaseSpan
+from simkit.language.yaml.small_files import text_of_file
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import service_account_user
 from simkit.meta.names import GroupVersion
-from simkit.meta.small_files import text_of_file
 from simkit.schema.lifecycle import successor
 from simkit.schema.releases import minor_of
 

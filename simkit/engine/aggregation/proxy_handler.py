@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote, urlencode
@@ -54,6 +54,9 @@ _OWN_HEADERS: Final = frozenset(
 )
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _UNQUOTED: Final = "/:@!$&'()*+,;=~"
+_FOLD: Final = re.compile(r"[\r\n][\x00-\x20]*+")
+_FIRST_FINAL: Final = 200
+_INTERIM: Final = "the backend answered with an interim status"
 _REDIRECTED: Final = "the backend attempted to redirect this request, which is not permitted"
 _OWN_PREFIXES: Final = ("x-remote-", "impersonate-", "sec-websocket-")
 """Prefixes of headers that are not passed on: they name the user, or belong to a connection and may hold a token."""
@@ -147,7 +150,7 @@ class ProxyHandler:
             raise _unavailable() from None
         except Unreachable as error:
             raise PlainError(503, f"error trying to reach service: {error}\n") from None
-        return _response(answer)
+        return answer_of(answer)
 
     def _send(self, peer: Peer, context: RequestContext) -> PeerResponse:
         from simkit.engine.egress.peer import send
@@ -194,7 +197,11 @@ class ProxyHandler:
             found: Mapping[str, Any] | None = known[1]
             return found
         found = self._fetched(registration, path)
-        self._remembered[registration.name, path] = (time.monotonic(), found)
+        now = time.monotonic()
+        for key, (since, _) in list(self._remembered.items()):  # also those whose group versions are gone
+            if now - since >= _REMEMBERED:
+                self._remembered.pop(key, None)
+        self._remembered[registration.name, path] = (now, found)
         return found
 
     def _fetched(self, registration: APIService, path: str) -> Mapping[str, Any] | None:
@@ -286,14 +293,18 @@ def _as_sent(value: str) -> str:
     return value.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
-def _response(peer_response: PeerResponse) -> Response:
+def answer_of(peer_response: PeerResponse) -> Response:
+    """The answer that is passed on for a backing server's, as a stream if it is long or of unknown length.
+
+    Raises PlainError: 502 for redirects and for interim answers, 503 for one that does not come in time.
+    """
     answer = peer_response.response
-    given: Sequence[tuple[str, str]] = answer.getheaders()
-    headers = [(name, value) for name, value in given if name.lower() not in _DROPPED]
-    media = answer.getheader("content-type") or ""
-    if 300 <= answer.status < 400 and answer.getheader("location"):
+    headers = [(name, _unfolded(value)) for name, value in answer.getheaders() if name.lower() not in _DROPPED]
+    media = _unfolded(answer.getheader("content-type") or "")
+    redirects = 300 <= answer.status < 400 and answer.getheader("location")
+    if redirects or answer.status < _FIRST_FINAL:
         peer_response.close()
-        raise PlainError(502, _REDIRECTED)
+        raise PlainError(502, _REDIRECTED if redirects else _INTERIM)
     if answer.length is None or answer.length > _WHOLE:
         return Response(answer.status, b"", media, headers, ProxiedStream(peer_response))
     from simkit.engine.egress.peer import whole
@@ -303,3 +314,8 @@ def _response(peer_response: PeerResponse) -> Response:
     except Unreachable as error:
         raise PlainError(503, f"error trying to reach service: {error}\n") from None
     return Response(answer.status, content, media, headers)
+
+
+def _unfolded(value: str) -> str:
+    """The value of a header on one line, as Go reads one that goes on in the next."""
+    return _FOLD.sub(" ", value)

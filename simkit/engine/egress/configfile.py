@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
+from simkit.language.yaml.decode import BrokenText
+from simkit.language.yaml.small_files import value_of_bytes
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError
@@ -21,8 +22,8 @@ def parse(content: bytes, model: type[Document], kind: str, source: str) -> Docu
     """The document of a file's content. Raises SimkitError with all its format errors."""
     failed = f"failed to load {kind} from file"
     try:
-        document = yaml.safe_load(content)
-    except yaml.YAMLError as error:
+        document = value_of_bytes(content)
+    except BrokenText as error:
         raise SimkitError(f"{failed}: {source} is no YAML: {error}") from error
     if not isinstance(document, Mapping):
         raise SimkitError(f"{failed}: {source} holds no configuration")

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
-
+from simkit.language.yaml.decode import BrokenText
+from simkit.language.yaml.small_files import value_of_bytes
 from simkit.meta.errors import SimkitError
 
 
@@ -41,10 +41,10 @@ class ClientConfig:
 def load_kubeconfig(path: str | Path, *, context: str = "") -> ClientConfig:
     """The endpoint of a file's current context. Raises SimkitError with the place of an error."""
     try:
-        document = yaml.safe_load(Path(path).read_bytes())
+        document = value_of_bytes(Path(path).read_bytes())
     except OSError as error:
         raise SimkitError(f"the client configuration {path} cannot be read: {error.strerror or error}") from error
-    except yaml.YAMLError as error:
+    except BrokenText as error:
         raise SimkitError(f"the client configuration {path} is no YAML: {error}") from error
     if not isinstance(document, Mapping):
         raise SimkitError(f"the client configuration {path} is no mapping")

@@ -11,6 +11,7 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from simkit.language.yaml.decode import BrokenText, decode
 from simkit.logic.lifecycle.calendar import Calendar
 from simkit.logic.lifecycle.document import History
 from simkit.meta.errors import SimkitError
@@ -44,9 +45,8 @@ def read_history(source: str | Path) -> History:
     text = str(source) if is_text else Path(source).read_text(encoding="utf-8")
     where = "the history" if is_text else f"the history in {source}"
     try:
-        tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}  # noqa: S506
-    except yaml.YAMLError as error:
+        document = decode(text) or {}
+    except BrokenText as error:
         raise SimkitError(f"{where} is no YAML: {error}") from None
     try:
         history = History.model_validate(document)
@@ -55,6 +55,7 @@ def read_history(source: str | Path) -> History:
     else:
         errors = list(_errors(history))
     if errors:
+        tree = yaml.compose(text, Loader=yaml.SafeLoader)
         lines = [f"{_line(tree, place)}{'.'.join(map(str, place))}: {text}" for place, text in errors]
         raise SimkitError(f"{where} is not as it must be: " + "; ".join(lines))
     return history

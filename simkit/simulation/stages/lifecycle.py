@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import orjson
-import yaml
 
 from simkit.engine.controllers.client_requests import expect
 from simkit.engine.controllers.controller_manager import Perform
+from simkit.language.yaml.decode import BrokenText, decode
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
 from simkit.meta.message import Request, Response
@@ -130,20 +130,10 @@ def resource_path(resource: Resource, namespace: str, name: str = "") -> str:
     return f"{resource.path}{scope}/{resource.resource}{f'/{name}' if name else ''}"
 
 
-class _PlainLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Reads times as texts, as YAML for Kubernetes has them."""
-
-
-_PlainLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
-    for first, found in _PlainLoader.yaml_implicit_resolvers.items()
-}
-
-
 def rendered(template: str, obj: Object, functions: Functions) -> Any:
     """The data that a template says for an object. Raises SimkitError for text that is no YAML."""
     text = render(template, obj, functions)
     try:
-        return yaml.load(text, Loader=_PlainLoader)  # noqa: S506 - a safe loader
-    except yaml.YAMLError as error:
+        return decode(text)
+    except BrokenText as error:
         raise SimkitError(f"the template gives no YAML: {error}; it gives {text[:200]!r}") from error

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from simkit.engine.pipeline.request_info import RequestInfo
+from simkit.language.yaml.decode import BrokenText
+from simkit.language.yaml.small_files import value_of_bytes
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
@@ -154,11 +155,11 @@ def everything(level: Level = "Metadata") -> Policy:
 def load(path: str | Path) -> Policy:
     """The policy in a file. Raises SimkitError with all its errors."""
     try:
-        document = yaml.safe_load(Path(path).read_bytes())
+        document = value_of_bytes(Path(path).read_bytes())
     except OSError as error:
         why = error.strerror or error
         raise SimkitError(f'loading audit policy file: failed to read file path "{path}": {why}') from error
-    except yaml.YAMLError as error:
+    except BrokenText as error:
         raise SimkitError(f"loading audit policy file: {path} is no YAML: {error}") from error
     return parse(document, str(path))
 

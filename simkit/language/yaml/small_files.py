@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from simkit.language.yaml.decode import BrokenText, decode
 from simkit.meta.errors import SimkitError
 
 
@@ -24,8 +23,14 @@ def value_of_file(path: str | Path) -> Any:
     """The value of a YAML or JSON file. Raises SimkitError for one that cannot be read, or that is neither."""
     text = text_of_file(path)
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        return decode(text)
+    except BrokenText as error:
         raise SimkitError(f"{path} is not YAML: {error}") from None
-    except RecursionError:
-        raise SimkitError(f"{path} is nested too deeply") from None
+
+
+def value_of_bytes(content: bytes) -> Any:
+    """The value of a YAML or JSON document. Raises BrokenText for content that is neither, or no text in UTF-8."""
+    try:
+        return decode(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise BrokenText(1, "no text in UTF-8") from None
