@@ -25,7 +25,7 @@ _ALL: Final = 2
 """The number of the collection that examines all generations."""
 _EVERY: Final = 20.0
 """Seconds between two rounds of a server process."""
-_MANY: Final = 10_000
+_MANY: Final = 20_000
 """Objects that survived a collection of all generations and wait for something that passes."""
 _GROWN: Final = 0.08
 """The part by which memory must have grown before the kept objects are examined too, if the last time found garbage."""
