@@ -127,17 +127,17 @@ def test_an_audit_policy(made: Callable[[int], dict[str, Any]]) -> None:
     assert growth(read, made, 2000) < LINEAR
 
 
-def test_the_decision_of_an_audit_policy() -> None:
+@pytest.mark.parametrize("made", [_policy_of_rules, _policy_of_words])
+def test_the_decision_of_an_audit_policy(made: Callable[[int], dict[str, Any]]) -> None:
     """A request is compared with each rule, and with each word of a rule, whoever asks."""
     groups = tuple(f"group-{n}" for n in range(2000))
     info = RequestInfo("/api/v1/pods", "get", True, resource="pods", name="word-1999999")
-    for made in (_policy_of_rules, _policy_of_words):
 
-        def decided(policy: Policy) -> None:
-            for _ in range(20):
-                policy.choice(info, Identity("eve", groups))
+    def decided(policy: Policy) -> None:
+        for _ in range(20):
+            policy.choice(info, Identity("eve", groups))
 
-        assert growth(decided, lambda count, made=made: parse_policy(made(count)), 2000) < LINEAR
+    assert growth(decided, lambda count: parse_policy(made(count)), 2000) < LINEAR
 
 
 def _certificate(organizations: int, names: int) -> bytes:

@@ -134,6 +134,15 @@ def _of(kind: str, version: str, **parts: Any) -> dict[str, Any]:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": "p"}, **parts}
 
 
+def _managed(count: int) -> dict[str, Any]:
+    """A config map whose body names so many managers, each of a field of its own."""
+    record = {"operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    records = [
+        {**record, "manager": f"m{number}", "fieldsV1": {"f:data": {f"f:k{number}": {}}}} for number in range(count)
+    ]
+    return _map(metadata={"generateName": "m-", "managedFields": records})
+
+
 def _owned(count: int, **more: Any) -> dict[str, Any]:
     owners = [{"apiVersion": "v1", "kind": "Pod", "name": f"a{k}", "uid": f"u{k}", **more} for k in range(count)]
     return _map(metadata={"name": "p", "ownerReferences": owners})
@@ -229,6 +238,7 @@ REQUESTS: dict[str, tuple[Make, int]] = {
     ),
     "custom object, fields": (lambda n: _sent("POST", THINGS, _thing(_keys(n))), 4000),
     "custom object, list": (lambda n: _sent("POST", THINGS, _thing({"a": [{"b": 1}] * n})), 4000),
+    "managers of fields": (lambda n: _sent("POST", MAPS, _managed(n)), 1500),
     "owners": (lambda n: _sent("POST", MAPS, _owned(n)), 2000),
     "owners that are all controllers": (lambda n: _sent("POST", MAPS, _owned(n, controller=True)), 300),
     "role of many permissions": (

@@ -98,8 +98,9 @@ def test_a_config_map_of_a_dump(text: str) -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_template_of_a_stage_with_a_hostile_annotation(text: str) -> None:
     """What an object says is put into a text that is YAML; the server reads the result of it."""
-    obj = {"metadata": {"name": "a", "annotations": {"said": HOSTILE[text].partition(": ")[2] or HOSTILE[text]}}}
+    said = HOSTILE[text].partition(": ")[2] or HOSTILE[text]
     if text == "aliases":
-        obj["metadata"]["annotations"]["said"] = "{" + HOSTILE[text].replace("\n", ", ") + "}"
+        said = "{" + HOSTILE[text].replace("\n", ", ") + "}"
+    obj = {"metadata": {"name": "a", "annotations": {"said": said}}}
     with pytest.raises(SimkitError, match="the template gives no YAML"):
         rendered("status: {{ .metadata.annotations.said }}", obj, {})

@@ -5,6 +5,7 @@ Follows ``k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconver
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -20,7 +21,23 @@ _STEP: Final = re.compile(
     r"|\.?\[(?P<slice>[-\d:]*)\]|\.?\[(?P<all>\*)\]|\.(?P<star>\*)"
 )
 _FILTER: Final = re.compile(r"\?\(\s*@((?:\.(?:\\.|[^.\[\]=!<>\s\\])+)+)\s*(?:(==|!=|<=|>=|<|>)\s*+(.+))?\)")
-Step = Callable[[Any], Iterator[Any]]
+MOST: Final = 20_000
+"""The most values of an object that a column's path may come by until it has found one: several steps at any depth come
+by each of them again and again."""
+
+
+class _Walk:
+    """The number of values that a path may still come by in one object."""
+
+    def __init__(self, most: float) -> None:
+        self.left = most
+
+    def goes_on(self) -> bool:
+        self.left -= 1
+        return self.left > 0
+
+
+Step = Callable[[Any, _Walk], Iterator[Any]]
 Path = Sequence[Step]
 
 
@@ -48,17 +65,23 @@ def parse_json_path(path: str) -> Path:
     return steps
 
 
-def find_values(obj: Any, path: str) -> Iterator[Any]:
-    """The values at a path; none if there are none."""
-    found: Iterator[Any] = iter((obj,))
-    for step in parse_json_path(path):
-        found = _through(found, step)
+def find_values(obj: Any, path: str, most: float = math.inf) -> Iterator[Any]:
+    """The values at a path; none if there are none, and no further ones once it has come by so many."""
+    return _found(obj, parse_json_path(path), _Walk(most))
+
+
+def _found(value: Any, path: Path, walk: _Walk) -> Iterator[Any]:
+    found: Iterator[Any] = iter((value,))
+    for step in path:
+        found = _through(found, step, walk)
     return found
 
 
-def _through(found: Iterator[Any], step: Step) -> Iterator[Any]:
+def _through(found: Iterator[Any], step: Step, walk: _Walk) -> Iterator[Any]:
     for value in found:
-        yield from step(value)
+        if not walk.goes_on():
+            return
+        yield from step(value, walk)
 
 
 def _step(found: re.Match[str]) -> Step:
@@ -76,7 +99,7 @@ def _step(found: re.Match[str]) -> Step:
     return _sliced(found["slice"])
 
 
-def _everything(value: Any) -> Iterator[Any]:
+def _everything(value: Any, walk: _Walk) -> Iterator[Any]:
     if isinstance(value, Mapping):
         yield from value.values()
     elif isinstance(value, list):
@@ -84,7 +107,7 @@ def _everything(value: Any) -> Iterator[Any]:
 
 
 def _named(name: str) -> Step:
-    def step(value: Any) -> Iterator[Any]:
+    def step(value: Any, walk: _Walk) -> Iterator[Any]:
         if isinstance(value, Mapping) and name in value:
             yield value[name]
 
@@ -95,21 +118,19 @@ def _deep(name: str) -> Step:
     """The values of a name at any depth; of ``*`` all values."""
     here = _everything if name == "*" else _named(name)
 
-    def step(value: Any) -> Iterator[Any]:
-        yield from here(value)
-        for each in _everything(value):
-            yield from step(each)
+    def step(value: Any, walk: _Walk) -> Iterator[Any]:
+        if walk.goes_on():
+            yield from here(value, walk)
+            for each in _everything(value, walk):
+                yield from step(each, walk)
 
     return step
 
 
 def _united(paths: Sequence[Path]) -> Step:
-    def step(value: Any) -> Iterator[Any]:
+    def step(value: Any, walk: _Walk) -> Iterator[Any]:
         for path in paths:
-            found: Iterator[Any] = iter((value,))
-            for each in path:
-                found = _through(found, each)
-            yield from found
+            yield from _found(value, path, walk)
 
     return step
 
@@ -122,7 +143,7 @@ def _sliced(text: str) -> Step:
     if bounds[2:] == [0] or len(bounds) > 3:
         raise BadPath(text)
 
-    def step(value: Any) -> Iterator[Any]:
+    def step(value: Any, walk: _Walk) -> Iterator[Any]:
         if not isinstance(value, list):
             return
         if len(bounds) > 1:
@@ -139,9 +160,9 @@ def _filtered(text: str) -> Step:
         raise BadPath(text)
     inner, operator, literal = found[1], found[2], _literal(found[3].rstrip()) if found[3] else None
 
-    def step(value: Any) -> Iterator[Any]:
+    def step(value: Any, walk: _Walk) -> Iterator[Any]:
         for item in value if isinstance(value, list) else ():
-            here = list(find_values(item, inner))
+            here = list(_found(item, parse_json_path(inner), walk))
             if here and (operator is None or _compared(here[0], operator, literal)):
                 yield item
 
@@ -179,10 +200,10 @@ def _compared(one: Any, operator: str, other: Any) -> bool:
 def cell(obj: Object, column: Mapping[str, Any], now: float) -> Any:
     """The cell of a column: the first value of the path if it has the column's type, else null."""
     try:
-        found = list(find_values(obj, column.get("jsonPath") or ""))
+        found = next(find_values(obj, column.get("jsonPath") or "", MOST), None)
     except BadPath:
         return None
-    return _shown(found[0], column.get("type") or "", now) if found and found[0] is not None else None
+    return _shown(found, column.get("type") or "", now) if found is not None else None
 
 
 def _shown(value: Any, kind: str, now: float) -> Any:

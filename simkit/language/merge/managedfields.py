@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from simkit.language.merge.fieldset import EMPTY, BadFields, Fields, decoded, shared, union
+from simkit.language.merge.fieldset import EMPTY, BadFields, Fields, decoded, shared, union_of
 from simkit.meta.objects import Object, metadata
 
 APPLY: Final = "Apply"
@@ -164,21 +164,27 @@ def capped(managed: ManagedFields, limit: int = MAX_UPDATERS) -> ManagedFields:
         return managed
     out, count = dict(managed), len(updaters)
     first_of_version: dict[str, Owner] = {}
+    parts: dict[Owner, list[Fields]] = {}
     for owner in sorted(updaters, key=lambda owner: (managed[owner].time, owner.rank)):
         if count <= limit:
             break
         version = managed[owner].api_version
         first = first_of_version.setdefault(version, owner)
         if first is not owner:
-            _merge_into_bucket(out, Owner(ANCIENT, UPDATE, version), first, owner)
+            bucket = Owner(ANCIENT, UPDATE, version)
+            _merge_into_bucket(out, bucket, first, owner, parts.setdefault(bucket, []))
             count -= 1
-    return out
+    return out | {bucket: replace(out[bucket], fields=union_of(sets)) for bucket, sets in parts.items()}
 
 
-def _merge_into_bucket(managed: ManagedFields, bucket: Owner, first: Owner, owner: Owner) -> None:
-    """Merge a manager into the bucket of its version, which begins with the oldest manager of that version."""
-    latest = managed[owner]
-    merged: Fields = EMPTY
+def _merge_into_bucket(managed: ManagedFields, bucket: Owner, first: Owner, owner: Owner, parts: list[Fields]) -> None:
+    """Merge a manager into the bucket of its version, which begins with the oldest manager of that version.
+
+    ``parts`` are the fields of the bucket: they are united once all are known.
+    """
+    latest, begun = managed[owner], bool(parts)
     for member in (owner, bucket) if bucket in managed and bucket != owner else (owner, first):
-        merged = union(merged, managed.pop(member).fields)
-    managed[bucket] = replace(latest, fields=merged, record=None)
+        claim = managed.pop(member)
+        if member != bucket or not begun:
+            parts.append(claim.fields)
+    managed[bucket] = replace(latest, fields=EMPTY, record=None)

@@ -266,8 +266,8 @@ def _merge_elements(original: list[Item], patch: list[Item], key: str, node: Sch
 
 
 def key_of(element: Mapping[str, Any], key: str) -> Any:
-    """The merge key's value. Raises a 500 PatchError for an element without it."""
-    if key not in element:
+    """The merge key's value. Raises a 500 PatchError for an element without it, and for one that is no map."""
+    if not isinstance(element, Mapping) or key not in element:
         raise failed(f"map: {format_value(element)} does not contain declared merge key: {key}")
     return element[key]
 

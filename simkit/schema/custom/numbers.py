@@ -5,6 +5,7 @@ Follows ``numberValidator`` of ``k8s.io/kube-openapi/pkg/validation/validate``, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -82,4 +83,4 @@ def _divides(factor: float, value: float) -> bool:
     if isinstance(value, int) and float(factor).is_integer():
         return value % int(factor) == 0
     quotient = value / factor
-    return abs(quotient - round(quotient)) < _NEARLY
+    return math.isfinite(quotient) and abs(quotient - round(quotient)) < _NEARLY

@@ -91,6 +91,7 @@ def test_patches(patch: dict[str, Any], changed: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("patch", "code", "message"),
     [
+        ({"keyed": [{"name": "a"}], "$setElementOrder/keyed": [1]}, 500, "map: 1 does not contain declared merge key: name"),
         ({"keyed": [{"value": "1"}]}, 500, "map: map[value:1] does not contain declared merge key: name"),
         ({"keyed": [{"$patch": "delete"}]}, 500, "map: map[$patch:delete] does not contain declared merge key: name"),
         ({"keyed": [{"name": "a", "$patch": "nope"}]}, 500, "unknown patch type: nope in map: map[$patch:nope name:a]"),
