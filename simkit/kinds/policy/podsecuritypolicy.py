@@ -73,6 +73,8 @@ VOLUME_TYPES: Final = (
 )
 """The types of volumes that a policy may name."""
 _EPHEMERAL: Final = "ephemeral"
+_LEFT_OUT_IF_FALSE: Final = ("privileged", "hostNetwork", "hostPID", "hostIPC", "readOnlyRootFilesystem")
+"""Flags that kube-apiserver keeps without telling whether they were given."""
 _SEGMENT: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTLS: Final = rf"({_SEGMENT}\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]"
 _SYSCTLS_RE: Final = re.compile(_SYSCTLS)
@@ -83,6 +85,15 @@ def _default(draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     if spec.get("allowPrivilegeEscalation") is None:
         spec["allowPrivilegeEscalation"] = True
+    for name in _LEFT_OUT_IF_FALSE:
+        if spec.get(name) is False:
+            del spec[name]
+    if spec.get("allowedHostPaths"):
+        spec["allowedHostPaths"] = [_without_false(each) for each in spec["allowedHostPaths"]]
+
+
+def _without_false(rule: Object) -> Object:
+    return {name: value for name, value in rule.items() if value is not False}
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:

@@ -145,7 +145,12 @@ def test_policies_are_validated() -> None:
         ("spec.runtimeClass.allowedRuntimeClassNames[1]", "Duplicate value"),
         ("spec.runtimeClass.allowedRuntimeClassNames", "Required value"),
     ]
-    assert cluster.create(policy("fine"))["spec"]["allowPrivilegeEscalation"] is True
+    made = cluster.create(policy("fine", privileged=False, allowedHostPaths=[{"pathPrefix": "/a", "readOnly": False}]))
+    assert made["spec"] == {
+        **policy("fine")["spec"],
+        "allowedHostPaths": [{"pathPrefix": "/a"}],
+        "allowPrivilegeEscalation": True,
+    }
 
 
 def test_policies_in_tables() -> None:
