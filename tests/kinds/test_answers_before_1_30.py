@@ -181,3 +181,15 @@ def test_ranges_of_nodes(release: str, message: str) -> None:
         "message": message,
         "field": "spec.podCIDRs[0]",
     }
+
+
+@pytest.mark.parametrize(
+    ("release", "path", "listed"),
+    [("1.23", "/openapi/v2", False), ("1.24", "/openapi/v2", True), ("1.24", "/openapi/v3/api/v1", True)],
+)
+def test_enumerations_in_documents(release: str, path: str, listed: bool) -> None:
+    """Documents list the values of enumerations since 1.24, whichever release was asked before."""
+    document = json.loads(cluster_at(release).perform(Request.of("GET", path)).body)
+    found = document.get("definitions") or document["components"]["schemas"]
+    field = found["io.k8s.api.core.v1.PodSpec"]["properties"]["dnsPolicy"]
+    assert ("enum" in field) == listed

@@ -12,8 +12,10 @@ from typing import Any, Final
 
 import orjson
 
+from simkit.meta.behaviour import serving
 from simkit.meta.go_json import compact
 from simkit.meta.names import GroupVersionKind
+from simkit.schema.behaviour import default_behaviour
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.definitions import Definitions
 from simkit.schema.openapi import descriptions
@@ -174,7 +176,8 @@ def _schemas(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect)
         if schema is not None:
             customs |= custom_definitions(resource, schema, dialect)
     versions = _built_in_versions(release)
-    found = {name: definition(definitions, name, dialect, versions) for name in reachable(definitions, names)}
+    with serving(default_behaviour(release)):  # documents are kept for all servers of a release
+        found = {name: definition(definitions, name, dialect, versions) for name in reachable(definitions, names)}
     return dict(sorted({**found, **customs}.items()))
 
 

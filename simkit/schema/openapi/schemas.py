@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from simkit.meta.behaviour import applies
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.definitions import Definitions
 from simkit.schema.openapi import descriptions
@@ -126,6 +127,8 @@ def _typed(row: Row, dialect: Dialect, *, custom: bool) -> Shape:
 def _markers(row: Row, dialect: Dialect, *, custom: bool) -> Shape:
     out = {}
     for key, name in (_MARKERS | _CUSTOM_MARKERS if custom else _MARKERS).items():
+        if key == "enum" and not custom and not applies("enumerations-published"):
+            continue
         if key not in row or (dialect is V2 and (key in _ONLY_IN_V3 or _unpublished(key, row[key]))):
             continue
         out[name] = row[key]
