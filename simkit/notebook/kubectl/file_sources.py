@@ -12,10 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
-
 from simkit.notebook.kubectl.client import KubectlError
 
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
@@ -98,6 +94,10 @@ def key_pair(args: Namespace) -> dict[str, bytes]:
     """Certificate and key of ``create secret tls``. Raises KubectlError unless they belong together."""
     if not (args.cert and args.key):
         raise KubectlError("error: key and cert must be specified")
+    from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
     texts = []
     for file in (args.cert, args.key):
         try:
@@ -120,5 +120,7 @@ def key_pair(args: Namespace) -> dict[str, bytes]:
 
 
 def _bytes(key: object) -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
     encoded: bytes = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)  # type: ignore[attr-defined]
     return encoded
