@@ -15,6 +15,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import HandledRequest
 from simkit.engine.pipeline.prepared_reads import PreparedReads
+from simkit.engine.pipeline.prepared_reviews import PreparedReviews
 from simkit.engine.pipeline.work_estimate import may_pause, takes_long
 from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError, unexplained
@@ -78,6 +79,7 @@ class APIServerHandler:
         self._engine = engine
         self._refusing = False
         self._reads = PreparedReads(engine)
+        self._reviews = PreparedReviews(engine, self._reads)
 
     def prepare(self) -> None:
         """Make readiness checks fail, because the server is about to shut down."""
@@ -96,8 +98,9 @@ class APIServerHandler:
         """The answer to a request, or the wait for a seat. Authentication is part of it."""
         if self._refuses(request):
             return _leaving()
-        if request.refreshed:
-            prepared = self._reads.answer(request)
+        reviews = request.path.startswith(_REVIEWS)
+        if reviews or request.refreshed:
+            prepared = (self._reviews if reviews else self._reads).answer(request)
             if prepared is not None:
                 return prepared
         began = self._reads.moment()
@@ -105,7 +108,7 @@ class APIServerHandler:
         response = handled.serve()
         if response is None:
             return QueuedRequest(handled)
-        self._reads.learn(handled.context, response, began)
+        (self._reviews if reviews else self._reads).learn(handled.context, response, began)
         return response
 
     def at_once(self, request: Request) -> Response | None:

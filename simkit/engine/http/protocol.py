@@ -285,9 +285,10 @@ class HTTPConnection(ConnectionReader):
         """The request of the head that was read, without its body."""
         path, query = _parts(self.url)
         if self.headers != self._raw_headers:  # most clients send the same headers again and again
+            if _but_length(self.headers) != _but_length(self._raw_headers):
+                self._sender = Sender()
             self._raw_headers, self._known_headers = self.headers, parse_headers(self.headers)
             self._headers_size = sum(len(name) + len(value) for name, value in self.headers)
-            self._sender = Sender()
         return Request(
             self._method,
             path.decode("ascii"),
@@ -329,6 +330,11 @@ class HTTPConnection(ConnectionReader):
         self.scope["method"] = self._method
         self.scope["raw_path"], self.scope["query_string"] = path, query
         self.scope["headers"], self.scope["extensions"] = headers, self._extensions
+
+
+def _but_length(headers: RawHeaders) -> RawHeaders:
+    """The headers without the length of the body."""
+    return [header for header in headers if header[0] != b"content-length"]
 
 
 def _switches(request: Request, response: Response) -> bool:

@@ -27,7 +27,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Authenticator, Change
 from simkit.meta.attributes import ALLOW, Attributes
 from simkit.meta.identity import Identity
-from simkit.meta.message import Request, Response
+from simkit.meta.message import Request, Response, Sender
 from simkit.meta.names import GroupResource, Key
 from simkit.schema.catalogue import Catalogue
 
@@ -66,10 +66,13 @@ Moment = tuple[int, int]
 class Caller:
     """The meaning of the headers of a connection."""
 
-    __slots__ = ("authenticator", "changes", "reads", "second")
+    __slots__ = ("authenticator", "changes", "identity", "reads", "second")
 
-    def __init__(self, authenticator: Authenticator, reads: Reads, changes: int, second: int) -> None:
-        self.authenticator, self.reads, self.changes, self.second = authenticator, reads, changes, second
+    def __init__(
+        self, authenticator: Authenticator, identity: Identity, reads: Reads, changes: int, second: int
+    ) -> None:
+        self.authenticator, self.identity, self.reads = authenticator, identity, reads
+        self.changes, self.second = changes, second
 
 
 class PreparedReads:
@@ -77,7 +80,7 @@ class PreparedReads:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._changes = 0
+        self.changes = 0
         """The number of changes of resources on which callers rest."""
         self._reads: dict[Identity, Reads] = {}
         engine.store.listen(self._follow)
@@ -85,7 +88,7 @@ class PreparedReads:
     def _follow(self, changes: Sequence[Change]) -> None:
         for change in changes:
             if change.entry.key.resource in _RESTS_ON:
-                self._changes += 1
+                self.changes += 1
                 self._reads = {}
 
     def answer(self, request: Request) -> Response | None:
@@ -100,14 +103,7 @@ class PreparedReads:
 
     def _answered(self, caller: Caller, read: PreparedRead) -> Response | None:
         engine, began = self._engine, perf_counter()
-        if (
-            caller.changes != self._changes
-            or caller.second != int(engine.clock.now())
-            or caller.authenticator is not engine.authenticator
-            or read.catalogue is not engine.catalogue
-            or engine.client_hook is not None
-            or engine.verbosity >= LOGGED_FROM
-        ):
+        if not self.holds(caller, read.catalogue):
             return None
         entry = engine.store.get(read.key)
         tail = entry.encodings.get(read.encoding) if entry is not None else None
@@ -120,9 +116,21 @@ class PreparedReads:
         engine.metrics.repeat(read.counted, read.sums, len(body), perf_counter() - began)
         return Response(200, body, headers=read.headers.copy())
 
+    def holds(self, caller: Caller, catalogue: Catalogue) -> bool:
+        """True if a caller is still who it was, and what was prepared for it with a catalogue means the same."""
+        engine = self._engine
+        return (
+            caller.changes == self.changes
+            and caller.second == int(engine.clock.now())
+            and caller.authenticator is engine.authenticator
+            and catalogue is engine.catalogue
+            and engine.client_hook is None
+            and engine.verbosity < LOGGED_FROM
+        )
+
     def moment(self) -> Moment:
         """The present moment: the number of changes on which callers rest, and the second."""
-        return self._changes, int(self._engine.clock.now())
+        return self.changes, int(self._engine.clock.now())
 
     def learn(self, context: RequestContext, response: Response, began: Moment) -> None:
         """Prepare an answered read, if it is plain; ``began`` is a moment from before its authentication."""
@@ -133,7 +141,7 @@ class PreparedReads:
         if info.subresource or request.method != "GET" or request.query or len(info.path) > _LONGEST_PATH:
             return
         if (
-            not self._is_plain(context)
+            not self.is_plain(context)
             or context.identity is None
             or responses.wants_pretty(request, context.output_media_type)
         ):
@@ -145,11 +153,15 @@ class PreparedReads:
         if len(reads) >= _PATHS:
             reads.clear()
         key = scope.registry_scope.key(info.namespace, info.name)
-        if began[0] == self._changes:
+        if began[0] == self.changes:
             reads[request.path] = PreparedRead(engine, context, scope, key)
-            sender.caller = Caller(engine.authenticator, reads, *began)
+            self.know(sender, context.identity, began)
 
-    def _is_plain(self, context: RequestContext) -> bool:
+    def know(self, sender: Sender, identity: Identity, began: Moment) -> None:
+        """Remember who sends with equal headers; ``began`` is a moment from before the authentication."""
+        sender.caller = Caller(self._engine.authenticator, identity, self._reads_of(identity), *began)
+
+    def is_plain(self, context: RequestContext) -> bool:
         """True if nothing about a request asks for more than its object."""
         engine = self._engine
         apart = engine.audit is not None or engine.client_hook is not None or engine.chain_leaves_process

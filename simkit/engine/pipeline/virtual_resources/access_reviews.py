@@ -18,7 +18,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.virtual_resources.reviews import receive_review, review_response
 from simkit.engine.pipeline.virtual_resources.selector_attributes import selector_errors
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.meta.attributes import Attributes
+from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
 from simkit.meta.errors import bad_request, invalid
@@ -45,10 +45,7 @@ def access_review(engine: Engine, context: RequestContext, scope: RequestScope) 
     detail = "must be empty except for namespace" if local else "must be empty"
     _refuse(draft, [*errors, *_metadata_errors(draft, detail), *(_local_errors(context, spec) if local else ())])
     engine.admission.validate(review)
-    identity = Identity(
-        spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), spec.get("extra") or {}
-    )
-    return _answered(engine, context, scope, draft, identity, spec)
+    return _answered(engine, context, scope, draft, reviewed_identity(spec), spec)
 
 
 def self_access_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -97,6 +94,11 @@ def _local_errors(context: RequestContext, spec: Mapping[str, Any]) -> Iterator[
         yield invalid_value("spec.nonResourceAttributes", _shown(of_path), "disallowed on this kind of request")
 
 
+def reviewed_identity(spec: Mapping[str, Any]) -> Identity:
+    """The user that a review about somebody else names."""
+    return Identity(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), spec.get("extra") or {})
+
+
 def question(spec: Mapping[str, Any], identity: Identity) -> Attributes:
     """The attributes in a review."""
     resource = spec.get("resourceAttributes")
@@ -137,7 +139,12 @@ def _answered(
     identity: Identity,
     spec: Mapping[str, Any],
 ) -> Response:
-    decision = engine.authorizer.authorize(question(spec, identity))
+    status = review_status(engine.authorizer.authorize(question(spec, identity)), spec)
+    return review_response(context, scope, {**draft, "status": status})
+
+
+def review_status(decision: Decision, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The status of a review with a specification, after the authorizer's decision."""
     status: dict[str, Any] = {"allowed": decision.allowed}
     if decision.verdict.name == "DENY":
         status["denied"] = True
@@ -145,7 +152,7 @@ def _answered(
         status["reason"] = decision.reason
     if errors := [error for error in (decision.error, *_ignored(spec)) if error]:
         status["evaluationError"] = "; ".join(errors)
-    return review_response(context, scope, {**draft, "status": status})
+    return status
 
 
 def rules_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
