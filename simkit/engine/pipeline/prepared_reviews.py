@@ -139,7 +139,7 @@ class PreparedReviews:
         """What is kept of a review; None if its answer is not what would be made of it now, as in the next second."""
         engine, info = self._engine, context.info
         plugins = engine.admission.concerned("CREATE", info.group_resource)
-        if any(type(plugin).__name__ not in _KNOWN_PLUGINS for plugin in plugins) or not self._passes_admission():
+        if any(plugin.name not in _KNOWN_PLUGINS for plugin in plugins) or not self._passes_admission():
             return None
         now, head = timestamp(engine.clock.now()), response.body.rpartition(_STATUS)[0]
         if head.count(now.encode()) != 1 or responses.wants_pretty(context.request, context.output_media_type):
