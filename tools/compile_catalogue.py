@@ -31,7 +31,7 @@ TEXT_FORMS: Mapping[str, Mapping[str, Any]] = {
     "pkg.util.intstr.IntOrString": {"intOrString": True, "format": "int-or-string"},
     "pkg.runtime.RawExtension": {"preserveUnknown": True, "format": "raw"},
     "pkg.apis.meta.v1.FieldsV1": {"preserveUnknown": True, "format": "raw"},
-    "pkg.apis.apiextensions.v1.JSON": {"preserveUnknown": True, "format": "raw"},
+    "pkg.apis.apiextensions.v1.JSON": {"preserveUnknown": True, "format": "json"},
     "pkg.apis.apiextensions.v1.JSONSchemaPropsOrArray": {"preserveUnknown": True, "format": "schema-or-list"},
     "pkg.apis.apiextensions.v1.JSONSchemaPropsOrBool": {"preserveUnknown": True, "format": "schema-or-bool"},
     "pkg.apis.apiextensions.v1.JSONSchemaPropsOrStringArray": {"preserveUnknown": True, "format": "schema-or-strings"},

@@ -69,9 +69,9 @@ class ControllerContext:
     captured: Collection[GroupResource] | None = None
     """The resources that a dump captured; None: all resources."""
     behaviour: ServedBehaviour = field(default_factory=lambda: ServedBehaviour(BASE_MINOR))
-    """What holds in the release that is served."""
+    """The behaviour of the release that is served."""
     name_source: NameSource = field(default_factory=NameSource)
-    """Where parts of names come from that controllers make up."""
+    """The source of the parts of names that controllers make up."""
 
 
 Maker = Callable[[ControllerContext], Reconciler]

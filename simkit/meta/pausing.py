@@ -33,9 +33,9 @@ class PausedStep(Protocol):
     """A step that may be paused."""
 
     shared: MutableMapping[object, Any]
-    """What the steps of one event loop share."""
+    """Values that the steps of one event loop share."""
     kept: int
-    """How many contexts of ``unpaused`` it has entered."""
+    """The number of contexts of ``unpaused`` that it has entered."""
 
     def result_of(self, awaitable: Awaitable[T]) -> T:
         """The result of an awaitable, for which the step is paused. Raises what the awaitable raises."""

@@ -30,6 +30,7 @@ _COUNTED_WHEN_EMPTY: Final = frozenset(
         ("HPAScalingRules", "policies"),  # defaulted if nil, refused if empty
         ("DeviceClaim", "requests"),  # messages show the one as null and the other as []
         ("DeviceAllocationResult", "results"),
+        ("ServiceCIDRSpec", "cidrs"),
     }
 )
 """Lists with omitempty that make a difference when they are empty and not nil. They are kept for defaulting and

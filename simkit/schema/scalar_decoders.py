@@ -150,5 +150,6 @@ TEXT_FORMATS: Final[Mapping[str, Callable[[GoField], Decoder]]] = {
     "micro-time": micro_time,
     "int-or-string": int_or_string,
     "raw": anything,
+    "json": anything,
 }
 """Decoders of definitions with a text form of their own, by format."""

@@ -148,7 +148,7 @@ def _fields(node: Schema) -> _Fields:
 
 
 def _check(node: Schema) -> Check:
-    if node.preserve_unknown or node.int_or_string or node.format in ("raw", "quantity", "int-or-string"):
+    if node.preserve_unknown or node.int_or_string or node.format in ("raw", "json", "quantity", "int-or-string"):
         return _scalar if node.format in ("quantity", "int-or-string") else _anything
     if node.type == "array":
         return _list_of(_check(node.items) if node.items is not None else _anything)

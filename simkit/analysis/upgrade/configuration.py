@@ -133,7 +133,7 @@ def _covers(resources: Sequence[str], wanted: str) -> bool:
 
 
 def _verdict(removed: RemovedResource, rules: Sequence[Mapping[str, Any]]) -> str:
-    """Whether one of the rules beside each other matches a version that is left."""
+    """``kept`` if one of the rules beside each other matches a version that is left, else ``blind``."""
     left = [GroupVersion.parse(each) for each in removed.left]
     kept = any(
         _has(rule.get("apiGroups"), each.group)

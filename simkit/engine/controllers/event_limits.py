@@ -1,4 +1,4 @@
-"""What becomes of an Event before it is written: many alike are combined, and one object is not spoken of too often.
+"""Limits of Events before they are written: many alike are combined, and one object is not spoken of too often.
 
 Upstream: ``EventCorrelator`` of k8s.io/client-go/tools/record/events_cache.go, release 1.30.
 """
@@ -26,7 +26,7 @@ _COMBINED: Final = "(combined from similar events): "
 
 
 class News(NamedTuple):
-    """What makes two events the same: the object's uid, type, reason, message and the part of the object."""
+    """The facts that make two events the same: the object's uid, type, reason, message and the part of the object."""
 
     uid: str
     kind: str
@@ -45,7 +45,7 @@ class _Alike:
 
 @dataclass(slots=True)
 class _Allowance:
-    """How many more events about one object are written."""
+    """The number of events about one object that may still be written."""
 
     tokens: float
     since: float

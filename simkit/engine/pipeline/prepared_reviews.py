@@ -115,7 +115,6 @@ class PreparedReviews:
             return
         if request.query or context.flow is None or context.identity is None or not self._reads.is_plain(context):
             return
-        self._reads.know(sender, context.identity, began)
         key = _key(request)
         if (mark := hash((context.identity.user, key))) not in self._seen:
             self._see(mark)
@@ -123,6 +122,7 @@ class PreparedReviews:
         made = self._made(context, response)
         if made is not None and began[0] == self._reads.changes:
             self._keep(context.identity, key, made)
+            self._reads.know(sender, context.identity, began)
 
     def _see(self, mark: int) -> None:
         if len(self._seen) >= self._most:
@@ -136,7 +136,7 @@ class PreparedReviews:
         self._count += 1
 
     def _made(self, context: RequestContext, response: Response) -> PreparedReview | None:
-        """What is kept of a review; None if its answer is not what would be made of it now, as in the next second."""
+        """The prepared review; None if its answer is not what would be made of it now, as in the next second."""
         engine, info = self._engine, context.info
         plugins = engine.admission.concerned("CREATE", info.group_resource)
         if any(plugin.name not in _KNOWN_PLUGINS for plugin in plugins) or not self._passes_admission():

@@ -56,7 +56,7 @@ _ALIKE: Final = orjson.dumps(
         "reportingInstance": "",
     }
 )
-"""What Events have in common, which need not be kept for each."""
+"""The text that Events have in common, which need not be kept for each."""
 _WINDOW, _MEMORY, _QUICKLY = -11, 4, 1
 """Two kilobytes are looked back on: an Event and what it has in common. More takes ten times as long to prepare."""
 

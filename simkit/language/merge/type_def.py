@@ -79,8 +79,8 @@ class TypeDef:
 
     def _atom_kind(self) -> AtomKind:
         schema = self._schema
-        if schema is not None and schema.preserve_unknown and schema.format == "raw":
-            return LEAF  # an object of some other kind, which nobody owns in parts
+        if self._is_raw:
+            return LEAF
         if schema is None or (schema.preserve_unknown and not self.type):
             return ANY
         if not (self.type or schema.int_or_string or schema.format or "oneOf" in schema.row):
@@ -93,6 +93,12 @@ class TypeDef:
         if not kind and "merge" in schema.patch_strategy:
             kind = "map" if schema.patch_merge_key else "set"
         return {"map": LIST, "set": SET}.get(kind, LEAF)
+
+    @property
+    def _is_raw(self) -> bool:
+        """True for an object of some other kind, which nobody owns in parts."""
+        schema = self._schema
+        return schema is not None and schema.preserve_unknown and schema.format == "raw"
 
     @cached_property
     def fields(self) -> Mapping[str, Entry]:
@@ -111,6 +117,8 @@ class TypeDef:
         """The type of undeclared entries; None if there may be none."""
         if self.kind is ANY:
             return self
+        if self._is_raw:
+            return DEDUCED
         if self._schema is None or self.type != "map":
             return None
         if self._schema.values is not None:

@@ -78,7 +78,7 @@ def _controller(pod: Mapping[str, Any]) -> str:
 
 
 def _in_the_way(pods: Pods, args: Namespace) -> tuple[list[str], list[str]]:
-    """Which pods may not be removed and why, and which ones are left out or removed although nobody replaces them."""
+    """The pods that may not be removed, and why; and those left out, or removed although nobody replaces them."""
     found: dict[str, list[str]] = {}
     for pod in pods:
         name = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
@@ -141,7 +141,7 @@ def _evict(client: Client, path: str, namespace: str, name: str, args: Namespace
 
 
 def _told(pending: Mapping[str, list[str]]) -> str:
-    """What is in the way, for each node and again at the end, as kubectl tells it."""
+    """The reasons in the way, for each node and again at the end, as kubectl tells it."""
     text = ""
     for name, reasons in pending.items():
         shown = reasons[0] if len(reasons) == 1 else f"[{', '.join(reasons)}]"

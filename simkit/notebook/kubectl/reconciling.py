@@ -31,7 +31,7 @@ _SUBJECT: Final = {"Kind": "kind", "APIGroup": "apiGroup", "Name": "name", "Name
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What is to be done to an object (nothing if empty), and the parts in which the present one differs."""
+    """The change to be made to an object (none if empty), and the parts in which the present one differs."""
 
     word: str
     obj: dict[str, Any]

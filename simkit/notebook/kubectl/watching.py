@@ -21,7 +21,7 @@ from simkit.notebook.kubectl.waiting import seconds_of
 _TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 _PADDING: Final = 3
 _SECONDS: Final = "10s"
-"""How long is watched unless ``--request-timeout`` says otherwise."""
+"""The time of a watch unless ``--request-timeout`` says otherwise."""
 _STEP: Final = 1.0
 _PAUSE: Final = 0.05
 """Seconds by which a simulated clock is turned between two looks, and seconds between them on the machine's clock."""

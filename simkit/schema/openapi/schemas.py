@@ -58,7 +58,15 @@ _CUSTOM_MARKERS: Final = {
     "intOrString": "x-kubernetes-int-or-string",
 }
 _ONLY_IN_V3: Final = ("nullable", "rules")
-_NO_FORMAT: Final = ("raw", "schema-or-list", "schema-or-bool", "schema-or-strings", "quantity", "int-or-string")
+_NO_FORMAT: Final = (
+    "raw",
+    "json",
+    "schema-or-list",
+    "schema-or-bool",
+    "schema-or-strings",
+    "quantity",
+    "int-or-string",
+)
 
 
 def shape(row: Row, dialect: Dialect, *, custom: bool = False) -> Shape:

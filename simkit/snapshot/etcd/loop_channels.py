@@ -28,7 +28,7 @@ class LoopChannels:
         self._stubs: dict[tuple[int, str], Callable[..., Awaitable[Any]]] = {}
 
     def stub(self, member: int, method: tuple[str, str]) -> Callable[..., Awaitable[Any]]:
-        """What calls a method of a member."""
+        """The callable for a method of a member."""
         name, answer = method
         stub = self._stubs.get((member, name))
         if stub is None:

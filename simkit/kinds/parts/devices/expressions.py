@@ -22,7 +22,7 @@ _MOST_ENTRIES: Final = 32
 _LONGEST_DRIVER, _LONGEST_VALUE = 63, 64
 _BIND: Final = "cel.bind("
 _ANY: Final = Type("dyn", "google.protobuf.Any")
-"""What an attribute is: a number, a text, a version or yes and no."""
+"""The type of an attribute: a number, a text, a version or yes and no."""
 
 
 class _Declared(DeclType):
@@ -74,7 +74,7 @@ def _device(shared: bool) -> DeclType:
 
 @lru_cache(maxsize=256)
 def _fault(source: str, version: str, shared: bool) -> str | None:
-    """What is wrong with an expression; empty if it only costs too much, None if nothing is."""
+    """The fault of an expression; empty if it only costs too much, None if nothing is."""
     device = _device(shared)
     try:
         program = Environment({"device": device}, version=version).compile(source)

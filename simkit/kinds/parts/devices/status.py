@@ -123,7 +123,7 @@ def _validate_share(path: str, device: Object) -> Iterator[FieldError]:
 
 
 def _uuid_error(text: str) -> str:
-    """What is wrong with a UUID in any of its forms; empty if nothing is."""
+    """The fault of a UUID in any of its forms; empty if nothing is."""
     octets = len(text.encode())
     if octets not in (32, 36, 38, 45):
         return f"invalid UUID length: {octets}"

@@ -42,7 +42,7 @@ _UNTIL_1_26: Final = {
     **dict.fromkeys(("flocker", "storageos", "quobyte"), "deprecated in v1.22, support removal is planned in v1.26"),
     "glusterfs": "deprecated in v1.25, this feature will be removed soon after in a subsequent release",
 }
-"""What was said of types of volumes before they were gone."""
+"""The warnings about types of volumes before they were gone."""
 _BYTES: Final = ("memory", "ephemeral-storage")
 
 
