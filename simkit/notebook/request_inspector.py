@@ -53,7 +53,9 @@ class RequestInspector(PanelBox):
         self.work = Background()
         wide = widgets.Layout(width="40em")
         self.subject = widgets.Combobox(description="As", placeholder="an administrator", layout=wide)
-        self.method = widgets.Dropdown(options=_METHODS, description="Method", layout=widgets.Layout(width="14em"))
+        self.method = widgets.Combobox(
+            value="GET", options=_METHODS, description="Method", layout=widgets.Layout(width="14em")
+        )
         self.path = widgets.Combobox(
             description="Path", value="/api/v1/namespaces/default/pods", options=self._paths(), layout=wide
         )
@@ -82,7 +84,7 @@ class RequestInspector(PanelBox):
         return tuple(sorted(found)[:OFFERED])
 
     def _send(self) -> None:
-        subject, method, path = self.subject.value.strip(), self.method.value, self.path.value.strip()
+        subject, method, path = self.subject.value.strip(), self.method.value.strip().upper(), self.path.value.strip()
         text = self.body.value
 
         def traced() -> TracedRequest:

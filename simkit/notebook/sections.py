@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
@@ -38,6 +38,10 @@ class PanelBox(widgets.VBox):  # type: ignore[misc]
     title = "panel"
     work: Background
     """The line that runs its work."""
+
+    def __init__(self, children: Sequence[widgets.Widget]) -> None:
+        super().__init__(children)
+        self.add_class("sk-panel")  # the styles of its tables show the focus of its other controls too
 
     def wait(self) -> None:
         """Wait until the work of the panel is done; for programs and tests."""

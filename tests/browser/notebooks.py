@@ -1,4 +1,4 @@
-"""Notebooks in JupyterLab: written, opened, run."""
+"""Notebooks in JupyterLab and in Notebook 7: written, opened, run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,30 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
 def run_cells(lab: Lab, page: Page, name: str, sources: Sequence[str]) -> None:
-    """Write a notebook, open it, and send its cells to the kernel one after the other."""
+    """Write a notebook, open it in JupyterLab, and send its cells to the kernel one after the other."""
+    _write(lab, name, sources)
+    page.goto(lab.address(name))
+    page.locator(FIRST_CELL).first.click()
+    page.locator("text=/^Python 3.*Idle$|Idle/").first.wait_for(state="attached")
+    _send(page, len(sources))
+
+
+def run_cells_in_notebook_7(lab: Lab, page: Page, name: str, sources: Sequence[str]) -> None:
+    """Write a notebook, open it in Notebook 7, and send its cells to the kernel one after the other."""
+    _write(lab, name, sources)
+    page.goto(lab.notebook_7_address(name))
+    page.locator(FIRST_CELL).first.click()
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").first.wait_for(state="attached")
+    _send(page, len(sources))
+
+
+def _write(lab: Lab, name: str, sources: Sequence[str]) -> None:
     code: dict[str, Any] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     cells = [{**code, "id": f"c{number}", "source": source} for number, source in enumerate(sources)]
     made = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": KERNEL}, "cells": cells}
     (lab.folder / name).write_text(json.dumps(made))
-    page.goto(lab.address(name))
-    page.locator(FIRST_CELL).first.click()
-    page.locator("text=/^Python 3.*Idle$|Idle/").first.wait_for(state="attached")
-    for _ in sources:
+
+
+def _send(page: Page, cells: int) -> None:
+    for _ in range(cells):
         page.keyboard.press("Shift+Enter")

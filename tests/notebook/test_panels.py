@@ -103,7 +103,7 @@ def test_a_request_is_inspected(cluster: simkit.Cluster) -> None:
 def test_a_body_that_cannot_be_read_is_told(cluster: simkit.Cluster, body: str) -> None:
     """A mistake stands in the panel, and nothing is sent."""
     shown = inspect_request(cluster)
-    shown.method.value, shown.body.value = "POST", body
+    shown.method.value, shown.body.value = " post", body  # as somebody types it
     shown.run.click()
     shown.wait()
     assert "the body is no YAML: line " in shown.work.told.value

@@ -122,13 +122,16 @@ function render({ model, el }) {
     Enter: () => send("activated", model.get("activated") + 1),
     " ": () => send("activated", model.get("activated") + 1),
   };
-  body.addEventListener("keydown", (event) => {
-    if (!(event.key in keys) || event.ctrlKey || event.metaKey || event.altKey) return;
+  // Notebook 7 hears keys on their way down from the document; only the window hears them before it.
+  const press = (event) => {
+    if (!event.composedPath().includes(body)) return;
+    if (!Object.hasOwn(keys, event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    event.stopPropagation(); // or the notebook would take the keys
+    event.stopPropagation();
     if (event.key === "Enter" && model.get("chosen") < 0) choose(0);
     keys[event.key]();
-  });
+  };
+  window.addEventListener("keydown", press, true);
 
   // One change of the model comes as many events; the page is drawn once for all of them.
   const pending = new Set();
@@ -145,7 +148,10 @@ function render({ model, el }) {
   showHead();
   showRows();
   showBar();
-  return () => watched.forEach(([name, draw]) => model.off(name, draw));
+  return () => {
+    window.removeEventListener("keydown", press, true);
+    watched.forEach(([name, draw]) => model.off(name, draw));
+  };
 }
 
 export default { render };

@@ -1,5 +1,7 @@
 // Lanes of API versions over releases, with a line at the chosen release. It works without a kernel too.
 
+const MOVES = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"]);
+
 function made(tag, attributes, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -58,12 +60,18 @@ function render({ model, el }) {
     model.save_changes();
     move();
   });
-  slider.addEventListener("keydown", (event) => event.stopPropagation());
+  // Notebook 7 hears keys on their way down from the document; only the window hears them before it.
+  const press = (event) => {
+    if (event.composedPath()[0] !== slider || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (MOVES.has(event.key)) event.stopPropagation();
+  };
+  window.addEventListener("keydown", press, true);
   model.on("change:lanes", show);
   model.on("change:releases", show);
   model.on("change:release", move);
   show();
   return () => {
+    window.removeEventListener("keydown", press, true);
     model.off("change:lanes", show);
     model.off("change:releases", show);
     model.off("change:release", move);
