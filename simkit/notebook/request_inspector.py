@@ -65,7 +65,7 @@ class RequestInspector(PanelBox):
         self.run = widgets.Button(description="Send to a fork", button_style="primary", icon="play")
         self.answer, self.detail = widgets.HTML(), widgets.HTML()
         self.steps = Pages(page=page, empty="Nothing was sent yet.", label="stages of the handler chain")
-        self.run.on_click(lambda _: self._send())
+        self.run.on_click(lambda _: self._send_request())
         self.steps.on_choose(self._show_detail)
         line = widgets.HBox([self.method, self.path], layout=widgets.Layout(flex_flow="wrap"))
         question = widgets.VBox([self.subject, line, self.body, self.run])
@@ -83,7 +83,7 @@ class RequestInspector(PanelBox):
             found.append(f"{each.path}{scope}/{each.resource}")
         return tuple(sorted(found)[:OFFERED])
 
-    def _send(self) -> None:
+    def _send_request(self) -> None:
         subject, method, path = self.subject.value.strip(), self.method.value.strip().upper(), self.path.value.strip()
         text = self.body.value
 
