@@ -99,8 +99,12 @@ class APIServerHandler:
         if self._refuses(request):
             return _leaving()
         reviews = request.path.startswith(_REVIEWS)
-        if reviews or request.refreshed:
-            prepared = (self._reviews if reviews else self._reads).answer(request)
+        if not reviews and request.method != "GET":
+            handled = HandledRequest(self._engine, request)
+            return handled.serve() or QueuedRequest(handled)
+        kept = self._reviews if reviews else self._reads
+        if request.refreshed or (reviews and request.sender is not None and request.sender.caller is not None):
+            prepared = kept.answer(request)
             if prepared is not None:
                 return prepared
         began = self._reads.moment()
@@ -108,7 +112,7 @@ class APIServerHandler:
         response = handled.serve()
         if response is None:
             return QueuedRequest(handled)
-        (self._reviews if reviews else self._reads).learn(handled.context, response, began)
+        kept.learn(handled.context, response, began)
         return response
 
     def at_once(self, request: Request) -> Response | None:
