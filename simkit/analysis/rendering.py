@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from simkit.meta.escaping import one_line
@@ -29,6 +29,18 @@ def text_lines(lines: Iterable[str]) -> str:
     'no\n  ann\\n  and yes'
     """
     return "\n".join(map(one_line, lines))
+
+
+def first_of(texts: Sequence[str], most: int) -> str:
+    """Texts as part of a sentence; of many, the first few and a number.
+
+    Examples
+    --------
+    >>> first_of(["a", "b", "c", "d", "e", "f"], 2)
+    'a, b and 4 more'
+    """
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
 
 
 def counted(count: int, word: str) -> str:

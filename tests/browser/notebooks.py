@@ -17,19 +17,13 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 def run_cells(lab: Lab, page: Page, name: str, sources: Sequence[str]) -> None:
     """Write a notebook, open it in JupyterLab, and send its cells to the kernel one after the other."""
     _write(lab, name, sources)
-    page.goto(lab.address(name))
-    page.locator(FIRST_CELL).first.click()
-    page.locator("text=/^Python 3.*Idle$|Idle/").first.wait_for(state="attached")
-    _send(page, len(sources))
+    _run(page, lab.address(name), "text=/^Python 3.*Idle$|Idle/", len(sources))
 
 
 def run_cells_in_notebook_7(lab: Lab, page: Page, name: str, sources: Sequence[str]) -> None:
     """Write a notebook, open it in Notebook 7, and send its cells to the kernel one after the other."""
     _write(lab, name, sources)
-    page.goto(lab.notebook_7_address(name))
-    page.locator(FIRST_CELL).first.click()
-    page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").first.wait_for(state="attached")
-    _send(page, len(sources))
+    _run(page, lab.notebook_7_address(name), ".jp-Notebook-ExecutionIndicator[data-status='idle']", len(sources))
 
 
 def _write(lab: Lab, name: str, sources: Sequence[str]) -> None:
@@ -39,6 +33,10 @@ def _write(lab: Lab, name: str, sources: Sequence[str]) -> None:
     (lab.folder / name).write_text(json.dumps(made))
 
 
-def _send(page: Page, cells: int) -> None:
+def _run(page: Page, address: str, idle: str, cells: int) -> None:
+    """Open a notebook, wait until its kernel is idle, and send its cells."""
+    page.goto(address)
+    page.locator(FIRST_CELL).first.click()
+    page.locator(idle).first.wait_for(state="attached")
     for _ in range(cells):
         page.keyboard.press("Shift+Enter")

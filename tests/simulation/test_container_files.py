@@ -120,6 +120,7 @@ def test_variables() -> None:
         ("echo $((echo a) | tr a b)", "b\n"),
         ("echo $((1 / 0)); echo never", "sh: divide by zero\n"),
         ("echo $((1 +)); echo never", "sh: arithmetic syntax error\n"),
+        ("x=0xzz; echo $((x)); echo never", "sh: arithmetic syntax error\n"),
     ],
 )
 def test_commands(script: str, expected: str) -> None:

@@ -12,6 +12,7 @@ from simkit.analysis.rbac.default_objects import unchanged_defaults
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS
 from simkit.analysis.rbac.subject import Members, text_of
+from simkit.analysis.rendering import first_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, Binding, Grant, Subject
 from simkit.logic.rbac.cover import EVERYTHING, covers
 from simkit.logic.rbac.index import AccessIndex, AllowingGrant
@@ -138,7 +139,4 @@ def listed(subjects: Iterable[Subject | str], most: int = 4) -> str:
     >>> listed(["a", "b", "c", "d", "e", "f"], most=2)
     'a, b and 4 more'
     """
-    texts = [one if isinstance(one, str) else text_of(one) for one in subjects]
-    if len(texts) > most:
-        return f"{', '.join(texts[:most])} and {len(texts) - most} more"
-    return ", ".join(texts)
+    return first_of([one if isinstance(one, str) else text_of(one) for one in subjects], most)

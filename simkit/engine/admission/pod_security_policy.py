@@ -57,9 +57,9 @@ class PodSecurityPolicy:
             errors = problems(policy, made)
             if errors:
                 refused[name_of(policy)] = errors
-            elif made is pod and self._may_use(review, policy):
+            elif made is pod and self._may_use(review, name_of(policy)):
                 return _marked(review, pod, policy)
-            elif changed is None and self._may_use(review, policy):
+            elif changed is None and self._may_use(review, name_of(policy)):
                 changed = made, policy
         if changed is None:
             raise self._refusal(review, "admit", refused)
@@ -76,7 +76,7 @@ class PodSecurityPolicy:
             errors = problems(policy, made)
             if errors:
                 refused[name_of(policy)] = errors
-            elif made is pod and self._may_use(review, policy):
+            elif made is pod and self._may_use(review, name_of(policy)):
                 review.annotations[f"{_AUDIT}/validate-policy"] = name_of(policy)
                 return
         raise self._refusal(review, "validate", refused)
@@ -87,8 +87,8 @@ class PodSecurityPolicy:
             raise admission_forbidden(review, _told("no providers available to validate pod request"))
         return sorted(found, key=lambda policy: (name_of(policy) != first, name_of(policy)))
 
-    def _may_use(self, review: Review, policy: Object) -> bool:
-        return any(self._is_granted(who, review.namespace, name_of(policy)) for who in _users(review))
+    def _may_use(self, review: Review, name: str) -> bool:
+        return any(self._is_granted(who, review.namespace, name) for who in _users(review))
 
     def _is_granted(self, who: Identity, namespace: str, name: str) -> bool:
         asked = (
@@ -97,9 +97,7 @@ class PodSecurityPolicy:
         return any(self._authorizer.authorize(each).allowed for each in asked)
 
     def _refusal(self, review: Review, what: str, refused: Mapping[str, Sequence[FieldError]]) -> StatusError:
-        usable = [
-            name for name in refused if any(self._is_granted(who, review.namespace, name) for who in _users(review))
-        ]
+        usable = [name for name in refused if self._may_use(review, name)]
         listed = f"[{' '.join(str(error) for name in usable for error in refused[name])}]"
         if applies("pod-security-policy-names-itself"):
             return admission_forbidden(review, _told(f"unable to {what} pod: {listed}"))

@@ -14,8 +14,8 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
-from simkit.engine.controllers.service_account_tokens import ACCOUNT, TOKEN_TYPE
 from simkit.engine.seams import Change
+from simkit.kinds.core.secret import ACCOUNT_NAME, TOKEN
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.domain import SYSTEM_NAMESPACE, label
 from simkit.meta.names import Key
@@ -43,13 +43,13 @@ class LegacyTokenCleaner(ResourceWatcher):
 
     def concerns(self, change: Change) -> bool:
         key = change.entry.key
-        return key.resource == SECRETS and change.entry.object.get("type") == TOKEN_TYPE
+        return key.resource == SECRETS and change.entry.object.get("type") == TOKEN
 
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         return [change.entry.key]
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(SECRETS, [each for each in lister.scan(SECRETS) if each.get("type") == TOKEN_TYPE])
+        return keys_of(SECRETS, [each for each in lister.scan(SECRETS) if each.get("type") == TOKEN])
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         secret = lister.get(key)
@@ -85,7 +85,7 @@ class LegacyTokenCleaner(ResourceWatcher):
 
 def _is_own(lister: Lister, secret: Object) -> bool:
     """True if the account names the secret: that is how tokens were made once without being asked for."""
-    owner = annotations_of(secret).get(ACCOUNT, "")
+    owner = annotations_of(secret).get(ACCOUNT_NAME, "")
     account = lister.get(Key(SERVICE_ACCOUNTS, metadata(secret)["namespace"], owner)) if owner else None
     return name_of(secret) in [each.get("name") for each in at(account, "secrets") or ()]
 

@@ -16,16 +16,12 @@ from simkit.engine.controllers.lister import Lister, uid_of
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import SECRETS, SERVICE_ACCOUNTS
 from simkit.engine.seams import Change
-from simkit.kinds.core.secret import is_token_of
+from simkit.kinds.core.secret import ACCOUNT_NAME, ACCOUNT_UID, TOKEN, is_token_of
 from simkit.meta.clock import NameSource
-from simkit.meta.domain import label
 from simkit.meta.message import Request
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, name_of, namespace_of, with_metadata
 
-TOKEN_TYPE: Final = label("service-account-token")
-ACCOUNT: Final = label("service-account.name")
-_UID: Final = label("service-account.uid")
 _CREATED: Final = 201
 _REFUSED: Final = 400
 
@@ -59,7 +55,9 @@ class TokensController(ResourceWatcher):
         key = change.entry.key
         if key.resource == SECRETS:
             return [key]
-        own = [each for each in lister.scan(SECRETS, key.namespace) if annotations_of(each).get(ACCOUNT) == key.name]
+        own = [
+            each for each in lister.scan(SECRETS, key.namespace) if annotations_of(each).get(ACCOUNT_NAME) == key.name
+        ]
         return [*keys_of(SECRETS, own), *([key] if self._names is not None else ())]
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
@@ -77,9 +75,9 @@ class TokensController(ResourceWatcher):
             return
         if not _is_token(secret):
             return
-        name = annotations_of(secret).get(ACCOUNT, "")
+        name = annotations_of(secret).get(ACCOUNT_NAME, "")
         account = lister.get(Key(SERVICE_ACCOUNTS, key.namespace, name)) if name else None
-        if account is None or annotations_of(secret).get(_UID, uid_of(account)) != uid_of(account):
+        if account is None or annotations_of(secret).get(ACCOUNT_UID, uid_of(account)) != uid_of(account):
             remove(client, SECRETS, secret)
             return
         filled = self._filled(secret, account)
@@ -95,8 +93,8 @@ class TokensController(ResourceWatcher):
         secret: Object = {
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": {"name": name, "namespace": key.namespace, "annotations": {ACCOUNT: key.name}},
-            "type": TOKEN_TYPE,
+            "metadata": {"name": name, "namespace": key.namespace, "annotations": {ACCOUNT_NAME: key.name}},
+            "type": TOKEN,
         }
         made = expect(create(client, SECRETS, key.namespace, self._filled(secret, account) or secret), 403, 404, 409)
         if made.status != _CREATED:
@@ -120,7 +118,7 @@ class TokensController(ResourceWatcher):
         wanted = {"ca.crt": _encoded(self._bundle()), "namespace": _encoded(namespace_of(secret))}
         if not data.get("token"):
             wanted["token"] = _encoded(self._issue(legacy_claims(account, name_of(secret))))
-        notes = {**annotations_of(secret), _UID: uid_of(account)}
+        notes = {**annotations_of(secret), ACCOUNT_UID: uid_of(account)}
         if all(data.get(name) == value for name, value in wanted.items()) and notes == annotations_of(secret):
             return None
         return {**with_metadata(secret, annotations=notes), "data": {**data, **wanted}}
@@ -137,7 +135,7 @@ def _has_token(account: Object, lister: Lister) -> bool:
 
 
 def _is_token(secret: Object) -> bool:
-    return secret.get("type") == TOKEN_TYPE
+    return secret.get("type") == TOKEN
 
 
 def _encoded(text: str) -> str:

@@ -142,11 +142,13 @@ class APIServerHandler:
         hook = engine.client_hook
         if (hook is not None and hook.waits) or engine.chain_leaves_process or engine.request_leaves_process(request):
             return ExecutionMode.REFRESHED_WAITING if latest else ExecutionMode.WAITING
+        if request.method != "GET" and engine.admission.leaves_process:
+            return ExecutionMode.REFRESHED_WAITING
         if _only_reads(request):
             if latest:
                 return ExecutionMode.REFRESHED
             return ExecutionMode.WAITING if self._comes_later(request) else ExecutionMode.INLINE
-        if engine.admission.leaves_process or not may_pause(request):
+        if not may_pause(request):
             return ExecutionMode.REFRESHED_WAITING
         return ExecutionMode.PAUSING if request.method == "POST" else ExecutionMode.REFRESHED_PAUSING
 

@@ -87,7 +87,8 @@ def dispatch(engine: Engine, context: RequestContext) -> Response:
 def _creates(context: RequestContext) -> bool:
     """True if a request stores a new object."""
     info = context.info
-    return info.verb == "create" and not info.subresource and "dryRun" not in context.request.query
+    stores = info.verb == "create" and not info.subresource and info.group_resource not in VIRTUAL_RESOURCES
+    return stores and "dryRun" not in context.request.query
 
 
 def _dispatched(engine: Engine, context: RequestContext) -> Response:

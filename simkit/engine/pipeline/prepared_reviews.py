@@ -132,8 +132,9 @@ class PreparedReviews:
     def _keep(self, identity: Identity, key: Body, review: PreparedReview) -> None:
         if self._count >= self._most:
             self._known, self._count = {}, 0
-        self._known.setdefault(identity, {})[key] = review
-        self._count += 1
+        reviews = self._known.setdefault(identity, {})
+        self._count += key not in reviews
+        reviews[key] = review
 
     def _made(self, context: RequestContext, response: Response) -> PreparedReview | None:
         """The prepared review; None if its answer is not what would be made of it now, as in the next second."""

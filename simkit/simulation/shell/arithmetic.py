@@ -98,10 +98,9 @@ def _wrapped(value: int) -> int:
 
 
 def _number(text: str) -> int:
-    if text[:2] in ("0x", "0X"):
-        return int(text, 16)
+    base = 16 if text[:2] in ("0x", "0X") else 8 if text[0] == "0" and len(text) > 1 else 10
     try:
-        return int(text, 8 if text[0] == "0" and len(text) > 1 else 10)
+        return int(text, base)
     except ValueError:
         raise ArithmeticFault("arithmetic syntax error") from None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -18,8 +18,8 @@ import grpc
 from simkit.meta.errors import SimkitError, StatusError, unexplained
 from simkit.meta.pausing import PausedStep, pausable_step
 from simkit.snapshot.etcd import rpc
+from simkit.snapshot.etcd.channels import Answers, Channels
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
-from simkit.snapshot.etcd.loop_channels import OPTIONS, LoopChannels, credentials
 
 CALL_SECONDS: Final = 10.0
 """The time limit of a call in seconds; kube-apiserver gives its own calls the time of the request."""
@@ -39,16 +39,14 @@ class EtcdClient:
 
     def __init__(self, endpoints: EtcdEndpoints) -> None:
         self._endpoints = endpoints
-        self._channels = [_channel(endpoints, address) for address in endpoints.addresses]
-        self._stubs: dict[tuple[int, str], Callable[..., Any]] = {}
+        self._channels = Channels(endpoints)
         self._first = 0
         self._token: str | None = None
         self._logging_in = threading.Lock()
 
     def close(self) -> None:
         """End all connections."""
-        for channel in self._channels:
-            channel.close()
+        self._channels.close()
 
     def revision(self, key: bytes) -> int:
         """The revision that etcd is at now, by agreement of its members."""
@@ -114,9 +112,9 @@ class EtcdClient:
         while True:
             try:
                 share = max((end - time.monotonic()) / len(self._channels), 0.1)
-                if step is not None:
-                    return self._send_paused(step, self._first, method, request, share)
-                return self._send(self._first, method, request, share)
+                channels = self._channels if step is None else self._channels_of(step)
+                answer = channels.stub(self._first, method)(request, timeout=share, metadata=self._metadata())
+                return answer if step is None else step.result_of(answer)
             except grpc.RpcError as error:
                 failed += 1
                 if _unauthenticated(error) and failed == 1:
@@ -127,18 +125,12 @@ class EtcdClient:
                     raise told(error) from error
                 self.turn()
 
-    def _send(self, member: int, method: tuple[str, str], request: Any, seconds: float) -> Any:
-        name, answer = method
-        stub = self._stubs.get((member, name))
-        if stub is None:
-            stub = self._stubs[member, name] = _stub(self._channels[member], name, answer)
-        return stub(request, timeout=seconds, metadata=self._metadata())
-
-    def _send_paused(self, step: PausedStep, member: int, method: tuple[str, str], request: Any, seconds: float) -> Any:
-        known: LoopChannels | None = step.shared.get(self)
+    def _channels_of(self, step: PausedStep) -> Channels:
+        """The connections of the event loop of a step."""
+        known: Channels | None = step.shared.get(self)
         if known is None:
-            known = step.shared[self] = LoopChannels(self._endpoints)
-        return step.result_of(known.stub(member, method)(request, timeout=seconds, metadata=self._metadata()))
+            known = step.shared[self] = Channels(self._endpoints, Answers.AWAITED)
+        return known
 
     def _metadata(self) -> tuple[tuple[str, str], ...]:
         login = self._endpoints.login
@@ -151,10 +143,11 @@ class EtcdClient:
             return (("token", self._token),)
 
     def _log_in(self, request: Any) -> str:
-        name, answer = rpc.AUTHENTICATE
-        for channel in (*self._channels[self._first :], *self._channels[: self._first]):
+        count = len(self._channels)
+        for turn in range(count):
             try:
-                return str(_stub(channel, name, answer)(request, timeout=CALL_SECONDS).token)
+                stub = self._channels.stub((self._first + turn) % count, rpc.AUTHENTICATE)
+                return str(stub(request, timeout=CALL_SECONDS).token)
             except grpc.RpcError as error:
                 if error.code() not in _TRANSIENT:
                     raise SimkitError(f"etcd does not take the user and the password: {error.details()}") from error
@@ -204,18 +197,3 @@ def _unauthenticated(error: grpc.RpcError) -> bool:
 def _never_sent(error: grpc.RpcError) -> bool:
     text = str(error.details()).lower()
     return error.code() == grpc.StatusCode.UNAVAILABLE and any(part in text for part in _NOT_SENT)
-
-
-def _stub(channel: grpc.Channel, name: str, answer: str) -> Callable[..., Any]:
-    stub: Callable[..., Any] = channel.unary_unary(
-        rpc.path(name),
-        request_serializer=lambda request: bytes(request.SerializeToString()),
-        response_deserializer=rpc.message_class(answer).FromString,
-    )
-    return stub
-
-
-def _channel(endpoints: EtcdEndpoints, address: str) -> grpc.Channel:
-    if not endpoints.secure:
-        return grpc.insecure_channel(address, options=OPTIONS)
-    return grpc.secure_channel(address, credentials(endpoints), options=OPTIONS)

@@ -135,7 +135,8 @@ def test_what_is_kept_from_step_to_step_changes_no_answer(snapshot: MemorySnapsh
     for step in plan(snapshot, goal=GOALS, best=None):
         alone = Round(rebuilt(now), asked)
         options = sorted(alone.open_paths.stopped_by, key=str)
-        assert closing_most(alone, options) == max(options, key=lambda one: alone.modelled([one]))
+        if options:  # where each way is open beside another, no change stops a path by itself
+            assert closing_most(alone, options) == max(options, key=lambda one: alone.modelled([one]))
         assert all(alone.alternatives.closes(one, alone.starts) == alone.modelled([one]) for one in options)
         now = made(now, (step.change,))
         paths, found = escalations(rebuilt(now), goal=GOALS), audit(rebuilt(now))

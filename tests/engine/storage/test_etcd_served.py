@@ -67,6 +67,8 @@ def test_a_read_that_etcd_cannot_confirm_is_an_error(tmp_path: Path) -> None:
         assert client.ask("GET", MAPS).status == 200
         etcd.kill()
         assert client.ask("GET", MAPS).status == 500
+        ask = {"user": "ann", "resourceAttributes": {"verb": "get", "resource": "nodes"}}
+        assert client.ask("POST", REVIEWS, orjson.dumps({"spec": ask})).status == 500
         assert client.ask("GET", f"{MAPS}?resourceVersion=0").status == 200
         client.close()
     made.engine.store.close()

@@ -11,7 +11,7 @@ from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.facts import ENFORCE
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.objects import NAMESPACES, PODS
-from simkit.analysis.rendering import counted
+from simkit.analysis.rendering import counted, first_of
 from simkit.logic.podsecurity.evaluate import violations
 from simkit.logic.podsecurity.policy import LevelVersion
 from simkit.logic.workloads.pods import has_ended
@@ -80,5 +80,5 @@ def risk_of_level(namespace: str, refused: tuple[str, ...]) -> str:
     """The workloads that a pod security level may break, in words."""
     if not refused:
         return f"no running pod of {namespace} is refused by it"
-    shown = ", ".join(refused[:SHOWN]) + (f" and {len(refused) - SHOWN} more" if len(refused) > SHOWN else "")
+    shown = first_of(refused, SHOWN)
     return f"{counted(len(refused), 'running pod')} of {namespace} could not be made again: {shown}"

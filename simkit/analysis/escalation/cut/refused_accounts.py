@@ -21,7 +21,7 @@ from simkit.analysis.escalation.table.primitive import requirements_of
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.objects import PODS
 from simkit.analysis.rbac.subject import text_of
-from simkit.analysis.rendering import counted
+from simkit.analysis.rendering import counted, first_of
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Subject
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.domain import ADMISSION_GROUP
@@ -45,9 +45,8 @@ class RefuseAccounts:
     accounts: tuple[str, ...]
 
     def __str__(self) -> str:
-        named = ", ".join(self.accounts[:SHOWN])
-        more = f" and {len(self.accounts) - SHOWN} more" if len(self.accounts) > SHOWN else ""
-        return f"refuse pods of {text_of(self.subject)} in namespace {self.namespace} that run as {named}{more}"
+        named = first_of(self.accounts, SHOWN)
+        return f"refuse pods of {text_of(self.subject)} in namespace {self.namespace} that run as {named}"
 
     @property
     def name(self) -> str:
@@ -120,7 +119,7 @@ def risk_of_refusal(one: RefuseAccounts, running: tuple[str, ...]) -> str:
     """The workloads that the policy may break, in words."""
     if not running:
         return f"no running pod of {one.namespace} has one of these accounts"
-    shown = ", ".join(running[:SHOWN]) + (f" and {len(running) - SHOWN} more" if len(running) > SHOWN else "")
+    shown = first_of(running, SHOWN)
     return (
         f"{counted(len(running), 'running pod')} of {one.namespace} run as these accounts: {shown}; "
         f"{text_of(one.subject)} cannot make or change their workloads"

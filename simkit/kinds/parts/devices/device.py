@@ -37,7 +37,8 @@ _MOST_TAINTS: Final = 16
 _MOST_CONSUMPTIONS: Final = 2
 _MOST_CONDITIONS: Final = 4
 _LONGEST_VALUE: Final = 64
-_LISTS: Final = ("bools", "ints", "strings", "versions")
+LISTS: Final = ("bools", "ints", "strings", "versions")
+"""The fields of attributes that hold several values."""
 _PART: Final = r"(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
 _VERSION: Final = re.compile(
     rf"(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){{2}}(-{_PART}(\.{_PART})*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?"
@@ -89,7 +90,7 @@ def _validate_sizes(
     if both > _MOST_ATTRIBUTES:
         told = f"the total number of attributes and capacities must not exceed {_MOST_ATTRIBUTES}"
         yield invalid_value(path, both, told)
-    values = sum(sum(len(each.get(name) or ()) for name in _LISTS) or 1 for each in attributes.values())
+    values = sum(sum(len(each.get(name) or ()) for name in LISTS) or 1 for each in attributes.values())
     if values > _MOST_VALUES:
         yield invalid_value(path, values, f"the total number of attribute values must not exceed {_MOST_VALUES}")
 
@@ -102,14 +103,14 @@ def _validate_attribute(path: str, attribute: Any) -> Iterator[FieldError]:
     for name, check in checks.items():
         if attribute.get(name) is not None:
             yield from check(f"{path}.{name}", attribute[name])
-    for name in _LISTS:
+    for name in LISTS:
         values = attribute.get(name)
         if values is not None and not values:
             yield invalid_value(f"{path}.{name}", [], "must not be empty if specified")
         if name[:-1] in checks:
             for index, value in enumerate(values or ()):
                 yield from checks[name[:-1]](f"{path}.{name}[{index}]", value)
-    given = [name for name in ("int", "bool", "string", "version", *_LISTS) if attribute.get(name) is not None]
+    given = [name for name in ("int", "bool", "string", "version", *LISTS) if attribute.get(name) is not None]
     if not given and applies("device-attributes-without-value-are-invalid"):
         yield invalid_value(path, "", "exactly one value must be specified")
     elif not given:

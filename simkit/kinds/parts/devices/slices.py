@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.devices.counters import validate_counter_set
-from simkit.kinds.parts.devices.device import validate_device
+from simkit.kinds.parts.devices.device import LISTS, validate_device
 from simkit.kinds.parts.devices.names import validate_pool_name, validate_set
 from simkit.kinds.parts.go_printing.structures import structures
 from simkit.kinds.parts.pod.validation.scheduling import validate_node_selector
@@ -24,7 +24,6 @@ _MOST_DEVICES: Final = 128
 _MOST_ADVANCED_DEVICES: Final = 64
 _MOST_COUNTER_SETS: Final = 8
 _ONE: Final = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
-_LISTS: Final = ("bools", "ints", "strings", "versions")
 
 
 def validate_slice(spec: Object, old: Object | None) -> Iterator[FieldError]:
@@ -59,7 +58,7 @@ def _name(item: Any) -> str:
 def _is_advanced(device: Object) -> bool:
     """True if a device has what slices may have of fewer devices."""
     attributes: Mapping[str, Object] = device.get("attributes") or {}
-    lists = any(each.get(name) is not None for each in attributes.values() for name in _LISTS)
+    lists = any(each.get(name) is not None for each in attributes.values() for name in LISTS)
     return bool(device.get("taints") or device.get("consumesCounters") or lists)
 
 
