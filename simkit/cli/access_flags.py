@@ -138,6 +138,7 @@ def settings(args: argparse.Namespace, serving: ServingOptions, *, anonymous_aut
         api_audiences=args.api_audiences,
         service_account_key_file=keys,
         service_account_signing_key_file=args.service_account_signing_key_file or made.token_key,
+        signing_key_is_checked=args.service_account_signing_key_file is None,
         service_account_lookup=args.service_account_lookup,
         service_account_max_token_expiration=int(args.service_account_max_token_expiration),
         service_account_jwks_uri=args.service_account_jwks_uri or serving.address_of(KEYS),

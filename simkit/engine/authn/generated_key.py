@@ -76,7 +76,7 @@ class GeneratedKeyTokens:
         if self._tokens is None and self._key.is_made:
             issuers, audiences = (self._key.issuer,), self._audiences
             self._tokens = ServiceAccountTokens(
-                self._key.keys, self._lookup, self._clock, issuers=issuers, audiences=audiences
+                lambda: self._key.keys, self._lookup, self._clock, issuers=issuers, audiences=audiences
             )
         return self._tokens
 

@@ -9,7 +9,6 @@ k8s.io/kubernetes/pkg/serviceaccount/jwt.go, release 1.30.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,6 +23,7 @@ from jwt.algorithms import Algorithm, get_default_algorithms
 from jwt.exceptions import PyJWTError
 from jwt.utils import base64url_encode
 
+from simkit.engine.authn.compact import looks_signed
 from simkit.meta.errors import SimkitError
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
@@ -34,7 +34,6 @@ SIGNATURES: Final[Mapping[str, Algorithm]] = {name: get_default_algorithms()[nam
 """PyJWT's implementation of each accepted algorithm."""
 CURVES: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 """The algorithm of each curve that signs tokens, by the curve's name."""
-_COMPACT: Final = re.compile(r"[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*")
 _LISTED: Final[Sequence[str]] = ("kty", "n", "e", "crv", "x", "y")
 _JWS: Final = PyJWS()
 
@@ -100,7 +99,7 @@ class Signer:
 
 def parse(token: str) -> Parsed:
     """A parsed compact token, not verified. Raises Malformed, also for foreign characters."""
-    if not _COMPACT.fullmatch(token):
+    if not looks_signed(token):
         raise Malformed("a signed token has three parts of letters, digits, '-' and '_'")
     try:
         found = _JWS.decode_complete(token, options={"verify_signature": False})

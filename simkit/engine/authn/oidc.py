@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from simkit.engine.authn.claim_mapping import ClaimMapping, TokenRefused
+from simkit.engine.authn.compact import looks_signed
 from simkit.engine.authn.distributed_claims import ClaimResolver, Fetch
 from simkit.engine.egress.call import Caller, CallFailed
 from simkit.engine.egress.kubeconfig import ClientConfig
@@ -159,10 +160,10 @@ class ProviderTokens:
 
     def identify(self, token: str) -> Identity | None:
         """The identity of a token; None for a token of another issuer. Raises TokenRefused."""
+        if not looks_signed(token):
+            return None
         from simkit.engine.authn.jws import Malformed, parse
 
-        if token.count(".") != 2:
-            return None
         try:
             parsed = parse(token)
         except Malformed:

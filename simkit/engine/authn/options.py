@@ -18,6 +18,7 @@ from simkit.engine.authn.bootstrap import BootstrapTokens
 from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.generated_key import GeneratedKey, GeneratedKeyTokens
 from simkit.engine.authn.getter import ObjectGetter
+from simkit.engine.authn.late_signer import LateSigner
 from simkit.engine.authn.oidc_options import OIDCOptions, tokens_by_flags
 from simkit.engine.authn.request_header import EXTRA_PREFIXES, GROUP_HEADERS, USER_HEADERS, RequestHeaders
 from simkit.engine.authn.review import TokenReviewer
@@ -34,7 +35,7 @@ from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
-    from simkit.engine.authn.jws import VerificationKey
+    from simkit.engine.authn.jws import Signer, VerificationKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class AuthenticationOptions:
     api_audiences: Sequence[str] = ()
     service_account_key_file: Sequence[Path] = ()
     service_account_signing_key_file: Path | None = None
+    signing_key_is_checked: bool = False
+    """The signing key file is known to hold a key; so it is read for the first token, not at the start."""
     service_account_lookup: bool = True
     service_account_max_token_expiration: int = 0
     """Seconds; 0 for no limit."""
@@ -119,7 +122,7 @@ def build(
         Union(members, anonymous=settings.anonymous_auth),
         TokenReviewer(tokens, accounts, audiences),
         issuer,
-        lambda: keys,
+        keys or list,
         audiences,
         settings.service_account_max_token_expiration,
         settings.service_account_extend_token_expiration,
@@ -229,23 +232,28 @@ def _authorities(file: Path | None, others: bytes, clock: Clock) -> Authorities:
 
 
 def _issuer(settings: AuthenticationOptions, name: str) -> Issuer | None:
-    if settings.service_account_signing_key_file is None:
-        return None
-    from simkit.engine.authn.jws import Signer, load_private_key
-
     path = settings.service_account_signing_key_file
-    return Issuer(Signer(load_private_key(read_file(path), str(path))), name)
+    if path is None:
+        return None
+
+    def load() -> Signer:
+        from simkit.engine.authn.jws import Signer, load_private_key
+
+        return Signer(load_private_key(read_file(path), str(path)))
+
+    return Issuer(LateSigner(load) if settings.signing_key_is_checked else load(), name)
 
 
-def _keys(settings: AuthenticationOptions, issuer: Issuer | None) -> list[VerificationKey]:
-    """The keys in the key files; by default the public half of the signing key."""
+def _keys(settings: AuthenticationOptions, issuer: Issuer | None) -> Callable[[], Sequence[VerificationKey]] | None:
+    """Gives the keys in the key files; by default the public half of the signing key. None where there is no key."""
     if not settings.service_account_key_file:
-        return [issuer.public] if issuer else []
+        return (lambda: [issuer.public]) if issuer else None
     from simkit.engine.authn.jws import load_verification_keys
 
-    return [
+    keys = [
         key for path in settings.service_account_key_file for key in load_verification_keys(read_file(path), str(path))
     ]
+    return lambda: keys
 
 
 def read_file(path: Path) -> bytes:

@@ -8,12 +8,13 @@ k8s.io/kubernetes/pkg/serviceaccount, release 1.30.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.authn.claims import DEFAULT_ISSUER, LEGACY_ISSUER, BoundObject, Subject, subject_of
+from simkit.engine.authn.compact import looks_signed
 from simkit.engine.authn.getter import ObjectGetter, secret_value
 from simkit.engine.authn.token_authenticator import InvalidToken, TokenResponse
 from simkit.engine.seams import Token
@@ -27,6 +28,7 @@ from simkit.meta.objects import Object, metadata
 
 if TYPE_CHECKING:
     from simkit.engine.authn.jws import Signer, VerificationKey
+    from simkit.engine.authn.late_signer import LateSigner
 
 SECRET_TYPE: Final = label("service-account-token")
 _EXTRA: Final = label("", "authentication")
@@ -47,9 +49,13 @@ class Issuer:
         What tokens carry as ``iss`` unless their claims say otherwise (legacy tokens do).
     """
 
-    def __init__(self, signer: Signer, issuer: str = DEFAULT_ISSUER) -> None:
+    def __init__(self, signer: Signer | LateSigner, issuer: str = DEFAULT_ISSUER) -> None:
         self._signer, self.issuer = signer, issuer
-        self.public = signer.public
+
+    @property
+    def public(self) -> VerificationKey:
+        """The key that verifies the tokens."""
+        return self._signer.public
 
     def issue(self, claims: Mapping[str, Any]) -> Token:
         """The signed token with the claims."""
@@ -62,7 +68,7 @@ class ServiceAccountTokens:
     Parameters
     ----------
     keys
-        Any of which may have signed a token.
+        Gives the keys, any of which may have signed a token. It is asked when a token of these issuers comes.
     lookup
         How to read the account and the bound objects as they are now; None leaves revocation out.
     clock
@@ -81,14 +87,14 @@ class ServiceAccountTokens:
 
     def __init__(
         self,
-        keys: Sequence[VerificationKey],
+        keys: Callable[[], Sequence[VerificationKey]],
         lookup: ObjectGetter | None,
         clock: Clock,
         *,
         issuers: Sequence[str] = (DEFAULT_ISSUER,),
         audiences: Sequence[str] = (),
     ) -> None:
-        self._keys, self._lookup, self._clock = tuple(keys), lookup, clock
+        self._keys, self._lookup, self._clock = keys, lookup, clock
         self._issuers = frozenset((*issuers, LEGACY_ISSUER))
         self.audiences = tuple(audiences or issuers)
         self._claims: OrderedDict[str, Mapping[str, Any] | None] = OrderedDict()
@@ -125,6 +131,8 @@ class ServiceAccountTokens:
         """The claims of a token with a valid signature; None for another issuer's token."""
         if token in self._claims:
             return self._claims[token]
+        if not looks_signed(token):
+            return None
         from simkit.engine.authn.jws import Malformed, parse
 
         try:
@@ -133,7 +141,7 @@ class ServiceAccountTokens:
             return None
         if parsed.claims.get("iss") not in self._issuers:
             return None
-        if not parsed.verified_by(self._keys):
+        if not parsed.verified_by(self._keys()):
             raise InvalidToken("invalid signature of the service account token")
         with self._lock:
             self._claims[token] = parsed.claims

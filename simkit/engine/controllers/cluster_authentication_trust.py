@@ -5,9 +5,9 @@ Upstream: pkg/controlplane/controller/clusterauthenticationtrust, release 1.30.
 
 from __future__ import annotations
 
+import ssl
 from base64 import encodebytes
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
@@ -112,9 +112,25 @@ def _bundle(present: str, required: str, now: float) -> str:
 
 
 def _lasts(der: bytes, now: float) -> bool:
-    from cryptography.x509 import load_der_x509_certificate
+    return _end(der) > now - _SLACK
 
-    return load_der_x509_certificate(der).not_valid_after_utc > datetime.fromtimestamp(now - _SLACK, UTC)
+
+def _end(der: bytes) -> float:
+    """The moment until which a certificate is valid, as OpenSSL tells it of authorities. Others are parsed.
+
+    Raises ValueError for bytes that are no certificate.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_verify_locations(cadata=der)
+    except ssl.SSLError as error:
+        raise ValueError("data contains a certificate that cannot be parsed") from error
+    told = context.get_ca_certs()
+    if told:
+        return ssl.cert_time_to_seconds(str(told[0]["notAfter"]))
+    from cryptography.x509 import load_der_x509_certificate  # costs a server an eighth of its memory at rest
+
+    return load_der_x509_certificate(der).not_valid_after_utc.timestamp()
 
 
 def _pem(der: bytes) -> str:

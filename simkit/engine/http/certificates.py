@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from simkit.engine.http import certificate_record
 from simkit.meta.clock import Clock, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import MASTERS
@@ -118,6 +119,13 @@ class _Folder:
         self._path, self._first, self._last = path, first, last
 
     def ensure(self, names: tuple[list[str], list[str]]) -> CertificateFiles:
+        if not certificate_record.holds(self._path, names, self._first, self._last + _MONTH):
+            self._check(names)
+        return self._paths()
+
+    def _check(self, names: tuple[list[str], list[str]]) -> None:
+        """Read the files, make those that do not serve, and record what they hold."""
+        from simkit.engine.authn.jws import load_private_key
         from simkit.engine.http import keypair
 
         authority = self._read("ca")
@@ -129,13 +137,19 @@ class _Folder:
         span = (self._first - _DAY, self._last + 365 * _DAY)
         serving = self._read("apiserver")
         if serving is None or not self._fits(serving, authority) or not serving.names_include(*names):
-            self._write("apiserver", authority.sign_server(SERVICE_NAMES[0] + "-apiserver", names, span))
+            serving = authority.sign_server(SERVICE_NAMES[0] + "-apiserver", names, span)
+            self._write("apiserver", serving)
         admin = self._read("admin")
         if admin is None or not self._fits(admin, authority) or not admin.belongs_to(ADMINISTRATOR):
-            self._write("admin", authority.sign_client(ADMINISTRATOR, [MASTERS], span))
-        if not (self._path / "sa.key").exists():
-            write_private(self._path / "sa.key", keypair.new_key_pem())
-        return self._paths()
+            admin = authority.sign_client(ADMINISTRATOR, [MASTERS], span)
+            self._write("admin", admin)
+        signing = self._path / "sa.key"
+        if not signing.exists():
+            write_private(signing, keypair.new_key_pem())
+        load_private_key(signing.read_bytes(), str(signing))
+        spans = [pair.span() for pair in (authority, serving, admin)]
+        record = certificate_record.made(self._path, serving.names(), *zip(*spans, strict=True))
+        write_private(self._path / certificate_record.NAME, record)
 
     def _fits(self, pair: KeyPair, authority: KeyPair) -> bool:
         return pair.issued_by(authority) and pair.covers(self._first, self._last + _MONTH)

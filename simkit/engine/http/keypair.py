@@ -41,7 +41,12 @@ class KeyPair:
 
     def covers(self, first: datetime, last: datetime) -> bool:
         """True if the certificate is valid from the first moment to the last."""
-        return self.certificate.not_valid_before_utc <= first and last <= self.certificate.not_valid_after_utc
+        begins, ends = self.span()
+        return begins <= first and last <= ends
+
+    def span(self) -> Span:
+        """The moments from which and until which the certificate is valid."""
+        return self.certificate.not_valid_before_utc, self.certificate.not_valid_after_utc
 
     def issued_by(self, authority: KeyPair) -> bool:
         """True if the authority signed the certificate."""
@@ -58,12 +63,15 @@ class KeyPair:
 
     def names_include(self, names: Sequence[str], addresses: Sequence[str]) -> bool:
         """True if the certificate is valid for all of these names and addresses."""
+        return self.names().issuperset((*names, *addresses))
+
+    def names(self) -> set[str]:
+        """The DNS names and addresses that the certificate is valid for."""
         try:
             found = self.certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         except x509.ExtensionNotFound:
-            return False
-        known = {*found.get_values_for_type(x509.DNSName), *map(str, found.get_values_for_type(x509.IPAddress))}
-        return known.issuperset((*names, *addresses))
+            return set()
+        return {*found.get_values_for_type(x509.DNSName), *map(str, found.get_values_for_type(x509.IPAddress))}
 
     def sign_server(self, name: str, names: Names, span: Span) -> KeyPair:
         """A new pair for a server with these DNS names and addresses."""

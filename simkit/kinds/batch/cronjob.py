@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
-from zoneinfo import available_timezones
 
 from simkit.kinds.batch.job import default_failure_policy, many_warnings
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
@@ -97,6 +96,8 @@ def _validate_schedule(path: str, spec: Object, old: Object) -> Iterator[FieldEr
 
 @cache
 def _zones() -> frozenset[str]:
+    from zoneinfo import available_timezones
+
     return frozenset(available_timezones() | {"UTC"})
 
 

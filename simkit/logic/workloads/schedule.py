@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from simkit.kinds.parts.job.cron import BadSchedule, Schedule, parse
 from simkit.meta.duration import seconds
@@ -21,10 +20,16 @@ _PREFIX: Final = re.compile(r"(?:CRON_)?TZ=(\S+)\s+")
 
 def is_zone(name: str) -> bool:
     """True if a time zone exists. ``Local`` is that of the controller, which is UTC."""
+    return name == "Local" or _zone(name) is not None
+
+
+def _zone(name: str) -> tzinfo | None:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     try:
-        return name == "Local" or bool(ZoneInfo(name))
+        return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
+        return None
 
 
 class Firing:
@@ -45,9 +50,10 @@ class Firing:
     def __init__(self, text: str, zone: str = "") -> None:
         given = _PREFIX.match(text)
         name = given[1] if given else zone
-        if given and not is_zone(name):
+        known = UTC if name in ("", "Local") else _zone(name)
+        if known is None:
             raise BadSchedule(f"provided bad location {name}: unknown time zone {name}")
-        self.zone: tzinfo = ZoneInfo(name) if name and name != "Local" else UTC
+        self.zone: tzinfo = known
         self._schedule: Schedule = parse(text)
 
     def next_after(self, moment: float) -> float | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Final
@@ -113,12 +112,19 @@ def _is_host_label(label: str) -> bool:
 
 
 def _is_letter(letter: str) -> bool:
-    return unicodedata.category(letter)[0] == "L"
+    return _category(letter) == "L"
 
 
 def _is_host_letter(letter: str) -> bool:
     """True for letters and symbols of all scripts, and the ten digits."""
-    return letter in "0123456789" or unicodedata.category(letter)[0] in "LS"
+    return letter in "0123456789" or _category(letter) in "LS"
+
+
+def _category(letter: str) -> str:
+    """The first letter of a character's general category in Unicode."""
+    from unicodedata import category
+
+    return category(letter)[0]
 
 
 def _is_mac(text: str) -> bool:

@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -44,7 +44,11 @@ NONE: Final = Texts("", {})
 @cache
 def source() -> str:
     """The release of the package with the descriptions; empty if it is not installed."""
-    return metadata.version(_PACKAGE) if _models() else ""
+    if not _models():
+        return ""
+    from importlib.metadata import version  # with the package email and more, a megabyte
+
+    return version(_PACKAGE)
 
 
 @cache

@@ -60,7 +60,7 @@ class World:
         self.clock = SimulatedClock()
         self.objects: dict[tuple[str, str, str], Mapping[str, Any]] = {("serviceaccounts", "ns", "robot"): ACCOUNT}
         self.issuer = Issuer(Signer(KEY))
-        self.verifier = ServiceAccountTokens([self.issuer.public], self.lookup, self.clock)
+        self.verifier = ServiceAccountTokens(lambda: [self.issuer.public], self.lookup, self.clock)
 
     def lookup(self, resource: GroupResource, namespace: str, name: str) -> Mapping[str, Any] | None:
         return self.objects.get((resource.resource, namespace, name))
@@ -217,7 +217,7 @@ def test_revoked_with_the_account(world: World) -> None:
     assert "service account is gone" in world.refusal_reason(token)
     del world.objects["serviceaccounts", "ns", "robot"]
     assert "service account is gone" in world.refusal_reason(token)
-    assert ServiceAccountTokens([world.issuer.public], None, world.clock).verify(token)
+    assert ServiceAccountTokens(lambda: [world.issuer.public], None, world.clock).verify(token)
 
 
 @pytest.mark.parametrize(("kind", "resource"), [("pod", "pods"), ("secret", "secrets")])

@@ -12,7 +12,7 @@ import pytest
 from cryptography import x509
 
 from simkit.engine.authn.x509 import ClientCertificates
-from simkit.engine.http import kubeconfig
+from simkit.engine.http import certificate_record, kubeconfig
 from simkit.engine.http.certificates import CertificateFiles, default_folder, ensure_certificates, write_private
 from simkit.engine.http.keypair import KeyPair
 from simkit.meta.clock import SimulatedClock, SystemClock
@@ -40,7 +40,7 @@ def test_made_once(tmp_path: Path) -> None:
     assert contents(folder) == before
     ensure_certificates(folder, hosts=["192.0.2.7", "box.example"])
     changed = {name for name, content in contents(folder).items() if before[name] != content}
-    assert changed == {"apiserver.crt", "apiserver.key"}
+    assert changed == {"apiserver.crt", "apiserver.key", certificate_record.NAME}
 
 
 def test_names_of_the_serving_certificate(tmp_path: Path) -> None:
@@ -134,6 +134,35 @@ def test_several_processes_at_once(tmp_path: Path) -> None:
     before = contents(tmp_path)
     ensure_certificates(tmp_path)
     assert contents(tmp_path) == before
+
+
+def test_files_that_were_checked_are_not_parsed_again(tmp_path: Path) -> None:
+    """The second start trusts the record, without importing cryptography; a file that changed is read again."""
+    made = ensure_certificates(tmp_path)
+    code = "import sys; from pathlib import Path; from simkit.engine.http.certificates import ensure_certificates; ensure_certificates(Path(sys.argv[1])); print('cryptography' in sys.modules)"
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"False\n"
+    made.admin_key.write_bytes(made.key.read_bytes())
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"True\n"
+    KeyPair.load(made.admin_certificate.read_bytes(), made.admin_key.read_bytes())
+
+
+@pytest.mark.parametrize("record", [b"", b"[]", b"{}", b'{"files": 1, "names": 2, "begins": 3, "ends": 4}'])
+def test_a_record_of_something_else_counts_for_nothing(tmp_path: Path, record: bytes) -> None:
+    """The files are parsed where the record is not ours, and the record is written anew."""
+    ensure_certificates(tmp_path)
+    before = contents(tmp_path)
+    (tmp_path / certificate_record.NAME).write_bytes(record)
+    ensure_certificates(tmp_path)
+    assert contents(tmp_path) == before
+
+
+def test_a_token_key_that_is_none_is_named(tmp_path: Path) -> None:
+    """The key that signs tokens is not replaced, since tokens in use would end: its file is named."""
+    made = ensure_certificates(tmp_path)
+    made.token_key.write_text("nonsense")
+    with pytest.raises(SimkitError, match=r"sa\.key holds no private key"):
+        ensure_certificates(tmp_path)
 
 
 def test_folders_that_cannot_be(tmp_path: Path) -> None:
