@@ -19,31 +19,29 @@ fresh(Options())
 print([name for name in sys.modules if name.startswith({UNUSED!r}) and name != 'simkit.engine.http.upgrade'])
 """
 SERVED = """
-import os, signal, ssl, sys, threading, time, urllib.request
+import os, signal, ssl, sys, threading, time, urllib.error, urllib.request
 from pathlib import Path
-folder = Path(sys.argv[1])
-kubeconfig = folder / "kubeconfig"
+folder, port = Path(sys.argv[1]), sys.argv[2]
+url, context = f"https://127.0.0.1:{port}/api/v1/namespaces", ssl._create_unverified_context()
 
 def ask():
-    while not kubeconfig.exists():
-        time.sleep(0.02)
-    port = kubeconfig.read_text().partition("https://127.0.0.1:")[2].split()[0].strip('"')
-    request = urllib.request.Request(f"https://127.0.0.1:{port}/api/v1/namespaces", headers={"Authorization": "Bearer t"})
-    context = ssl._create_unverified_context()
-    while True:
-        try:
-            answer = urllib.request.urlopen(request, context=context)
-            break
-        except ConnectionRefusedError:
-            time.sleep(0.02)
-    print(answer.status, sorted(name for name in sys.modules if name in ("cryptography", "jwt", "zoneinfo")))
-    sys.stdout.flush()
-    os.kill(os.getpid(), signal.SIGINT)
+    request = urllib.request.Request(url, headers={"Authorization": "Bearer t"})
+    try:
+        answer = None
+        while answer is None:
+            try:
+                answer = urllib.request.urlopen(request, context=context)
+            except urllib.error.URLError as error:
+                if not isinstance(error.reason, ConnectionRefusedError):
+                    raise
+                time.sleep(0.02)
+        print(answer.status, [name for name in ("cryptography", "jwt", "zoneinfo") if name in sys.modules], flush=True)
+    finally:
+        os.kill(os.getpid(), signal.SIGINT)
 
-threading.Thread(target=ask).start()
 from simkit.cli import main
-files = ["--cert-dir", str(folder), "--kubeconfig-out", str(kubeconfig), "--token-auth-file", str(folder / "tokens.csv")]
-main(["serve", "--secure-port", sys.argv[2], *files])
+threading.Thread(target=ask).start()
+main(["serve", "--secure-port", port, "--cert-dir", str(folder), "--token-auth-file", str(folder / "tokens.csv")])
 """
 
 
