@@ -246,6 +246,8 @@ class RequestScope:
         """The JSON of several entries after the head; a conversion webhook is called for each."""
         asked = [entry for entry in entries if self._asks(entry)] if self.calls_out else []
         if not asked:
-            return list(map(self.kept_tail, checked(entries)))
+            encoding = self.encoding
+            kept = [entry.encodings.get(encoding) for entry in entries]
+            return [tail or self.kept_tail(entry) for tail, entry in zip(kept, checked(entries), strict=True)]
         made = map(self.encode_tail, self.all_from_storage(asked))
         return [next(made) if self._asks(entry) else self.kept_tail(entry) for entry in entries]
