@@ -7,6 +7,7 @@ client has taken too long, and when a connection ends.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from simkit.engine.http import request_state as limits
 from simkit.engine.http.message import RawHeaders
+from simkit.engine.http.reading_turns import SLICE, reading_turns
 from simkit.engine.http.refusals import UNSUPPORTED_VERSION, is_other_version, refusal
 
 if TYPE_CHECKING:
@@ -34,8 +36,10 @@ _BODY_PIECE: Final = 64 * 1024
 """Bytes that are parsed at once, between requests and within a body; then others may get their turn."""
 _METHOD: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?= )")
 """A method at the start of a request: any token (RFC 9110, section 9.1), as Go's server takes it."""
-_SLICE: Final = 0.001
-"""Seconds for which requests of one connection are answered, one behind the other."""
+LITTLE: Final = 4 * 1024
+"""Bytes that are read in one go."""
+_TOGETHER: Final = 64 * 1024
+"""Bytes of answers to requests that came together, which are written at once."""
 
 
 class ConnectionReader(HttpToolsProtocol):
@@ -63,6 +67,11 @@ class ConnectionReader(HttpToolsProtocol):
         """Received bytes that are not parsed yet, so that other connections get their turn."""
         self._reads_on = False
         """True if they will be parsed in the loop's next turn."""
+        self._turns = reading_turns(self.loop)
+        self._gathered: list[bytes] | None = None
+        """Answers to requests that came together, to be written together; None while each is written by itself.
+
+        Each write encrypts, and lets go of the interpreter meanwhile: to get it back may take a millisecond."""
         self._running: RequestResponseCycle | None = None
         """The request that is being answered; ``cycle`` is the last one that was read."""
 
@@ -125,25 +134,63 @@ class ConnectionReader(HttpToolsProtocol):
         else:
             super().timeout_keep_alive_handler()
 
+    def data_received(self, data: bytes) -> None:
+        """Read what has come. Much of it waits for others that came with much before."""
+        if self._unparsed:
+            self._unparsed.append(data)
+        elif len(data) > LITTLE and self._turns.crowded:
+            self._unparsed.append(data)
+            self._read_later()
+        else:
+            self._received(data)
+
+    def _received(self, data: bytes) -> None:
+        """Read what has come, in pieces where it is much. For subclasses, which may know what it is."""
+        self._read_in_pieces(data)
+
     def _read_in_pieces(self, data: bytes) -> None:
         """Parse received bytes, until it takes too long or a request has to wait for the answer to one before."""
-        self._whole = None
-        start, enough = 0, perf_counter() + _SLICE
-        while start < len(data):
-            if start and (self.pipeline or perf_counter() > enough):
-                self._unparsed.append(data[start:])
-                self._read_later()
-                return
-            end = start + (_BODY_PIECE if self._head_size is None else _HEAD_PIECE)
-            self._read(data[start:end])
-            start = end
+        self._whole, self._gathered = None, []
+        start, enough = 0, perf_counter() + SLICE
+        try:
+            while start < len(data):
+                if start and (self.pipeline or perf_counter() > enough):
+                    self._unparsed.append(data[start:])
+                    self._read_later()
+                    return
+                end = start + (_BODY_PIECE if self._head_size is None else _HEAD_PIECE)
+                self._read(data[start:end])
+                start = end
+        finally:
+            self._write_gathered()
+            self._gathered = None
+
+    def _send(self, parts: Sequence[bytes]) -> None:
+        """Write an answer, or gather it with others."""
+        if self._gathered is None:
+            self.transport.write(parts[0]) if len(parts) == 1 else self.transport.writelines(parts)
+            return
+        self._gathered += parts
+        if sum(map(len, self._gathered)) > _TOGETHER:
+            self._write_gathered()
+
+    def _write_gathered(self) -> None:
+        """Write the answers that were gathered."""
+        if self._gathered:
+            gathered, self._gathered = self._gathered, []
+            self.transport.write(b"".join(gathered))
+
+    def _close(self) -> None:
+        """Close the connection once all answers are written."""
+        self._write_gathered()
+        self.transport.close()
 
     def _read_later(self) -> None:
-        """Leave what was received for the loop's next turn, or until the requests that wait have begun."""
+        """Leave what was received for one of the loop's next turns, or until the requests that wait have begun."""
         self.flow.pause_reading()
         if not self._reads_on and not self.pipeline:
             self._reads_on = True
-            self.loop.call_soon(self._read_on)
+            self._turns.later(self.loop, self._read_on)
 
     def _read_on(self) -> None:
         """Go on with what was left for later, unless the connection has ended."""
@@ -152,7 +199,7 @@ class ConnectionReader(HttpToolsProtocol):
         self._unparsed.clear()
         if self.transport.is_closing():
             return
-        self.data_received(data)
+        self._received(data)
         if not self._unparsed and not self.pipeline:
             self.flow.resume_reading()
 
@@ -223,5 +270,5 @@ class ConnectionReader(HttpToolsProtocol):
 
     def _refuse(self, status: int, why: str = "") -> None:
         """End the connection in the words of Go's server."""
-        self.transport.write(refusal(status, why))
-        self.transport.close()
+        self._send([refusal(status, why)])
+        self._close()

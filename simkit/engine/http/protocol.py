@@ -18,7 +18,7 @@ import httptools
 from simkit.engine.authn.bearer import asks_for_websocket
 from simkit.engine.http import request_state as limits
 from simkit.engine.http.asgi import LARGE_HEAD, Application
-from simkit.engine.http.connection_reader import HEAD_LIMIT, ConnectionReader
+from simkit.engine.http.connection_reader import HEAD_LIMIT, LITTLE, ConnectionReader
 from simkit.engine.http.known_heads import KnownHead, KnownHeads, RequestLine
 from simkit.engine.http.message import (
     RawHeaders,
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 
 _SWITCH: Final = "simkit.engine.http.upgrade.switch"
 """The module that changes protocols: it is loaded when another one is wanted first."""
-_LITTLE: Final = 4 * 1024
-"""Bytes that are read in one go."""
+
+
+_END_OF_HEAD: Final = b"\r\n\r\n"
 
 
 class HTTPConnection(ConnectionReader):
@@ -95,12 +96,9 @@ class HTTPConnection(ConnectionReader):
         else:
             super()._read_timed_out()
 
-    def data_received(self, data: bytes) -> None:
+    def _received(self, data: bytes) -> None:
         """Read what has come. Any number of requests may be in it: when they take too long, others come first."""
-        if self._unparsed:
-            self._unparsed.append(data)
-            return
-        if len(data) <= _LITTLE:
+        if len(data) <= LITTLE and data.count(_END_OF_HEAD) <= 1:
             known = self._heads.find(data) if self._head_size == 0 else None
             if known is not None and self._is_idle():
                 self._answer_known(*known)
@@ -213,7 +211,7 @@ class HTTPConnection(ConnectionReader):
         if self._dropping:
             self._dropping = False
             if not self.parser.should_keep_alive():
-                self.transport.close()
+                self._close()
             return
         state, self._state = self._state, None
         if state is None:
@@ -248,6 +246,7 @@ class HTTPConnection(ConnectionReader):
 
     def _switch(self, request: Request, response: Response) -> None:
         """Change the protocol of the connection, or say why it is not changed."""
+        self._write_gathered()
         if response.stream is not None:
             self._watch_by_messages(request, response)
             return
@@ -305,11 +304,11 @@ class HTTPConnection(ConnectionReader):
         """Send an answer. A connection that is not kept alive is closed at once unless the request is still being
         read."""
         parts = response_bytes(request, response, self.server_state.default_headers, keep_alive=keep_alive)
-        self.transport.write(parts[0]) if len(parts) == 1 else self.transport.writelines(parts)
+        self._send(parts)
         if keep_alive or not close:
             self.on_response_complete()
         else:
-            self.transport.close()
+            self._close()
 
     def _continue_in_asgi(self, drive: Any, state: RequestState, then: Next) -> None:
         """Leave the rest of a request to the driver that can wait."""
