@@ -5,7 +5,8 @@ this one. Each client sends all attacks of ``tests.security.attacks`` in an orde
 only open connections, with certificates that nobody knows, begin watches, or send many requests at once. Printed are
 percentiles of the time that ``/healthz``, ``/livez`` and ``/readyz`` take over kept connections, those of new
 connections, what the attacks were answered, and what a bare server beside them, which nobody attacks, takes for an
-answer meanwhile: on a busy machine that is not nothing.
+answer and for a connection over TLS meanwhile: on a busy machine that is not nothing. Clients read the authorities of
+the machine once, not for each connection, which takes 20 ms by itself.
 """
 
 from __future__ import annotations
@@ -22,12 +23,15 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Coroutine, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
 
+from simkit.engine.http.certificates import ensure_certificates
 from simkit.engine.http.serving import new_loop
+from simkit.engine.http.tls import server_context
 from tests.bench.bench_http import TOKEN, Target, config_map, load, served, unverified
 from tests.bench.watched_server import waits
 from tests.security.attacks import MAPS, TABLE, attacks, preparation, requests_of
@@ -55,14 +59,14 @@ def main() -> int:
     if args.bare:
         return _in_loop(serve_bare())
     turns = Path(tempfile.mkdtemp()) / "turns" if args.turns else None
-    with served(turns) as target, _bare() as port:
+    with served(turns) as target, _bare() as ports:
         _in_loop(prepare(target))
-        calm = _in_loop(probe(target, port, 3))
+        calm = _in_loop(probe(target, ports, 3))
         command = [sys.executable, "-m", "tests.bench.bench_hostile", "--attack", str(target.port)]
         options = ["--seconds", str(args.seconds + 2), "--only", args.only]
         with subprocess.Popen([*command, *options], stdout=subprocess.PIPE) as hostile:
             time.sleep(1)
-            harried = _in_loop(probe(target, port, args.seconds))
+            harried = _in_loop(probe(target, ports, args.seconds))
             assert hostile.stdout is not None
             print(hostile.stdout.read().decode(), end="")
     if turns is not None:
@@ -74,9 +78,18 @@ def main() -> int:
     tell(f"while {CLIENTS} clients attack", harried[0])
     tell("the same over new connections", harried[1])
     tell("a bare server beside it", harried[2])
+    tell("the same over new connections", harried[3])
     found, bare = percentile(harried[0], 99), percentile(harried[2], 99)
     print(f"99th percentile: {found:.1f} ms, the bare server's {bare:.1f} ms; goal {GOAL:.0f} ms, bound {BOUND:.0f} ms")
-    return int(found > BOUND + bare)
+    fresh, anew = percentile(harried[1], 99), percentile(harried[3], 99)
+    print(f"over new connections: {fresh:.1f} ms, the bare server's {anew:.1f} ms; bound {BOUND:.0f} ms")
+    return int(found > BOUND + bare or fresh > BOUND + anew)
+
+
+@lru_cache(maxsize=1)
+def trusting() -> ssl.SSLContext:
+    """The TLS context of all connections without a certificate, made once."""
+    return unverified()
 
 
 def _in_loop(job: Coroutine[Any, Any, T]) -> T:
@@ -107,36 +120,41 @@ async def prepare(target: Target) -> None:
     await load(target, iter(wanted[3:]), 4, seconds=120)
 
 
-async def probe(target: Target, bare: int, seconds: float) -> tuple[list[float], list[float], list[float]]:
-    """Milliseconds of health requests over kept connections, over new ones, and of answers of a bare server."""
+async def probe(target: Target, bare: tuple[int, int], seconds: float) -> list[list[float]]:
+    """Milliseconds of health requests over kept and over new connections, and of answers of a bare server likewise."""
     end = time.monotonic() + seconds
-    kept, fresh, beside = list[float](), list[float](), list[float]()
-    jobs = (_ask_on(target, path, kept, end) for path in PATHS)
-    await asyncio.gather(*jobs, _ask_anew(target, fresh, end), _ask_bare(bare, beside, end))
-    return kept, fresh, beside
+    found: list[list[float]] = [[], [], [], []]
+    jobs = (_ask_on(target, path, found[0], end) for path in PATHS)
+    others = (_ask_bare(bare[0], found[2], end), _ask_bare_anew(bare[1], found[3], end))
+    await asyncio.gather(*jobs, _ask_anew(target, found[1], end), *others)
+    return found
 
 
 @contextlib.contextmanager
-def _bare() -> Iterator[int]:
+def _bare() -> Iterator[tuple[int, int]]:
     command = [sys.executable, "-m", "tests.bench.bench_hostile", "--bare"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
-            yield int(process.stdout.readline())
+            plain, secure = process.stdout.readline().split()
+            yield int(plain), int(secure)
         finally:
             process.terminate()
 
 
 async def serve_bare() -> int:
-    """Answer each line with a line, without TLS or HTTP, until the process is ended."""
+    """Answer each line with a line, without HTTP, and without and with TLS, until the process is ended."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
             writer.write(line)
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
+    with tempfile.TemporaryDirectory() as folder:
+        files = ensure_certificates(Path(folder))
+        context = server_context(files.certificate, files.key, [files.authority.read_bytes()])
+    servers = [await asyncio.start_server(answer, "127.0.0.1", 0, ssl=tls) for tls in (None, context)]
+    print(*(server.sockets[0].getsockname()[1] for server in servers), flush=True)
+    await asyncio.gather(*(server.serve_forever() for server in servers))
     return 0
 
 
@@ -151,8 +169,19 @@ async def _ask_bare(port: int, found: list[float], end: float) -> None:
     writer.close()
 
 
+async def _ask_bare_anew(port: int, found: list[float], end: float) -> None:
+    while time.monotonic() < end:
+        start = time.perf_counter()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trusting())
+        writer.write(b"ok\n")
+        await reader.readline()
+        found.append(1000 * (time.perf_counter() - start))
+        writer.close()
+        await asyncio.sleep(5 * EVERY)
+
+
 async def _ask_on(target: Target, path: str, found: list[float], end: float) -> None:
-    reader, writer = await asyncio.open_connection(target.host, target.port, ssl=unverified())
+    reader, writer = await asyncio.open_connection(target.host, target.port, ssl=trusting())
     while time.monotonic() < end:
         start = time.perf_counter()
         await _health(target, path, reader, writer)
@@ -164,7 +193,7 @@ async def _ask_on(target: Target, path: str, found: list[float], end: float) -> 
 async def _ask_anew(target: Target, found: list[float], end: float) -> None:
     while time.monotonic() < end:
         start = time.perf_counter()
-        reader, writer = await asyncio.open_connection(target.host, target.port, ssl=unverified())
+        reader, writer = await asyncio.open_connection(target.host, target.port, ssl=trusting())
         await _health(target, "/livez", reader, writer)
         found.append(1000 * (time.perf_counter() - start))
         writer.close()
@@ -208,7 +237,7 @@ async def _in_turn(target: Target, requests: dict[str, bytes], answers: Counter[
 
 
 async def _sent(target: Target, request: bytes) -> str:
-    reader, writer = await asyncio.open_connection(target.host, target.port, ssl=unverified())
+    reader, writer = await asyncio.open_connection(target.host, target.port, ssl=trusting())
     try:
         writer.write(request)
         head = await reader.readuntil(b"\r\n\r\n")
@@ -254,7 +283,7 @@ async def _watches(target: Target, answers: Counter[str]) -> None:
             selector = f"&labelSelector=a%20notin%20({number})" if number % 2 else ""
             path = f"{MAPS}?watch=1&resourceVersion=0{selector}"
             lines = f"GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\naccept: {TABLE}\r\n\r\n"
-            reader, writer = await asyncio.open_connection(target.host, target.port, ssl=unverified())
+            reader, writer = await asyncio.open_connection(target.host, target.port, ssl=trusting())
             writer.write(lines.encode())
             await reader.read(1)
             opened.append(writer)
@@ -267,7 +296,7 @@ async def _at_once(target: Target, answers: Counter[str]) -> None:
     """Ten thousand small requests in one piece."""
     request = target.request("GET", f"{MAPS}/listed-7")
     while True:
-        reader, writer = await asyncio.open_connection(target.host, target.port, ssl=unverified())
+        reader, writer = await asyncio.open_connection(target.host, target.port, ssl=trusting())
         writer.write(request * 10_000)
         for _ in range(200):
             if not await reader.read(65536):
