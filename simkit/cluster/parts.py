@@ -17,6 +17,7 @@ from simkit.cluster.plugin_settings import read_settings
 from simkit.cluster.plugins import PluginInitializer, plugins
 from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import catalogue_of
+from simkit.cluster.shown_flags import shown_flags
 from simkit.cluster.store_snapshot import StoreSnapshot
 from simkit.engine.admission.chain import Chain, Plugin
 from simkit.engine.authn.generated_key import GeneratedKey
@@ -150,6 +151,7 @@ def _engine(server: ControlPlane) -> Engine:
             limits=_limits(server),
             audit=audit_of(options, clock, server.metrics, forked=server.forked),
             grace=options.livez_grace_period,
+            flags=partial(shown_flags, options),
             remote=server.extensions.forwarder,
             calls_webhooks=lambda request: server.extensions.calls_webhooks(request, server.reader()),
             conversion=server.extensions.conversions(server.names),

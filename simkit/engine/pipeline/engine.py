@@ -56,6 +56,8 @@ class EngineConfig:
     grace: float = 0.0
     """Seconds for which livez ignores the post-start checks."""
     paths: Sequence[str] = ()
+    flags: Callable[[], Mapping[str, str]] = dict
+    """Makes the settings of the server as ``/flagz`` tells them."""
     limits: ConcurrencyLimiter = field(default_factory=MaxInFlight)
     metrics: Metrics = field(default_factory=Metrics)
     audit: Auditor | None = None
@@ -105,7 +107,8 @@ class Engine:
         """True after the start is complete, and True once shutdown begins; health checks report both."""
         self.verbosity = 0
         """The log level, as klog has it; ``/debug/flags/v`` changes it."""
-        self._since = parts.clock.now()
+        self.since = parts.clock.now()
+        """When the server was started, in seconds since 1970."""
         self.client_hook: ClientHook | None = None
         """Sees and disturbs the requests of clients, in tests; None: nobody does."""
         self.connections: PodConnections | None = None
@@ -178,9 +181,14 @@ class Engine:
             return False
         return parts.calls_webhooks(request)
 
+    @property
+    def age(self) -> float:
+        """Seconds since the start."""
+        return self.clock.now() - self.since
+
     def in_grace(self) -> bool:
         """True if the grace period of livez lasts."""
-        return self.clock.now() - self._since < self.parts.grace
+        return self.age < self.parts.grace
 
     def settle(self) -> None:
         """Do what follows from writes, if there were any since the last time."""

@@ -37,6 +37,13 @@ def _prepare(draft: Draft, old: Object | None) -> None:
     draft["spec"] = spec
 
 
+def _keep_status(draft: Draft, live: Object) -> None:
+    """Keep everything but the status, and of that the configuration unless one is stored."""
+    keep_all_but_status(draft, live)
+    if at(live, "status", "config") is None and at(draft, "status", "config") is not None:
+        draft["status"] = {name: value for name, value in draft["status"].items() if name != "config"}
+
+
 def _default(draft: Draft) -> None:
     """Set allocatable to the capacity by default, and ``podCIDRs`` to ``podCIDR``."""
     spec = draft.get("spec") or {}
@@ -54,7 +61,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors = list(_validate_taint(at(obj, "spec", "taints") or ()))
     errors += _validate_resource(obj.get("status") or {})
     errors += _validate_range(at(obj, "spec", "podCIDRs") or ())
-    return errors if old is None else [*errors, *_validate_update(obj, old)]
+    return errors
 
 
 def _validate_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -176,13 +183,14 @@ def _fields(obj: Object) -> dict[str, str]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks((WHOLE, CHANGES)),
+    metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
+    validate_last=_validate_update,
     default=_default,
     prepare=_prepare,
     validate=_validate,
     warnings=_warnings,
     print_row=_row,
     selectable_fields=_fields,
-    subresources={"status": Subresource(keep_all_but_status, _validate_update)},
+    subresources={"status": Subresource(_keep_status, _validate_update)},
     keeps_status_on_create=True,
 )

@@ -15,7 +15,7 @@ from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.deprecated_node_labels import deprecation
 from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_text
 from simkit.kinds.parts.validation.labels import validate_labels
-from simkit.kinds.strategy import Strategy
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, duplicate, required
 from simkit.meta.name_validation import dns_label
@@ -26,10 +26,11 @@ _TOLERATION: Final = (("Key", "key"), ("Operator", "operator"), ("Value", "value
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = list(_validate_fields(obj))
-    if old is not None:
-        errors += validate_immutable_field("handler", obj.get("handler") or "", old.get("handler") or "")
-    return errors
+    return list(_validate_fields(obj))
+
+
+def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
+    return list(validate_immutable_field("handler", obj.get("handler") or "", old.get("handler") or ""))
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:
@@ -74,7 +75,9 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 STRATEGY = Strategy(
     unqualified_finalizers=True,
+    metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     validate=_validate,
+    validate_last=_validate_change,
     warnings=_warnings,
     print_row=_row,
     allow_create_on_update=True,

@@ -105,14 +105,19 @@ def strict_changes(event: Object, old: Object) -> Iterator[FieldError]:
         yield from _validate_series(event)
     for name in _FIXED:
         stored = OLDER.get(name, name)
-        if (event.get(stored) or None) != (old.get(stored) or None):
+        if _given(name, event.get(stored)) != _given(name, old.get(stored)):
             yield invalid_value(name, _shown(stored, event.get(stored)), FIXED)
+
+
+def _given(name: str, value: Any) -> Any:
+    """A value for comparisons: zero values are absent, unless the field is a pointer."""
+    return value if name == "related" else value or None
 
 
 def _shown(name: str, value: Any) -> Any:
     """The value of a field as errors show it: inside of kube-apiserver, absent ones are zero."""
     if name in ("involvedObject", "related"):
-        return structure("core.ObjectReference", value or {}) if value or name == "involvedObject" else None
+        return structure("core.ObjectReference", value or {}) if value is not None or name == "involvedObject" else None
     if name == "source":
         return structure("core.EventSource", value or {})
     if name in (*_MOMENTS, "eventTime"):

@@ -11,7 +11,7 @@ from typing import Any
 
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.volume.class_parameters import validate_parameters, validate_provisioner
-from simkit.kinds.strategy import Strategy
+from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, required
 from simkit.meta.objects import Object, annotations_of, name_of
@@ -20,7 +20,11 @@ _DEFAULT = label("is-default-class", "volumeattributesclass.alpha")
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*(_changes(obj, old) if old is not None else ()), *_validate_fields(obj)]
+    return list(_validate_fields(obj))
+
+
+def _validate_change(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_changes(obj, old)) if old is not None else ()
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:
@@ -43,4 +47,10 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj) + chosen, obj.get("driverName") or "", created(obj, now)]
 
 
-STRATEGY = Strategy(validate=_validate, print_row=_row, return_deleted_object=True)
+STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((WHOLE,)),
+    validate=_validate,
+    validate_first=_validate_change,
+    print_row=_row,
+    return_deleted_object=True,
+)

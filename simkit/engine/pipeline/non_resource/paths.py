@@ -18,6 +18,7 @@ from simkit.engine.pipeline.non_resource import (
     openapi,
     profiling,
     version,
+    zpages,
 )
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, check_route, negotiate
@@ -41,14 +42,17 @@ _GATES: Final = {
     "/metrics/slis": "ComponentSLIs",
     issuer_discovery.DOCUMENT: "ServiceAccountIssuerDiscovery",
     issuer_discovery.KEYS: "ServiceAccountIssuerDiscovery",
+    zpages.STATUS: "ComponentStatusz",
+    zpages.FLAGS: "ComponentFlagz",
 }
 """Paths behind a feature gate."""
 _CHECKS: Final = tuple(f"/{endpoint}/" for endpoint in ENDPOINTS)
 _REMEMBERED: Final = 1024
 """The longest Accept header that is parsed for the aggregated form."""
-_WITHOUT_SLASH: Final = frozenset({"/", "/index.html", "/openapi/v2"})
+_PAGES: Final = (zpages.STATUS, zpages.FLAGS)
+_WITHOUT_SLASH: Final = frozenset({"/", "/index.html", "/openapi/v2", *_PAGES})
 """Paths that are unknown with one slash more; so are those of health checks and of OpenAPI version 3."""
-_ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI})
+_ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI, *_PAGES})
 """Paths that answer all methods alike; so do the single groups."""
 
 
@@ -95,7 +99,7 @@ def _has(engine: Engine, path: str) -> bool:
 
 def _index(engine: Engine, context: RequestContext) -> Response:
     known = engine.parts.paths or engine.catalogue.paths
-    paths = [path for path in known if _has(engine, path) and not path.startswith(_CHECKS)]
+    paths = [path for path in (*known, *_PAGES) if _has(engine, path) and not path.startswith(_CHECKS)]
     paths = sorted([*paths, *health_paths(engine.catalogue.release, engine.gates)])
     return responses.document_response({"paths": paths}, context.output_media_type)
 
@@ -219,4 +223,6 @@ _FIXED: Final[Mapping[str, Callable[[Engine, RequestContext], Response]]] = {
     _OPENAPI: openapi.index,
     issuer_discovery.DOCUMENT: issuer_discovery.document,
     issuer_discovery.KEYS: issuer_discovery.keys,
+    zpages.STATUS: zpages.status,
+    zpages.FLAGS: zpages.flags,
 }

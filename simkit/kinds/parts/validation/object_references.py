@@ -32,7 +32,7 @@ def validate_version(path: str, version: str, *, core: bool) -> Iterator[FieldEr
     """The errors of an API version, which must be one of a named group unless the ``core`` group will do."""
     if version.count("/") > 1:
         yield invalid_value(path, version, f"unexpected GroupVersion string: {version}")
-    elif "/" not in version and not core:
+    elif not version.rpartition("/")[0] and not core:
         yield invalid_value(path, version, "apiVersion must specify API group")
 
 
