@@ -186,10 +186,11 @@ def field_row(row: Facts, proto: str, *, required: bool, written: bool, left_out
 
 
 def typed(row: Facts, name: str | None) -> Facts:
-    """The row with the name of its string type, which in a list is that of the elements."""
+    """The row with the name of its string type, which in a list or map is that of the elements."""
     if name is None:
         return row
-    return {**row, "items": {**row["items"], "goType": name}} if "items" in row else {**row, "goType": name}
+    part = next((each for each in ("items", "values") if each in row), None)
+    return {**row, part: {**row[part], "goType": name}} if part else {**row, "goType": name}
 
 
 def definition_row(name: str, row: Facts, packages: Facts, shapes: Facts) -> dict[str, Any]:

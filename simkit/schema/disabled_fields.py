@@ -21,8 +21,9 @@ from simkit.schema.structural import Schema
 
 _EACH: Final = "*"
 """The step of a path for every key of a map."""
-_UNTOUCHED: Final = frozenset({"StatefulSetSpec.volumeClaimTemplates"})
-"""Parts that kube-apiserver stores unchanged."""
+_UNTOUCHED: Final = frozenset({"StatefulSetSpec.volumeClaimTemplates", "PersistentVolumeClaimTemplate.spec"})
+"""Parts from which kube-apiserver drops nothing but what it does not know: fields of claims go when the claim is
+created from them."""
 _PLANS: Final = frozenset({"JobTemplateSpec.spec"})
 """Parts of which kube-apiserver checks only the pod templates: their own fields are dropped when the object is
 created from them."""
@@ -121,9 +122,16 @@ class FieldGates:
                 leaves[name] = DisabledField(full, unknown=True)
             elif full in self._off:
                 leaves[name] = self._off[full]
-            elif full not in _UNTOUCHED and (inner := self._node(child)) is not None:
-                below[name] = _plan(inner) if full in _PLANS else inner
+            elif (inner := self._inner(full, child)) is not None:
+                below[name] = inner
         return Node(leaves, below) if leaves or below else None
+
+    def _inner(self, full: str, child: Schema) -> Node | None:
+        """The tree below a field; of some, only parts of it count."""
+        inner = self._node(child)
+        if inner is None or full not in (*_UNTOUCHED, *_PLANS):
+            return inner
+        return _plan(inner) if full in _PLANS else _unknown(inner)
 
 
 @lru_cache(maxsize=64)
@@ -134,6 +142,14 @@ def _shared(release: str, values: frozenset[tuple[str, bool]]) -> FieldGates:
 def _plan(node: Node) -> Node:
     """The disabled fields of a part whose own fields are stored with every setting of the gates."""
     return Node({name: leaf for name, leaf in node.leaves.items() if leaf.unknown}, node.below)
+
+
+def _unknown(node: Node) -> Node | None:
+    """The part of a tree with fields that the release does not know."""
+    leaves = {name: leaf for name, leaf in node.leaves.items() if leaf.unknown}
+    parts = {name: _unknown(inner) for name, inner in node.below.items()}
+    below = {name: inner for name, inner in parts.items() if inner is not None}
+    return Node(leaves, below) if leaves or below else None
 
 
 def _knows(here: Definitions | None, schema: Schema, name: str) -> bool:

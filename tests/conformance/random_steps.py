@@ -27,6 +27,11 @@ _ACCEPTS: Final = (
     _PARTIAL,
     "text/plain",
     f"{_PARTIAL},application/json",
+    f"{_TABLE},application/json;q=0.5",
+    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+    "*/*",
+    "application/json;as=Table;v=v1beta1;g=meta.k8s.io",
+    "application/json;as=Other;v=v1;g=meta.k8s.io",
 )
 _WRITES: Final = (
     "",
@@ -37,6 +42,9 @@ _WRITES: Final = (
     "?fieldValidation=Ignore",
     "?fieldManager=other",
     "?fieldManager=bad/%01",
+    "?fieldValidation=Other",
+    "?fieldManager=one&dryRun=All&fieldValidation=Warn",
+    "?force=true",
 )
 _LISTS: Final = (
     "",
@@ -50,6 +58,22 @@ _LISTS: Final = (
     "?resourceVersionMatch=NotOlderThan",
     "?limit=-1",
     "?timeoutSeconds=x",
+    "?limit=1&resourceVersion=0",
+    "?limit=1&continue=x",
+    "?resourceVersion=1&resourceVersionMatch=Other",
+    "?resourceVersion=0&resourceVersionMatch=Exact",
+    "?resourceVersion=0&resourceVersionMatch=NotOlderThan",
+    "?resourceVersion=x",
+    "?sendInitialEvents=true",
+    "?labelSelector=a&fieldSelector=metadata.namespace%3D{{unique}}",
+    "?labelSelector=a+notin+(b)",
+    "?fieldSelector=metadata.name!%3Dx",
+    "?fieldSelector=metadata.labels.a%3Dx",
+    "?fieldSelector=%3D%3D",
+    "?includeObject=Object",
+    "?includeObject=None",
+    "?includeObject=Other",
+    "?allowWatchBookmarks=x",
 )
 _DELETIONS: Final[Sequence[Any]] = (
     None,
@@ -62,6 +86,28 @@ _DELETIONS: Final[Sequence[Any]] = (
     {"gracePeriodSeconds": -1},
     {"dryRun": ["All"]},
     {"dryRun": ["Some"]},
+    {"dryRun": ["All", "All"]},
+    {"gracePeriodSeconds": 0, "propagationPolicy": "Background"},
+    {"orphanDependents": True},
+    {"orphanDependents": False, "propagationPolicy": "Orphan"},
+    {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 5},
+    {"apiVersion": "v1", "kind": "Other"},
+    {"apiVersion": "v1", "kind": "DeleteOptions", "unknown": 1},
+    {"gracePeriodSeconds": "x"},
+    {"preconditions": {"uid": "", "resourceVersion": ""}},
+    {"ignoreStoreReadErrorWithClusterBreakingPotential": True},
+)
+_DELETION_OPTIONS: Final = (
+    "",
+    "",
+    "?gracePeriodSeconds=0",
+    "?gracePeriodSeconds=x",
+    "?propagationPolicy=Foreground",
+    "?propagationPolicy=Other",
+    "?dryRun=All",
+    "?dryRun=Other",
+    "?orphanDependents=true",
+    "?fieldValidation=Strict",
 )
 _PARTS: Final = ("status", "status", "scale", "finalize", "other")
 _PATCHES: Final = ("merge-patch+json", "merge-patch+json", "strategic-merge-patch+json")
@@ -76,6 +122,26 @@ _JSON_PATCHES: Final = (
     {"op": "replace", "path": "/metadata/name", "value": "other"},
     {"op": "jump", "path": "/kind"},
 )
+
+
+_SCALED: Final = ("deployments", "replicasets", "statefulsets", "replicationcontrollers")
+_POSTED: Final[Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]]] = {
+    "pods": (
+        ("binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "x"}, "target": {"name": "n"}}),
+        ("binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "y"}, "target": {"kind": "Other"}}),
+        ("eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "x"}}),
+        ("eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "deleteOptions": {"gracePeriodSeconds": 0}}),
+        ("eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "deleteOptions": {"dryRun": ["All"]}}),
+        ("other", {}),
+    ),
+    "serviceaccounts": (
+        ("token", {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 1}}),
+        ("token", {"apiVersion": "authentication.k8s.io/v1", "kind": "Other"}),
+        ("token", {"spec": {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "none"}}}),
+        ("token", {"spec": {"boundObjectRef": {"kind": "Other", "apiVersion": "v1", "name": "none"}}}),
+    ),
+}
+"""Objects for subresources that are created, by the resource."""
 
 
 class RandomSteps:
@@ -107,6 +173,8 @@ class RandomSteps:
         ]
         status = (self._schema.fields or {}).get("status")
         self._status_values = list(odd_values(status, {}, ("status",))) if status is not None else []
+        self._scaled = resource.resource in _SCALED
+        self._posted = _POSTED.get(resource.resource, ())
         scope = f"/namespaces/{NAMESPACE}" if resource.namespaced else ""
         self._path = f"{resource.path}{scope}/{resource.resource}"
         self._place = f"{self._path}/{name_of(self._object)}"
@@ -131,10 +199,17 @@ class RandomSteps:
             self._status,
             self._read_part,
             self._patch_part,
+            self._patch_place,
+            self._patch_place,
+            self._refused,
+            self._delete_some,
+            self._delete,
+            *([self._scale] if self._scaled else []),
+            *([self._post_part] if self._posted else []),
         )
         for _ in range(self._random.randint(1, most)):
             yield self._random.choice(choices)()
-        yield {"method": "DELETE", "path": self._place, "body": self._random.choice(_DELETIONS)}
+        yield self._delete()
         yield {"method": "GET", "path": self._place}
         if not self._resource.namespaced:
             yield {**self._patched("merge-patch+json", {"metadata": {"finalizers": None}}, ""), "compare": "status"}
@@ -162,6 +237,49 @@ class RandomSteps:
 
     def _read_part(self) -> Step:
         return {"method": "GET", "path": f"{self._place}/{self._random.choice(_PARTS)}"}
+
+    def _delete(self) -> Step:
+        options = self._random.choice(_DELETION_OPTIONS)
+        return {"method": "DELETE", "path": f"{self._place}{options}", "body": self._random.choice(_DELETIONS)}
+
+    def _delete_some(self) -> Step:
+        """Deletes the objects of the namespace that a selector names, or of a cluster's own kind this one."""
+        chosen = self._random.choice(("labelSelector=a%3Db", "labelSelector=!a", "fieldSelector=metadata.name%3Dx"))
+        if not self._resource.namespaced:
+            chosen = f"fieldSelector=metadata.name%3D{name_of(self._object)}"
+        body = self._random.choice(_DELETIONS)
+        return {"method": "DELETE", "path": f"{self._path}?{chosen}", "body": body}
+
+    def _refused(self) -> Step:
+        """One of the other steps, by somebody without rights."""
+        made = self._random.choice((self._replace, self._merge, self._get, self._list, self._apply, self._delete))
+        return {**made(), "as": "alice"}
+
+    def _patch_place(self) -> Step:
+        """A JSON patch of a place that the schema has."""
+        changes = []
+        for _ in range(self._random.choice((1, 1, 2)) if self._odd else 0):
+            place, value = self._random.choice(self._odd)
+            operation = self._random.choice(("add", "replace", "test", "remove"))
+            path = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in place)
+            change: dict[str, Any] = {"op": "remove" if value is GONE else operation, "path": path}
+            changes.append(change if change["op"] == "remove" else {**change, "value": value})
+        return self._patched("json-patch+json", changes, self._options())
+
+    def _scale(self) -> Step:
+        """A write of the size."""
+        spec = self._random.choice(({"replicas": 2}, {"replicas": -1}, {}, {"replicas": "x"}, {"other": 1}))
+        path, kind = f"{self._place}/scale{self._options()}", "application/merge-patch+json"
+        if self._random.random() < 0.5:
+            return {"method": "PATCH", "path": path, "headers": {"Content-Type": kind}, "body": {"spec": spec}}
+        head = {"name": name_of(self._object), "namespace": self._random.choice((NAMESPACE, "other"))}
+        body = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": head, "spec": spec}
+        return {"method": "PUT", "path": path, "body": body}
+
+    def _post_part(self) -> Step:
+        """A request to a subresource that is created, such as an eviction."""
+        part, body = self._random.choice(self._posted)
+        return {"method": "POST", "path": f"{self._place}/{part}{self._options()}", "body": body}
 
     def _patch_part(self) -> Step:
         body = self._part()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
+
+import orjson
 
 Row = dict[str, Any]
 _MARKS: Final = {
@@ -22,15 +25,34 @@ ZERO_LEFT_OUT: Final = {("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "cre
 """Fields whose zero value is written at 1.30 and no more since a release, which its Go types say (``omitzero``)."""
 
 
+_SHAPES: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = orjson.loads(
+    Path(__file__).with_name("go-shapes.json").read_bytes()
+)["fields"]
+"""What Go makes of later fields, by definition, field and first release."""
+
+
 def with_zeros_of(name: str, row: Row, minor: int) -> Row:
     """The row of a definition with the rules of a release for zero values, where they differ from those of 1.30."""
+    shapes = _SHAPES.get(name, {})
     fields = {
-        field: {key: value for key, value in known.items() if key != "go"}
-        if minor >= ZERO_LEFT_OUT.get((name, field), minor + 1)
-        else known
+        field: _shaped(known, shapes.get(field, {}), minor)
+        if minor < ZERO_LEFT_OUT.get((name, field), minor + 1)
+        else {key: value for key, value in known.items() if key != "go"}
         for field, known in row.get("fields", {}).items()
     }
     return {**row, "fields": fields} if fields else row
+
+
+def _shaped(row: Row, shapes: Mapping[str, str], minor: int) -> Row:
+    """A field as Go has it at a release; with ``always`` its zero value is the default."""
+    current = [shape for since, shape in shapes.items() if int(since.partition(".")[2]) <= minor]
+    if not current:
+        return row
+    kept = {key: value for key, value in row.items() if key not in ("go", "default")}
+    if current[-1] == "always":
+        plain = {} if "ref" in row else {"string": "", "boolean": False}.get(row.get("type", ""), 0)
+        return {**kept, "default": plain, "go": "always"}
+    return {**kept, "go": current[-1]} if current[-1] else kept
 
 
 def row_of(source: Mapping[str, Any]) -> Row:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
+from itertools import chain
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_items
@@ -55,10 +56,12 @@ def _raises_generation(obj: Object, old: Object) -> bool:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     kind = obj.get("addressType") or ""
-    errors = [*_validate_type(kind), *_validate_endpoint(obj.get("endpoints") or (), kind)]
-    errors += _validate_port(obj.get("ports") or ())
+    parts = [_validate_endpoint(obj.get("endpoints") or (), kind), _validate_port(obj.get("ports") or ())]
+    if applies("ports-of-endpoints-first"):
+        parts.reverse()
     return [
-        *errors,
+        *_validate_type(kind),
+        *chain.from_iterable(parts),
         *(validate_immutable_field("addressType", kind, old.get("addressType") or "") if old is not None else ()),
     ]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy
-from simkit.kinds.parts.devices.empty_lists import without_empty_list
+from simkit.kinds.parts.devices.empty_lists import without_empty_list, without_empty_requests
 from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices
 from simkit.kinds.parts.devices.status import validate_claim_status
 from simkit.kinds.parts.go_printing.structures import structure
@@ -44,13 +44,13 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
     if old is None:
         return [*validate_devices("spec.devices", spec.get("devices") or {})]
-    if without_empty_list(spec, "requests") == old.get("spec"):
+    if without_empty_requests(spec) == old.get("spec"):
         return ()
     return [invalid_value("spec", structure("resource.ResourceClaimSpec", spec), "field is immutable")]
 
 
 def _canonicalize(draft: Draft) -> None:
-    draft["spec"] = without_empty_list(draft.get("spec") or {}, "requests")
+    draft["spec"] = without_empty_requests(draft.get("spec") or {})
     allocation = at(draft, "status", "allocation")
     if allocation:
         own_copy(draft, "status")["allocation"] = without_empty_list(allocation, "results")

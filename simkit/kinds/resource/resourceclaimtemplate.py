@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simkit.kinds.parts.copy_on_write import own_copy
-from simkit.kinds.parts.devices.empty_lists import without_empty_list
+from simkit.kinds.parts.devices.empty_lists import without_empty_requests
 from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
@@ -45,7 +45,7 @@ def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
 
 def _canonical(spec: Object) -> Draft:
     """The spec without an empty list of requests."""
-    return {**spec, "spec": without_empty_list(spec.get("spec") or {}, "requests")}
+    return {**spec, "spec": without_empty_requests(spec.get("spec") or {})}
 
 
 def _canonicalize(draft: Draft) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.volume.class_parameters import validate_parameters, validate_provisioner
-from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, required
 from simkit.meta.objects import Object, annotations_of, name_of
@@ -20,11 +20,12 @@ _DEFAULT = label("is-default-class", "volumeattributesclass.alpha")
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_validate_fields(obj) if old is None else _changes(obj, old))
+
+
+def _validate_again(obj: Object, old: Object) -> Sequence[FieldError]:
+    """The errors of the new object as a whole, which follow those of the change."""
     return list(_validate_fields(obj))
-
-
-def _validate_change(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_changes(obj, old)) if old is not None else ()
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:
@@ -48,9 +49,9 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks((WHOLE,)),
+    metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
     validate=_validate,
-    validate_first=_validate_change,
+    validate_last=_validate_again,
     print_row=_row,
     return_deleted_object=True,
 )

@@ -15,7 +15,7 @@ def test_an_empty_list_of_requests_is_no_change() -> None:
     cluster = simkit.Cluster("1.36", seed=1)
     bare = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "a"}}
     made = cluster.create({**bare, "spec": {"devices": {"requests": []}}})
-    assert made["spec"] == {"devices": {}}
+    assert made["spec"] == {"devices": {"requests": None}}
     patch = {"content-type": "application/merge-patch+json"}
     body: dict[str, Any] = {"spec": {"devices": {"requests": []}}}
     assert cluster.perform(Request.of("PATCH", f"{PATH}/a", body, headers=patch)).status == 200

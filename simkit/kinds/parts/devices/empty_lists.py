@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simkit.kinds.parts.copy_on_write import own_copy, without_empty
+from simkit.kinds.parts.copy_on_write import null_where_empty, own_copy, without_empty
 from simkit.meta.objects import Draft, Object
 
 
@@ -17,4 +17,18 @@ def without_empty_list(part: Object, name: str) -> Draft:
     draft = dict(part)
     if "devices" in draft:
         without_empty(own_copy(draft, "devices"), (name,))
+    return draft
+
+
+def without_empty_requests(spec: Object) -> Draft:
+    """The spec of a claim with null in place of an empty list of requests.
+
+    Examples
+    --------
+    >>> without_empty_requests({"devices": {"requests": []}})
+    {'devices': {'requests': None}}
+    """
+    draft = dict(spec)
+    if "devices" in draft:
+        null_where_empty(own_copy(draft, "devices"), "requests")
     return draft

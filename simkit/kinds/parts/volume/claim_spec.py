@@ -12,7 +12,7 @@ from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
-from simkit.meta.name_validation import dns_subdomain
+from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Object, at
 from simkit.meta.quantity import NANO, parse
 
@@ -79,6 +79,8 @@ def _validate_source(path: str, source: Object) -> Iterator[FieldError]:
         yield invalid_value(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
     if group:
         yield from validate_text(f"{path}.apiGroup", group, dns_subdomain)
+    if source.get("namespace"):
+        yield from validate_text(f"{path}.namespace", source["namespace"], dns_label)
 
 
 def _sources_together(path: str, spec: Object) -> Iterator[FieldError]:

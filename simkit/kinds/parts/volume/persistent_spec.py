@@ -21,6 +21,7 @@ from simkit.kinds.parts.volume.claim_spec import (
     validate_whole_negative,
 )
 from simkit.kinds.parts.volume.persistent_sources import SOURCES
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, required, unsupported
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at
@@ -50,6 +51,18 @@ def validate_volume_spec(path: str, spec: Object) -> Iterator[FieldError]:
         yield from validate_text(f"{path}.storageClassName", spec["storageClassName"], dns_subdomain)
     if spec["volumeMode"] not in VOLUME_MODES:
         yield unsupported(f"{path}.volumeMode", spec["volumeMode"], VOLUME_MODES)
+    if spec.get("volumeAttributesClassName") is not None and applies("classes-of-volume-attributes-checked"):
+        yield from _validate_attributes_class(path, spec)
+
+
+def _validate_attributes_class(path: str, spec: Object) -> Iterator[FieldError]:
+    name = spec["volumeAttributesClassName"]
+    if not name:
+        yield required(f"{path}.volumeAttributesClassName", "an empty string is disallowed")
+    else:
+        yield from validate_text(f"{path}.volumeAttributesClassName", name, dns_subdomain)
+    if spec.get("csi") is None:
+        yield required(f"{path}.csi", "has to be specified when using volumeAttributesClassName")
 
 
 def validate_inline_volume(path: str, spec: Object) -> Iterator[FieldError]:
