@@ -43,8 +43,10 @@ _MOMENTARY: Final = (
     (re.compile(rb"\(0xc[0-9a-f]{9}\)"), b"(0xc000000000)"),
     (re.compile(rb'(\\+"resourceVersion\\+":\\+")\d+'), rb"\1#"),
     (re.compile(rb"(ResourceVersion in object meta: )\d+"), rb"\1#"),
+    (re.compile(rb"/abs[bcdfghjklmnpqrstvwxz2456789]{5}\b"), b"/abs#"),
+    (re.compile(rb'(in scheme \\")[^"\\]*'), rb"\1#"),
 )
-"""Revisions and addresses of memory in messages, which are others on each server."""
+"""Revisions, addresses of memory, random suffixes and places in the build in messages: others on each server."""
 _AGE: Final = re.compile(r"<invalid>|(\d+[smhdy])+")
 _MOST_TRIES: Final = 60
 

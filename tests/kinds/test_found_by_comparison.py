@@ -125,3 +125,18 @@ def test_a_value_of_extra_that_is_no_list_is_told_with_its_type() -> None:
     path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
     answer = cluster_of("1.30").perform(Request.of("POST", path, review)).object
     assert answer["message"].endswith("SubjectAccessReviewSpec.spec.extra of type v1.ExtraValue")
+
+
+@pytest.mark.parametrize(("release", "first"), [("1.32", "endpoints[0].addresses"), ("1.33", "ports[0].protocol")])
+def test_ports_of_endpoint_slices_are_checked_first(release: str, first: str) -> None:
+    """From the release on that checks addresses by family."""
+    made = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "e"},
+        "addressType": "IPv4",
+        "endpoints": [{}],
+        "ports": [{"protocol": "/abs"}],
+    }
+    path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+    assert told(cluster_of(release), "POST", path, made)[0].partition(":")[0] == first
