@@ -108,7 +108,7 @@ class Engine:
         self.verbosity = 0
         """The log level, as klog has it; ``/debug/flags/v`` changes it."""
         self.since = parts.clock.now()
-        """When the server was started, in seconds since 1970."""
+        """The start of the server, in seconds since 1970."""
         self.client_hook: ClientHook | None = None
         """Sees and disturbs the requests of clients, in tests; None: nobody does."""
         self.connections: PodConnections | None = None
