@@ -16,7 +16,7 @@ from simkit.cluster.options import Options
 from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
 from simkit.engine.authz.config import AuthorizerChain, NamedAuthorizer, ReloadingAuthorizer
 from simkit.engine.authz.node import NodeAuthorizer
-from simkit.engine.authz.node_graph import NodeGraph
+from simkit.engine.authz.node_graph import FOLLOWED, NodeGraph
 from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.authz.webhook import FailurePolicy, ReviewVersion, Settings, WebhookAuthorizer
 from simkit.engine.egress.call import Caller, CallFailed, Poster
@@ -78,7 +78,7 @@ class Access:
 
     def __post_init__(self) -> None:
         if self.graph is not None:
-            self.store.listen(self.graph.follow)
+            self.store.listen(self.graph.follow, FOLLOWED)
 
     def authorizer(self) -> Authorizer:
         """The authorizers in order. Raises SimkitError for inconsistent options."""
@@ -95,7 +95,7 @@ class Access:
         if self._nodes is None:
             if self.graph is None:
                 self.graph = NodeGraph.of(self.snapshot())
-                self.store.listen(self.graph.follow)
+                self.store.listen(self.graph.follow, FOLLOWED)
             self._nodes = NodeAuthorizer(self.graph, self.options.release)
         return self._nodes
 

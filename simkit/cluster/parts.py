@@ -26,10 +26,10 @@ from simkit.engine.authn.options import in_process
 from simkit.engine.authz.escalation_check import RBACEscalationGuard
 from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.controllers.certificate_authority import CertificateAuthority
-from simkit.engine.controllers.cluster_authentication_trust import ClusterAuthenticationTrust
+from simkit.engine.controllers.cluster_authentication_trust import AUTHENTICATION, ClusterAuthenticationTrust
 from simkit.engine.controllers.controller_manager import Controller, ControllerManager
 from simkit.engine.controllers.event_expiry import EventExpiry
-from simkit.engine.controllers.flow_schema_status import FlowSchemaStatusController
+from simkit.engine.controllers.flow_schema_status import FOLLOWED, FlowSchemaStatusController
 from simkit.engine.pipeline.api_services import APIServices
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
 from simkit.engine.pipeline.engine import Engine, EngineConfig
@@ -43,7 +43,7 @@ from simkit.engine.pipeline.verbs.webhook_objects import stored_form
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.deletion import expire
 from simkit.engine.seams import Store
-from simkit.logic.rbac.index import AccessIndex
+from simkit.logic.rbac.index import RESOURCES, AccessIndex
 from simkit.meta.clock import NameSource
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
@@ -105,7 +105,7 @@ def _roles(server: ControlPlane) -> RBACAuthorizer:
 
 
 def _following(server: ControlPlane, roles: RBACAuthorizer) -> RBACAuthorizer:
-    server.store.listen(roles.follow)
+    server.store.listen(roles.follow, RESOURCES)
     return roles
 
 
@@ -199,7 +199,7 @@ def _flow_schemas(server: ControlPlane) -> FlowSchemaStatusController:
         lambda request: perform(request, bootstrap.SERVER),
         server.clock,
     )
-    server.store.listen(status.follow)
+    server.store.listen(status.follow, FOLLOWED)
 
     def both() -> None:
         others()
@@ -218,7 +218,7 @@ def _trust(server: ControlPlane) -> ClusterAuthenticationTrust:
         lambda request: perform(request, bootstrap.SERVER),
         server.clock,
     )
-    server.store.listen(trust.follow)
+    server.store.listen(trust.follow, (AUTHENTICATION.resource,))
 
     def both() -> None:
         others()

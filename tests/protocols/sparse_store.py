@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from simkit.engine.seams import ABSENT, Change, Compacted, Entry, Future, Stale, Store
@@ -110,8 +110,10 @@ class SparseStore:
     def changes(self, *, after: Revision) -> Iterator[Change]:
         return map(self._change, self._inner.changes(after=self._reachable(after)))
 
-    def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]:
-        return self._inner.listen(lambda changes: listener([self._change(change) for change in changes]))
+    def listen(
+        self, listener: Callable[[Sequence[Change]], None], resources: Collection[GroupResource] | None = None
+    ) -> Callable[[], None]:
+        return self._inner.listen(lambda changes: listener([self._change(change) for change in changes]), resources)
 
     def compact(self, *, through: Revision) -> None:
         if through > self.revision:

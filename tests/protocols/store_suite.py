@@ -269,6 +269,20 @@ class StoreSuite(Apart):
         store.put(key("b"), value("b"), expect=None)
         assert heard == [("ADDED", first.revision, True), ("DELETED", removed.revision, True)]
 
+    def test_listen_to_some_resources(self, store: Store) -> None:
+        """A listener of some resources hears of these, also after others came and went; of batches the whole."""
+        heard: list[str] = []
+        store.listen(lambda changes: heard.extend(change.entry.key.name for change in changes), (PODS,))
+        store.put(key("a"), value("a"), expect=None)
+        store.put(key("b", resource=PODS), value("b"), expect=None)
+        stop = store.listen(lambda changes: heard.append("all" if changes else "compacted"))
+        store.put(key("c"), value("c"), expect=None)
+        store.put(key("d", resource=PODS), value("d"), expect=None)
+        stop()
+        store.put(key("e", resource=PODS), value("e"), expect=None)
+        store.compact(through=store.revision)
+        assert heard == ["b", "all", "d", "all", "e"]
+
     def test_listeners_do_not_write(self, store: Store) -> None:
         """A listener that writes is told that this is wrong, and the store goes on."""
 

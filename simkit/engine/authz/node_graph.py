@@ -31,7 +31,8 @@ PODS, NODES, SECRETS, CONFIG_MAPS, CLAIMS, VOLUMES, ACCOUNTS = (
 ATTACHMENTS: Final = GroupResource(api_group("storage"), "volumeattachments")
 RESOURCE_CLAIMS: Final = GroupResource(api_group("resource"), "resourceclaims")
 SLICES: Final = GroupResource(api_group("resource"), "resourceslices")
-_FOLLOWED: Final = frozenset({PODS, VOLUMES, ATTACHMENTS, SLICES})
+FOLLOWED: Final = frozenset({PODS, VOLUMES, ATTACHMENTS, SLICES})
+"""The resources whose objects make the graph."""
 _MIRROR: Final = label("config.mirror")
 _OF_PODS: Final[Mapping[str, str]] = {
     "azureFile": "secretName",
@@ -75,7 +76,7 @@ class NodeGraph:
         """The graph of everything in a snapshot."""
         graph = cls()
         captured = set(snapshot.captured())
-        for resource in _FOLLOWED & captured:
+        for resource in FOLLOWED & captured:
             for obj in snapshot.scan(resource):
                 graph.put(Key(resource, namespace_of(obj), name_of(obj)), obj)
         return graph
@@ -110,7 +111,7 @@ class NodeGraph:
         """Apply the changes of a store to the graph. Most are of other resources and cost nothing."""
         for change in changes:
             key = change.entry.key
-            if key.resource not in _FOLLOWED:
+            if key.resource not in FOLLOWED:
                 continue
             if change.type == "DELETED":
                 self.remove(key)

@@ -21,6 +21,8 @@ from simkit.snapshot.protocol import Snapshot
 _GROUP: Final = api_group("flowcontrol.apiserver")
 _SCHEMAS: Final = GroupResource(_GROUP, "flowschemas")
 _LEVELS: Final = GroupResource(_GROUP, "prioritylevelconfigurations")
+FOLLOWED: Final = (_SCHEMAS, _LEVELS)
+"""The resources on whose objects the statuses rest."""
 _MANAGER: Final = "api-priority-and-fairness-config-consumer-v1"
 
 
@@ -44,9 +46,8 @@ class FlowSchemaStatusController:
         self._news = False
 
     def follow(self, changes: Sequence[Change]) -> None:
-        """Hear what was written: flow schemas, and the priority levels that they may name."""
-        if any(change.entry.key.resource in (_SCHEMAS, _LEVELS) for change in changes):
-            self._news = True
+        """Hear that flow schemas were written, or the priority levels that they may name."""
+        self._news = True
 
     def settle(self) -> None:
         """Write the conditions that are not as they should be, if anything was written."""

@@ -125,7 +125,8 @@ class Engine:
         """Resources, verbs and subresources that were requested before: their modules are loaded."""
         self.met_forms: set[tuple[GroupVersionResource, str]] = set()
         """Resources and forms other than plain JSON in which they were read or written before."""
-        self._news = threading.Condition()
+        self._news, self._awaiting = threading.Condition(), 0
+        """What requests for a future revision wait for, and how many do."""
         parts.store.listen(self._wake)
 
     @property
@@ -206,8 +207,9 @@ class Engine:
         return self.gates.get(name, False)
 
     def _wake(self, changes: Sequence[Change]) -> None:
-        with self._news:
-            self._news.notify_all()
+        if self._awaiting:  # who begins to wait now finds the change in the store
+            with self._news:
+                self._news.notify_all()
 
     def is_future(self, requested: int) -> bool:
         """True if a revision has not come yet: the request for it has to wait."""
@@ -222,6 +224,10 @@ class Engine:
             return
         wait = FUTURE_WAIT if isinstance(self.clock, SystemClock) else 0.0
         with self._news:
-            self._news.wait_for(lambda: requested <= self.store.revision, timeout=wait)
+            self._awaiting += 1
+            try:
+                self._news.wait_for(lambda: requested <= self.store.revision, timeout=wait)
+            finally:
+                self._awaiting -= 1
         if requested > self.store.revision:
             raise future_revision(requested, Revision(self.store.revision))

@@ -83,13 +83,11 @@ class PreparedReads:
         self.changes = 0
         """The number of changes of resources on which callers rest."""
         self._reads: dict[Identity, Reads] = {}
-        engine.store.listen(self._follow)
+        engine.store.listen(self._follow, _RESTS_ON)
 
     def _follow(self, changes: Sequence[Change]) -> None:
-        for change in changes:
-            if change.entry.key.resource in _RESTS_ON:
-                self.changes += 1
-                self._reads = {}
+        self.changes += 1
+        self._reads = {}
 
     def answer(self, request: Request) -> Response | None:
         """The answer to a read that was prepared; None: the handler chain has to answer."""

@@ -91,7 +91,7 @@ class ServiceAllocation:
         self._records: AddressRecords | None = None
         self._lock = threading.RLock()
         self._known = False
-        store.listen(self._follow)
+        store.listen(self._follow, (SERVICES, SERVICE_CIDRS))
 
     def record_in(self, records: AddressRecords) -> None:
         """Keep an object for each address, and give out addresses of the ranges that ServiceCIDR objects name."""

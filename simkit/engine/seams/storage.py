@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
@@ -148,10 +148,13 @@ class ChangeLog(Protocol):
         """All changes after a revision, oldest first. Raises Compacted or Future."""
         ...
 
-    def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]:
+    def listen(
+        self, listener: Callable[[Sequence[Change]], None], resources: Collection[GroupResource] | None = None
+    ) -> Callable[[], None]:
         """Call a listener with later changes, in the writer's thread; returns how to stop. A listener must not write.
 
-        Changes that are announced together come in one batch; a compaction is announced by an empty one.
+        Changes that are announced together come in one batch; a compaction is announced by an empty one. A listener
+        of some resources hears of batches only in which one of these changed.
         """
         ...
 

@@ -49,11 +49,10 @@ class DerivedValue(Generic[Made]):
         self._store, self._resources, self._make = store, frozenset(resources), make
         self._changes = 0
         self._made: tuple[int, Made] | None = None if known is None else (0, known)
-        store.listen(self._follow)
+        store.listen(self._follow, self._resources)
 
     def _follow(self, changes: Sequence[Change]) -> None:
-        if any(change.entry.key.resource in self._resources for change in changes):
-            self._changes += 1
+        self._changes += 1
 
     def now(self) -> Made:
         """The value for the current resources."""

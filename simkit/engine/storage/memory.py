@@ -10,6 +10,7 @@ from typing import Final, Protocol
 import orjson
 
 from simkit.engine.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Stale, Unstorable
+from simkit.engine.storage.listeners import Listener, Listeners
 from simkit.engine.storage.packed_entry import PACKED, PackedEntry
 from simkit.engine.storage.revision_log import RevisionLog
 from simkit.engine.storage.state import State
@@ -24,8 +25,6 @@ FIRST: Final = Revision(1)
 """The revision of an empty store."""
 
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
-
-Listener = Callable[[Sequence[Change]], None]
 
 
 class Journal(Protocol):
@@ -94,7 +93,7 @@ class MemoryStore:
         self._log = log if log is not None else RevisionLog(self._state)
         self._unreadable = unreadable or {}
         self._lock = threading.RLock()  # held by a writer until its listeners have heard; readers never take it
-        self._listeners: dict[object, Listener] = {}
+        self._listeners = Listeners()
         self._announcing = False
 
     def __repr__(self) -> str:
@@ -217,7 +216,7 @@ class MemoryStore:
     def _tell(self, changes: Sequence[Change]) -> None:
         self._announcing = True
         try:
-            for listener in list(self._listeners.values()):
+            for listener in self._listeners.concerned_by(changes):
                 listener(changes)
         finally:
             self._announcing = False
@@ -250,15 +249,8 @@ class MemoryStore:
         state = self._reachable(after)
         return self._log.between(after, state.revision)
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
-        # Stopping takes no lock: a finalizer may do it, in any thread and at any point, also within a write.
-        token = object()
-        self._listeners[token] = listener
-
-        def stop() -> None:
-            self._listeners.pop(token, None)
-
-        return stop
+    def listen(self, listener: Listener, resources: Collection[GroupResource] | None = None) -> Callable[[], None]:
+        return self._listeners.add(listener, resources)
 
     def compact(self, *, through: Revision) -> None:
         """Compact the states before a revision; listeners get an empty batch, so that they can compact too."""

@@ -79,13 +79,14 @@ class CustomResources:
 
     def follow(self, changes: Sequence[Change]) -> None:
         """Take the changes of the store, in the writer's thread."""
-        changed = [change for change in changes if change.entry.key.resource == DEFINITIONS]
         if self._leaving:
             gone = {change.entry.key.resource for change in changes if change.type == "DELETED"}
             with self._news:
                 self._emptied |= gone & self._leaving
-        if changed:
-            self._learn(changed)
+        for change in changes:
+            if change.entry.key.resource == DEFINITIONS:
+                self._learn([one for one in changes if one.entry.key.resource == DEFINITIONS])
+                return
 
     def _learn(self, changes: Iterable[Change]) -> None:
         anew = False

@@ -98,11 +98,10 @@ class FlowControl(InFlight):
         """Executed requests, by level and schema."""
         self.rejected: Counter[tuple[str, str, str]] = Counter()
         """Rejected requests, by level, schema and reason."""
-        store.listen(self._follow)
+        store.listen(self._follow, (SCHEMAS, LEVELS))
 
     def _follow(self, changes: Sequence[Change]) -> None:
-        if any(change.entry.key.resource in (SCHEMAS, LEVELS) for change in changes):
-            self._stale = True
+        self._stale = True
 
     def enter(self, context: RequestContext) -> None:
         """Take seats for a request, or give it a ticket to wait with. Raises TooManyRequests.

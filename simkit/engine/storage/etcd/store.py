@@ -8,7 +8,7 @@ Upstream: k8s.io/apiserver/pkg/storage/etcd3/store.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.engine.seams import ABSENT, Change, Entry, Stale
@@ -186,8 +186,10 @@ class EtcdStore:
     def changes(self, *, after: Revision) -> Iterator[Change]:
         return self._seen.changes(after=after)
 
-    def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]:
-        return self._seen.listen(listener)
+    def listen(
+        self, listener: Callable[[Sequence[Change]], None], resources: Collection[GroupResource] | None = None
+    ) -> Callable[[], None]:
+        return self._seen.listen(listener, resources)
 
     def compact(self, *, through: Revision) -> None:
         """Forget the states before a revision in this server; etcd itself is compacted every five minutes."""
