@@ -188,7 +188,7 @@ class Application:
         while len(body) > PIECE:  # each waits until the client has read the ones before: others are served meanwhile
             await send({"type": "http.response.body", "body": body[:PIECE], "more_body": True})
             body = body[PIECE:]
-        await send({"type": "http.response.body", "body": body, "more_body": False})
+        await send({"type": "http.response.body", "body": bytes(body), "more_body": False})
 
     def is_brief(self, request: Request, response: Response) -> bool:
         """True if an answer can be written at once, as it is."""

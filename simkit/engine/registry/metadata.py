@@ -76,8 +76,7 @@ def validate(
 ) -> list[FieldError]:
     """All errors in the metadata of an object, in kube-apiserver's order."""
     metadata = draft["metadata"]
-    errors: list[FieldError] = []
-    errors += _prefix_errors(metadata, name_rule)
+    errors = _prefix_errors(metadata, name_rule)
     name = metadata.get("name")
     if not name:
         errors.append(required("metadata.name", "name or generateName is required"))
@@ -92,7 +91,9 @@ def validate(
     elif namespace:
         errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
     errors += validate_object_meta(metadata) + validate_finalizers(metadata)
-    return errors if unqualified_finalizers else errors + _finalizer_name_errors(metadata)
+    if metadata.get("finalizers") and not unqualified_finalizers:
+        errors += _finalizer_name_errors(metadata)
+    return errors
 
 
 def _prefix_errors(metadata: Mapping[str, Any], rule: NameRule) -> list[FieldError]:

@@ -6,7 +6,6 @@ Follows ``k8s.io/apimachinery/pkg/util/validation/validation.go``, release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from simkit.meta.fielderror import FieldError, invalid_value
@@ -21,9 +20,9 @@ _RULE: Final = (
 )
 
 
-def validate_key(path: str, key: str) -> Iterator[FieldError]:
+def validate_key(path: str, key: str) -> list[FieldError]:
     """The errors of a key, which must be valid as a file name."""
-    return (invalid_value(path, key, text) for text in key_texts(key))
+    return [invalid_value(path, key, text) for text in key_texts(key)]
 
 
 def key_texts(key: str) -> list[str]:

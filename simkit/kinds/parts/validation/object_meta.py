@@ -23,9 +23,13 @@ ORPHAN: Final = "orphan"
 def validate_object_meta(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
     """The errors of labels, annotations and owners."""
     errors: list[FieldError] = []
-    errors += validate_labels(f"{field}.labels", metadata.get("labels") or {})
-    errors += validate_annotations(f"{field}.annotations", metadata.get("annotations") or {})
-    return errors + _validate_owner(metadata.get("ownerReferences") or (), f"{field}.ownerReferences")
+    if labels := metadata.get("labels"):
+        errors += validate_labels(f"{field}.labels", labels)
+    if annotations := metadata.get("annotations"):
+        errors += validate_annotations(f"{field}.annotations", annotations)
+    if owners := metadata.get("ownerReferences"):
+        errors += _validate_owner(owners, f"{field}.ownerReferences")
+    return errors
 
 
 def _validate_owner(owners: Sequence[Mapping[str, Any]], field: str) -> list[FieldError]:
@@ -69,7 +73,9 @@ def _validate_one_owner(owner: Mapping[str, Any], field: str) -> list[FieldError
 
 def validate_finalizers(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
     """The errors of finalizers of any kind."""
-    field, finalizers = f"{field}.finalizers", metadata.get("finalizers") or ()
+    field, finalizers = f"{field}.finalizers", metadata.get("finalizers")
+    if not finalizers:
+        return []
     errors = [invalid_value(field, name, text) for name in finalizers for text in qualified_name(name)]
     if ORPHAN in finalizers and FOREGROUND in finalizers:
         detail = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
