@@ -126,7 +126,7 @@ class Engine:
         self.met_forms: set[tuple[GroupVersionResource, str]] = set()
         """Resources and forms other than plain JSON in which they were read or written before."""
         self._news, self._awaiting = threading.Condition(), 0
-        """What requests for a future revision wait for, and how many do."""
+        """Told of every write while requests wait for a future revision, and the number of these."""
         parts.store.listen(self._wake)
 
     @property
