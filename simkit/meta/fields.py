@@ -72,7 +72,8 @@ def parse(text: str) -> FieldSelector:
     """
     parts = _PART.findall(text) if "\\" in text else text.split(",")
     parts.sort()  # the first that is wrong, in this order, is told
-    return FieldSelector(tuple(_term(part, text) for part in checked(parts) if part))
+    terms = [_term(part, text) for part in checked(parts) if part]
+    return FieldSelector(tuple(term for term in terms if term.field or term.value))  # others say nothing
 
 
 def _term(part: str, text: str) -> Term:

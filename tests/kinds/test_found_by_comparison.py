@@ -140,3 +140,25 @@ def test_ports_of_endpoint_slices_are_checked_first(release: str, first: str) ->
     }
     path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
     assert told(cluster_of(release), "POST", path, made)[0].partition(":")[0] == first
+
+
+def test_an_immutable_config_map_is_validated_after_its_change() -> None:
+    """The metadata of the new object comes after what may not change."""
+    cluster = cluster_of("1.30")
+    head = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    cluster.create({**head, "immutable": True})
+    odd = {**head, "metadata": {"name": "c", "labels": {"a": "b c"}}}
+    fields = [cause.partition(":")[0] for cause in told(cluster, "PUT", "/api/v1/namespaces/default/configmaps/c", odd)]
+    assert fields == [*3 * ["metadata.labels"], "immutable", "metadata.labels"]
+
+
+def test_an_empty_field_selector_of_two_signs_selects_everything() -> None:
+    """A term without a field and a value says nothing."""
+    answer = cluster_of("1.30").perform(Request.of("GET", "/api/v1/nodes?fieldSelector=%3D%3D"))
+    assert answer.status == 200
+
+
+def test_a_deletion_of_all_jobs_warns_of_orphans() -> None:
+    """Even if there are none."""
+    answer = cluster_of("1.30").perform(Request.of("DELETE", "/apis/batch/v1/namespaces/default/jobs"))
+    assert "child pods are preserved by default" in dict(answer.headers)["Warning"]

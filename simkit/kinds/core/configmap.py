@@ -12,7 +12,7 @@ from typing import Any
 from simkit.kinds.parts.copy_on_write import without_empty
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.config_keys import LARGEST, validate_key
-from simkit.kinds.strategy import Strategy
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, too_long
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -24,8 +24,12 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    changes = list(_changes(obj, old)) if old is not None else []
-    return [*changes, *_validate_fields(obj)]
+    return list(_validate_fields(obj) if old is None else _changes(obj, old))
+
+
+def _validate_again(obj: Object, old: Object) -> Sequence[FieldError]:
+    """The errors of the new object as a whole, which follow those of the change."""
+    return list(_validate_fields(obj))
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:
@@ -58,4 +62,10 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), count, created(obj, now)]
 
 
-STRATEGY = Strategy(prepare=_prepare, validate=_validate, print_row=_row)
+STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
+    prepare=_prepare,
+    validate=_validate,
+    validate_last=_validate_again,
+    print_row=_row,
+)

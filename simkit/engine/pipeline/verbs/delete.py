@@ -95,13 +95,17 @@ def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) 
     return responses.document_response(_success(scope, outcome.entry), context.output_media_type)
 
 
+def _warn_of_orphans(context: RequestContext, scope: RequestScope, options: opt.DeleteOptions) -> None:
+    warning = scope.strategy.delete_strategy.orphan_warning
+    if warning and not options.propagation:
+        context.warnings.append(warning)
+
+
 def _delete(
     engine: Engine, context: RequestContext, scope: RequestScope, key: Key, options: opt.DeleteOptions
 ) -> Outcome:
     admission = AdmissionBinding(engine, context, scope, options.dry_run, {})
-    warning = scope.strategy.delete_strategy.orphan_warning
-    if warning and not options.propagation:
-        context.warnings.append(warning)
+    _warn_of_orphans(context, scope, options)
     deletion = Deletion(
         scope.registry_scope,
         key,
@@ -136,6 +140,7 @@ def delete_collection(engine: Engine, context: RequestContext, scope: RequestSco
     if not listing.limit:
         listing = replace(listing, limit=_PAGE)
     chunk = ListChunk(engine, scope, context.info.namespace or None, listing, chosen)
+    _warn_of_orphans(context, scope, options)
     entries, metadata = chunk.read()
     for entry in entries:
         check_deadline()
