@@ -28,5 +28,5 @@ def run_learner_code(call: Callable[[], T]) -> CodeOutcome[T]:
     except (SimkitError, StatusError, PlainError) as wrong:
         told = tuple(str(wrong).splitlines()) or (type(wrong).__name__,)
         return CodeOutcome(errors=(*told, *line_of_answer(wrong)), refused=True)
-    except Exception as wrong:  # learners make any mistake, and a check may call their code again
+    except (Exception, SystemExit) as wrong:  # learners make any mistake, and a check may call their code again
         return CodeOutcome(errors=tuple(error_lines(wrong)))

@@ -69,12 +69,12 @@ def _html(note: Note) -> str:
     return f"<li>{'✓' if note.right else '✗'} {escape(_shortened(note.text))}{f'<ul>{more}</ul>' if more else ''}</li>"
 
 
-def error_lines(error: Exception) -> tuple[str, ...]:
+def error_lines(error: Exception | SystemExit) -> tuple[str, ...]:
     """An error of a learner's code in a line, with the line of the function ``answer`` that raised it."""
     return (f"{type(error).__name__}: {error}", *line_of_answer(error))
 
 
-def line_of_answer(error: Exception) -> tuple[str, ...]:
+def line_of_answer(error: BaseException) -> tuple[str, ...]:
     """The line of the function ``answer`` in which an error was raised; nothing if it was raised elsewhere."""
     frames = traceback.extract_tb(error.__traceback__)
     return tuple(f"in the line: {frame.line}" for frame in frames if frame.name == "answer" and frame.line)[:1]

@@ -114,6 +114,18 @@ def test_wrong_answers_are_explained(exercise: Exercise, answer: object, told: l
         assert words in str(verdict)
 
 
+def test_an_answer_that_exits_is_explained(cluster: simkit.Cluster) -> None:
+    """A function that calls ``sys.exit`` is a wrong answer, and ends neither the check nor the kernel."""
+
+    def answer(trial: simkit.Cluster) -> None:
+        raise SystemExit(f"{len(trial.list('namespaces', None)) > 0}: enough")
+
+    verdict = Exercise(cluster, "task", ATTEMPTS).check(answer)
+    assert not verdict
+    assert "SystemExit: True: enough" in str(verdict)
+    assert "in the line: raise SystemExit" in str(verdict)
+
+
 def test_an_answer_may_be_a_function(cluster: simkit.Cluster) -> None:
     """An answer may delete an object on the fork; a missing object is reported."""
     open_door = cluster.fork()

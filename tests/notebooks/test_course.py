@@ -55,6 +55,24 @@ def test_a_lesson_has_all_its_parts(name: str) -> None:
     assert all(each["locked"] is not each["solution"] for each in graded)
 
 
+@pytest.mark.parametrize("solved", [False, True], ids=["learners", "solutions"])
+@pytest.mark.parametrize("name", lessons())
+def test_nbgrader_takes_the_cells(name: str, solved: bool) -> None:
+    """The metadata follow the third version of nbgrader's schema and the rules that its validator adds."""
+    for cell in Lesson(name).cells(solved=solved):
+        if "nbgrader" not in cell["metadata"]:
+            continue
+        meta = cell["metadata"]["nbgrader"]
+        assert set(meta) - {"points"} == {"schema_version", "grade_id", "grade", "solution", "locked", "task"}
+        assert meta["schema_version"] == 3
+        assert re.fullmatch(r"[a-zA-Z0-9_-]+", meta["grade_id"])
+        assert all(isinstance(meta[flag], bool) for flag in ("grade", "solution", "locked", "task"))
+        assert meta["grade"] is ("points" in meta)
+        assert meta.get("points", 0) >= 0
+        if cell["cell_type"] == "markdown":
+            assert meta["grade"] is meta["solution"], meta["grade_id"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", lessons())
 def test_a_lesson_runs_and_judges(name: str) -> None:
