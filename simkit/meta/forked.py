@@ -11,6 +11,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
+from simkit.meta import progress
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -41,12 +43,15 @@ def on_all_cores(function: Callable[[Sequence[T]], list[R]], things: Sequence[T]
     [2, 4, 6, 8]
     """
     number = min(_cores(), len(things) // least)
-    can_fork = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
-    if number < 2 or not can_fork or multiprocessing.current_process().daemon:
+    if number < 2 or multiprocessing.current_process().daemon:
         return function(things)
     size = -(-len(things) // number)
     first, *others = [things[start : start + size] for start in range(0, len(things), size)]
-    waiting = [_begun(function, part) for part in others]
+    with progress.without_threads():
+        can_fork = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+        waiting = [_begun(function, part) for part in others] if can_fork else []
+    if not can_fork:
+        return function(things)
     found = function(first)
     for part, (process, end) in zip(others, waiting, strict=True):
         try:
@@ -77,6 +82,7 @@ def _begun(function: Callable[[Sequence[T]], list[R]], part: Sequence[T]) -> tup
 
 
 def _work(end: Connection[Any, Any], function: Callable[[Sequence[T]], list[R]], part: Sequence[T]) -> None:
+    progress.silence()
     try:
         answer: tuple[list[R], Exception | None] = function(part), None
     except Exception as error:  # raised again where the results are awaited

@@ -117,6 +117,16 @@ def clear() -> None:
     _WATCH.clear()
 
 
+@contextmanager
+def without_threads() -> Iterator[None]:
+    """Take what is shown away, with the threads that show it, as long as the context lasts: a fork copies none."""
+    _WATCH.pause()
+    try:
+        yield
+    finally:
+        _WATCH.resume()
+
+
 class _Watch:
     """The tasks that are under way, and what shows them once somebody has waited for long enough.
 
@@ -167,6 +177,18 @@ class _Watch:
         with self._lock:
             if self._display is not None:
                 self._stop()
+                self._wait()
+
+    def pause(self) -> None:
+        with self._lock:
+            timer = self._timer
+            self._stop()
+        if timer is not None:
+            timer.join()
+
+    def resume(self) -> None:
+        with self._lock:
+            if self._tasks:
                 self._wait()
 
     def _wait(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from simkit.meta import forked
+from simkit.meta import forked, progress
 from simkit.meta.forked import on_all_cores
 
 THINGS = list(range(100))
@@ -58,3 +58,14 @@ def test_a_process_that_fails_is_told_here() -> None:
         on_all_cores(odd, THINGS, least=10)
     here = os.getpid()
     assert on_all_cores(lambda some: list(some) if os.getpid() == here else os._exit(1), THINGS, least=10) == THINGS
+
+
+def test_what_shows_progress_stops_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The timer of a task that is under way is a thread: it ends before processes are forked, and begins anew."""
+    monkeypatch.setattr(progress, "_is_watched", lambda: True)
+    monkeypatch.setattr(progress, "_in_notebook", lambda: False)
+    before = threading.active_count()
+    with progress.task("working"):
+        assert threading.active_count() == before + 1
+        assert len({process for _, process in on_all_cores(with_process, THINGS, least=10)}) == 3
+        assert threading.active_count() == before + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -81,17 +82,20 @@ def grouped(causes: Causes, dump: Dump, members: Members, *, every: bool, first:
     first
         How many causes have a path executed.
     """
+    from simkit.analysis.escalation.prove.proof import prove_all
     from simkit.cluster.cluster import Cluster
 
-    cluster = Cluster.of(dump)
-    found: list[PathGroup] = []
+    chosen: list[tuple[Cause, list[Path], list[Path]]] = []
     for place, cause in enumerate(one for one in causes if one.paths):
         ways: dict[tuple[Any, ...], list[Path]] = {}
         for path in cause.paths:
             way = tuple((step.primitive.id, str(step.target)) for step in path.steps)
             ways.setdefault(way, []).append(path)
         for number, some in enumerate(sorted(ways.values(), key=len, reverse=True)):
-            wanted = some if every else some[:1] if place < first and not number else []
-            proofs = tuple(path.prove(cluster, members=members) for path in wanted)
-            found.append(PathGroup(f"p-{len(found) + 1}", cause, some[0], tuple(some), proofs))
-    return found
+            chosen.append((cause, some, some if every else some[:1] if place < first and not number else []))
+    wanted = [path for _, _, paths in chosen for path in paths]
+    proofs = iter(prove_all(wanted, Cluster.of(dump), members=members))
+    return [
+        PathGroup(f"p-{number}", cause, some[0], tuple(some), tuple(islice(proofs, len(paths))))
+        for number, (cause, some, paths) in enumerate(chosen, 1)
+    ]

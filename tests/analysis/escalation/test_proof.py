@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
 from simkit.analysis.escalation import CLUSTER, Path, Proofs, escalations, next_steps, prove, risky_permissions
+from simkit.analysis.escalation.prove.proof import prove_all
 from simkit.cluster.cluster import Cluster
+from simkit.meta import forked
 from simkit.meta.errors import SimkitError
 from tests.analysis.escalation.scenes import ATTACKER, RBAC, fenced, node, pod, scene, served
 from tests.analysis.worlds import account, binding, namespace, role, rule
@@ -227,6 +230,33 @@ def test_a_facade_proves_its_own_paths() -> None:
     [bare] = escalations(cluster.snapshot(), ATTACKER, goal=CLUSTER)
     with pytest.raises(SimkitError, match="proven on a cluster"):
         bare.prove()
+
+
+def test_processes_prove_what_this_one_proves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many paths are shared by two processes; each proof belongs to its path, with the same requests and answers."""
+    begun: list[Any] = []
+    begin = forked._begun
+
+    def noted(*given: Any) -> Any:
+        begun.append(given)
+        return begin(*given)
+
+    monkeypatch.setattr(forked, "_cores", lambda: 2)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    monkeypatch.setattr(forked, "_begun", noted)
+    risks = rule("create", "pods/exec"), rule("delete", "networkpolicies", groups="networking.k8s.io"), TOKENS
+    cluster = served(*scene(*risks, place="ops"), ADMIN)
+    paths = [*cluster.escalations(ATTACKER), *next_steps(cluster.snapshot(), ATTACKER)] * 4
+    proofs = prove_all(paths, cluster)
+    assert len(begun) == 1
+    assert [proof.path for proof in proofs] == paths
+    alone = {path: prove(path, cluster) for path in paths}
+    assert {proof.verdict for proof in proofs} == {"proven", "not executed"}
+    assert all(
+        (proof.verdict, proof.reason, proof.performed)
+        == (alone[proof.path].verdict, alone[proof.path].reason, alone[proof.path].performed)
+        for proof in proofs
+    )
 
 
 def test_proofs_are_readable() -> None:

@@ -85,11 +85,16 @@ class Escalations(Result, Sequence[Path]):
         return Escalations(tuple(path for path in self.paths if path.goal.name == name), self.unknown, self.members)
 
     def prove(self, sandbox: Sandbox | None = None) -> Proofs:
-        """Execute each path on a fork of its own."""
-        from simkit.analysis.escalation.prove.proof import Proofs
+        """Execute each path on a fork of its own, on all cores where processes can be forked (not in notebooks).
 
-        tried = tracked(self.paths, "proving paths")
-        return Proofs(tuple(path.prove(sandbox, members=self.members) for path in tried))
+        Raises SimkitError if no cluster is known.
+        """
+        from simkit.analysis.escalation.prove.proof import Proofs, prove_all
+
+        where = sandbox or next((path.sandbox for path in self.paths if path.sandbox is not None), None)
+        if where is None and self.paths:
+            raise SimkitError("paths are proven on a cluster: escalations.prove(simkit.load(...))")
+        return Proofs(tuple(prove_all(self.paths, where, members=self.members)) if where is not None else ())
 
     def to_networkx(self) -> networkx.MultiDiGraph[str]:
         """The steps of all paths as one graph, each once: see ``networkx_graph``."""

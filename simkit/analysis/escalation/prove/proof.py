@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import pandas as pd
 
@@ -18,10 +18,14 @@ from simkit.analysis.rbac.tables import table
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.analysis.result import Evidence, Result
+from simkit.meta.forked import on_all_cores
+from simkit.meta.progress import tracked
 from simkit.snapshot.protocol import Sandbox
 
 Verdict = Literal["proven", "refused", "not executed"]
 COLUMNS: Final = ("step", "primitive", "actor", "request", "status", "message", "assumption")
+_WORTH_A_PROCESS: Final = 5
+"""The number of paths that take longer to prove than a process to start."""
 SUMMARY_COLUMNS: Final = ("subject", "goal", "verdict", "requests", "assumptions", "primitives", "reason")
 
 
@@ -118,6 +122,19 @@ class Proofs(Result, Sequence[Proof]):
         return f"<p><b>{self}</b></p>{ReadableFrame(self.to_frame())._repr_html_()}"
 
 
+def prove_all(paths: Sequence[Path], sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> list[Proof]:
+    """The proofs of some paths, each executed on a fork of its own: see ``prove``.
+
+    The work is shared by all cores where processes can be forked, that is outside of notebooks and servers.
+    """
+
+    def executed(some: Sequence[Path]) -> list[_Executed]:
+        return [_executed(path, sandbox, members) for path in tracked(some, "proving paths")]
+
+    found = on_all_cores(executed, paths, least=_WORTH_A_PROCESS)
+    return [Proof(path, *one) for path, one in zip(paths, found, strict=True)]
+
+
 def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Proof:
     """Execute a path on a fork, and check whether the goal is granted at its end.
 
@@ -140,6 +157,19 @@ def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Pro
         ``proven`` if everything was executed and the goal granted; ``refused`` with the step where the server said no;
         ``not executed`` with the reason where something cannot be executed, which is no proof of anything.
     """
+    return Proof(path, *_executed(path, sandbox, members))
+
+
+class _Executed(NamedTuple):
+    """The fields of a proof besides its path, which other processes send."""
+
+    verdict: Verdict
+    performed: tuple[Performed, ...]
+    reason: str = ""
+    refused_at: int = 0
+
+
+def _executed(path: Path, sandbox: Sandbox, members: Members) -> _Executed:
     fork = sandbox.fork()
     groups = groups_in(members, path.start.subject) if members and path.start.subject is not None else ()
     actor = Attacker(fork, path, groups)
@@ -148,7 +178,7 @@ def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Pro
             actor.take_step(number, step)
         actor.finish(goal_question(path, actor, sandbox))
     except Refused as refused:
-        return Proof(path, "refused", tuple(actor.session.performed), refused.reason, actor.session.number)
+        return _Executed("refused", tuple(actor.session.performed), refused.reason, actor.session.number)
     except NotExecutable as unable:
-        return Proof(path, "not executed", tuple(actor.session.performed), unable.reason, actor.session.number)
-    return Proof(path, "proven", tuple(actor.session.performed))
+        return _Executed("not executed", tuple(actor.session.performed), unable.reason, actor.session.number)
+    return _Executed("proven", tuple(actor.session.performed))
