@@ -48,21 +48,66 @@ def on_all_cores(function: Callable[[Sequence[T]], list[R]], things: Sequence[T]
     size = -(-len(things) // number)
     first, *others = [things[start : start + size] for start in range(0, len(things), size)]
     with progress.without_threads():
-        can_fork = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+        can_fork = _can_fork()
         waiting = [_begun(function, part) for part in others] if can_fork else []
     if not can_fork:
         return function(things)
     found = function(first)
     for part, (process, end) in zip(others, waiting, strict=True):
-        try:
-            results, error = end.recv()
-        except EOFError:  # the process was killed
-            results, error = function(part), None
-        process.join()
-        if error is not None:
-            raise error
-        found += results
+        found += _ended(process, end, function, part)
     return found
+
+
+def aside(function: Callable[[], R]) -> Callable[[], R]:
+    """Begin to work on a function's result on another core; calling what is given back waits for it.
+
+    Parameters
+    ----------
+    function
+        Its result can be pickled.
+
+    Notes
+    -----
+    With one core, where threads run, and where the system cannot fork, the work is done when the result is asked for.
+    What the function raises is raised then too.
+
+    Examples
+    --------
+    >>> answer = aside(lambda: 6 * 7)
+    >>> answer()
+    42
+    """
+    if _cores() < 2 or multiprocessing.current_process().daemon:
+        return function
+
+    def alone(nothing: Sequence[None]) -> list[R]:
+        return [function()]
+
+    with progress.without_threads():
+        if not _can_fork():
+            return function
+        process, end = _begun(alone, ())
+    return lambda: _ended(process, end, alone, ())[0]
+
+
+def _can_fork() -> bool:
+    return "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+
+
+def _ended(
+    process: BaseProcess, end: Connection[Any, Any], function: Callable[[Sequence[T]], list[R]], part: Sequence[T]
+) -> list[R]:
+    """The results of a process, or its error; those of a process that was killed are found here."""
+    results: list[R]
+    error: Exception | None
+    try:
+        results, error = end.recv()
+    except EOFError:
+        results, error = function(part), None
+    process.join()
+    if error is not None:
+        raise error
+    return results
 
 
 def _cores() -> int:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from simkit.meta import forked, progress
-from simkit.meta.forked import on_all_cores
+from simkit.meta.forked import aside, on_all_cores
 
 THINGS = list(range(100))
 
@@ -58,6 +58,26 @@ def test_a_process_that_fails_is_told_here() -> None:
         on_all_cores(odd, THINGS, least=10)
     here = os.getpid()
     assert on_all_cores(lambda some: list(some) if os.getpid() == here else os._exit(1), THINGS, least=10) == THINGS
+
+
+def test_work_begun_aside_is_done_elsewhere() -> None:
+    """Its result, or its error, is given when it is asked for; that of a process that was killed is found here."""
+    here = os.getpid()
+    assert aside(os.getpid)() != here
+    failing = aside(lambda: THINGS[1000])
+    with pytest.raises(IndexError, match="list index out of range"):
+        failing()
+    assert aside(lambda: 7 if os.getpid() == here else os._exit(1))() == 7
+
+
+def test_with_threads_work_aside_is_done_when_asked_for() -> None:
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    answer = aside(os.getpid)
+    done.set()
+    thread.join()
+    assert answer() == os.getpid()
 
 
 def test_what_shows_progress_stops_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit import __version__
 from simkit.cluster.report.path_groups import PathGroup, grouped
+from simkit.meta.forked import aside
 
 if TYPE_CHECKING:
     from simkit.analysis import Cause, Finding, Plan, PlanStep
@@ -63,9 +64,14 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
     say("looking for escalation paths")
     paths = escalations(snapshot, goal=request.goals, members=request.members)
     every = (*sifted.audit.findings, *(one.finding for one in sifted.accepted))
-    causes = group_causes(snapshot, every, tuple(paths), members=request.members, managed=request.managed)
     say("looking for the changes that close most of them")
-    best = plan(snapshot, goal=request.goals, best=request.best, audit_log=request.audit_log, members=request.members)
+    best = aside(
+        lambda: _plan(
+            plan(snapshot, goal=request.goals, best=request.best, audit_log=request.audit_log, members=request.members),
+            dump,
+        )
+    )
+    causes = group_causes(snapshot, every, tuple(paths), members=request.members, managed=request.managed)
     say("executing paths on a fork")
     groups = grouped(causes, dump, request.members, every=request.prove, first=PROVEN)
     ids, subjects = _ids(every), {path.subject for path in paths}
@@ -83,7 +89,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
         "checks": [{"id": one.id, "title": one.title, "why": one.why, "fix": one.fix} for one in sifted.audit.checks],
         "causes": [_cause(one, names[one.key], ids, dump, full=number < DETAILED) for number, one in enumerate(causes)],
         "natures": causes.summary().to_dict("records"),
-        "plan": _plan(best, dump),
+        "plan": best(),
         "paths": [[path.subject, path.goal.name] for path in paths],
         "path_groups": [_path_group(one, names) for one in groups],
         "findings": [_finding(one, ids, owners.get(id(one)), names, dump) for one in sifted.audit.findings],
