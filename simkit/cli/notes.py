@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Final
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
+if TYPE_CHECKING:
+    from simkit.snapshot.report import Problem
+
+_ALIKE: Final = 3
+"""The problems of one kind that are told: in one file, and different in numbers alone."""
+_MOST: Final = 100
+"""The kinds of problems that are told."""
 _SWITCHES: Final = {"quiet": False}
 
 
@@ -22,3 +32,18 @@ def note(text: str) -> None:
 def complain(text: str) -> None:
     """Write an error about the input."""
     print(f"simkit: {text}", file=sys.stderr)
+
+
+def complain_of(problems: Iterable[Problem]) -> None:
+    """Write the problems of reading: the first that are alike, and the first of all; the others are counted."""
+    groups: dict[tuple[str, str, str], list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault((problem.file, re.sub(r"[0-9]+", "0", problem.what), problem.hint), []).append(problem)
+    for alike in islice(groups.values(), _MOST):
+        for problem in alike[:_ALIKE]:
+            complain(str(problem))
+        if len(alike) > _ALIKE:
+            complain(f"{alike[0].file}: {len(alike) - _ALIKE:,} more like this")
+    if len(groups) > _MOST:
+        untold = sum(len(alike) for alike in islice(groups.values(), _MOST, None))
+        complain(f"{untold:,} more problems; in Python, simkit.load(...).dump.problems has all of them")

@@ -23,7 +23,7 @@ from simkit.cli import (
 )
 from simkit.cli.flag_types import Merging, flag, gate_switches, port, switches, words
 from simkit.cli.free_ports import check_ports
-from simkit.cli.notes import complain, note
+from simkit.cli.notes import complain_of, note
 from simkit.cli.source import add_unpack, standard_input
 from simkit.meta.errors import SimkitError
 
@@ -294,8 +294,7 @@ def _assembled(options: Options, dump: Path | None, limits: Limits) -> ControlPl
     from simkit.snapshot.load import load
 
     read = load(standard_input() if str(dump) == "-" else dump, release=options.release, limits=limits)
-    for problem in read.lost:
-        complain(str(problem))
+    complain_of(read.lost)
     return assembly.loaded(options, read, whole=True, calls=bool(options.services))
 
 

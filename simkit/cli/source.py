@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from simkit.cli.flag_types import namespace, unpack_limits
-from simkit.cli.notes import complain, note
+from simkit.cli.notes import complain, complain_of, note
 from simkit.meta import datasets, progress
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError, UnknownNamespace
@@ -209,9 +209,8 @@ def _live(args: argparse.Namespace) -> Dump:
 
 
 def _told(dump: Dump) -> Dump:
-    for problem in dump.lost:
-        complain(str(problem))
-    if not dump.objects and dump.lost:
+    complain_of(dump.lost if dump.objects else dump.problems)
+    if not dump.objects and dump.problems:
         raise SimkitError("no object could be read")
     return dump
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli.helm import is_chart, rendered
-from simkit.cli.notes import complain, note
+from simkit.cli.notes import complain_of, note
 from simkit.cli.output import COMPLETE, add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.reports import FORMS, Case, Fault
@@ -93,8 +93,7 @@ def run(args: argparse.Namespace) -> int:
         found = replace(found, sandbox=_cluster(found, items))
     if args.validate:
         found = found.validated()
-    for problem in items.problems:
-        complain(str(problem))
+    complain_of(items.problems)
     if not items.items and items.problems:
         raise SimkitError("no object could be read")
     if args.report is not None:

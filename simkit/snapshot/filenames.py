@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Final
 
+from simkit.meta.domain import api_group
 from simkit.meta.errors import UnknownResource
 from simkit.snapshot.flatten import Found, stem
 from simkit.snapshot.resources import ResourceIndex
@@ -14,6 +15,8 @@ _NOT_OBJECTS: Final = {
     "chart": "the description of a Helm chart, not an object; load what `helm template` writes",
     "values": "values of a Helm chart, not an object; load what `helm template` writes",
 }
+_AUDIT_GROUP: Final = f"{api_group('audit')}/"
+_AUDIT_EVENT: Final = "an event of an audit log, not an object; give the file as the audit log"
 
 
 def typed(found: Found, index: ResourceIndex) -> Found:
@@ -38,8 +41,8 @@ def typed(found: Found, index: ResourceIndex) -> Found:
 
 
 def other_than_objects(found: Found) -> str:
-    """The description of a file that is known to hold no objects; empty for any other."""
+    """The description of what is known to be no object; empty for anything else."""
     value = found.value
     if isinstance(value, dict) and value.get("kind") not in (None, "Kustomization", "Component"):
-        return ""
+        return _AUDIT_EVENT if str(value.get("apiVersion")).startswith(_AUDIT_GROUP) else ""
     return _NOT_OBJECTS.get(stem(found.file).lower(), "")

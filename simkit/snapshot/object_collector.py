@@ -147,16 +147,20 @@ def _complaint(api_version: Any, kind: Any, meta: Any) -> tuple[str, str] | None
         )
         return f"an object without {missing}", "it was left out; say what it is"
     if not isinstance(meta, dict):
-        return f"a {kind} without metadata", "it was left out"
+        return f"{_a(kind)} without metadata", "it was left out"
     name, namespace = meta.get("name"), meta.get("namespace")
     if not name:
         made = " (generateName makes one only when it is created)" if meta.get("generateName") else ""
-        return f"a {kind} has no name{made}", "it was left out; give it metadata.name"
+        return f"{_a(kind)} has no name{made}", "it was left out; give it metadata.name"
     if not isinstance(name, str):
-        return f"the name of a {kind} is not text: {name!r}", "it was left out; put the name in quotes"
+        return f"the name of {_a(kind)} is not text: {name!r}", "it was left out; put the name in quotes"
     if namespace is not None and not isinstance(namespace, str):
         return f"the namespace of {kind} {name} is not text: {namespace!r}", "it was left out; put it in quotes"
     return None
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind[:1] in "AEIOaeio" else f"a {kind}"
 
 
 def _cannot_be_written(obj: Object) -> str:

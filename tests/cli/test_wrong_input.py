@@ -218,3 +218,24 @@ def test_a_sqlite_file_is_not_encrypted(tmp_path: Path, capsys: pytest.CaptureFi
     store = f"sqlite:{tmp_path}/a.db"
     assert main(["save", "--demo", "--to", store, "--encryption-provider-config", "any.yaml"]) == 2
     assert "is for an etcd" in capsys.readouterr().err
+
+
+def test_problems_that_are_alike_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three of a kind are told, and a hundred kinds; where nothing is read, notes say why."""
+    answers = tmp_path / "answers.jsonl"
+    answers.write_bytes(b"".join(b'{"allowed": true, "row": %d}\n' % number for number in range(1500)))
+    assert main(["causes", str(answers)]) == 2
+    *told, more, end = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[2] for line in told] == ["1", "2", "3"]
+    assert more == f"simkit: {answers}: 1,497 more like this"
+    assert end == "simkit: no object could be read"
+    kinds = tmp_path / "kinds.json"
+    kinds.write_bytes(orjson.dumps([{"apiVersion": "v1", "kind": "K" * number} for number in range(1, 121)]))
+    assert main(["causes", str(kinds)]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 102
+    assert "20 more problems; in Python, simkit.load(...).dump.problems" in told[100]
+    log = tmp_path / "audit.log"
+    log.write_bytes(orjson.dumps({"apiVersion": "audit.k8s.io/v1", "kind": "Event", "verb": "get"}))
+    assert main(["causes", str(log)]) == 2
+    assert "give the file as the audit log" in capsys.readouterr().err
