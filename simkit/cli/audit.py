@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from simkit.cli import reports
+from simkit.cli import causes, reports
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, json_text, write_file, write_report, write_rows, write_value
 from simkit.cli.pictures import add_plot, write_plot
@@ -52,6 +52,10 @@ binding, role, subject, fingerprint; texts may hold *) and, if they end, the las
 Exit code: 0 when nothing is as bad as --fail-on, 1 when something is, 2 for wrong use or unreadable input.
 """
 SHOWN = ("severity", "check", "namespace", "message")
+
+
+CAUSES: Final = 10
+"""The root causes that stand before the findings."""
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -144,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
         cases = _cases(sifted, dump, paths, least, args)
         write_report(args.output, cases, name="audit")
     else:
-        _write(found, sifted.accepted, args)
+        _write(found, sifted.accepted, dump, args)
     _remark(sifted)
     if args.sarif is not None:
         _save(args.sarif, json_text(reports.sarif(_cases(sifted, dump, paths, None, args), name="simkit-audit")))
@@ -240,7 +244,7 @@ def _fault(finding: Finding, dump: Dump, file: str, reason: str) -> reports.Faul
     return reports.Fault(message, finding.severity.word, where, line or 1, fingerprint(finding), reason)
 
 
-def _write(found: Audit, accepted: Sequence[Accepted], args: argparse.Namespace) -> None:
+def _write(found: Audit, accepted: Sequence[Accepted], dump: Dump, args: argparse.Namespace) -> None:
     rows = found.to_frame().to_dict("records")
     if args.output in ("json", "yaml"):
         skipped = [{"check": one.check, "reason": one.reason} for one in found.skipped]
@@ -249,9 +253,28 @@ def _write(found: Audit, accepted: Sequence[Accepted], args: argparse.Namespace)
         told = {"counts": counts, "findings": rows, "skipped": skipped, "accepted": aside}
         write_value(told, args.output)
     elif args.output in ("table", "markdown"):
+        if not args.check:
+            _write_causes(found, dump, args)
         _write_tables(found, args)
     else:
         write_rows(tuple(found.to_frame().columns), rows, args.output, shown=SHOWN)
+
+
+def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> None:
+    """Write the table that one reads first: what to look at, and what to change there."""
+    from simkit.analysis import escalations
+    from simkit.analysis.causes import group_causes
+
+    snapshot, members = dump.snapshot(), read_members(args)
+    found_causes = group_causes(
+        snapshot, found.findings, tuple(escalations(snapshot, members=members)), members=members, managed=args.managed
+    ).filter(severity=args.severity, namespace=args.namespace)
+    if found_causes:
+        number = min(len(found_causes), CAUSES)
+        print(f"The first {number} of {len(found_causes)} root causes of findings and escalation paths:\n")
+        rows = found_causes.to_frame().head(CAUSES).to_dict("records")
+        write_rows(causes.SHOWN, rows, args.output)
+        print(f"\n{len(found.findings)} findings:\n")
 
 
 def _write_tables(found: Audit, args: argparse.Namespace) -> None:
