@@ -23,6 +23,7 @@ from simkit.cli.source import (
     warn_of_unknown_namespace,
 )
 from simkit.meta import datasets
+from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.escaping import markdown_cell
 
 if TYPE_CHECKING:
@@ -266,15 +267,17 @@ def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> None:
     from simkit.analysis.causes import group_causes
 
     snapshot, members = dump.snapshot(), read_members(args)
-    found_causes = group_causes(
-        snapshot, found.findings, tuple(escalations(snapshot, members=members)), members=members, managed=args.managed
-    ).filter(severity=args.severity, namespace=args.namespace)
-    if found_causes:
-        number = min(len(found_causes), CAUSES)
-        print(f"The first {number} of {len(found_causes)} root causes of findings and escalation paths:\n")
-        rows = found_causes.to_frame().head(CAUSES).to_dict("records")
-        write_rows(causes.SHOWN, rows, args.output)
-        print(f"\n{len(found.findings)} findings:\n")
+    try:
+        paths = tuple(escalations(snapshot, members=members))
+        grouped = group_causes(snapshot, found.findings, paths, members=members, managed=args.managed)
+    except IncompleteSnapshot as error:
+        note(f"root causes and escalation paths are left out: {error}")
+        return
+    rows = grouped.filter(severity=args.severity, namespace=args.namespace).to_frame().to_dict("records")
+    if rows:
+        write_rows(causes.SHOWN, rows[:CAUSES], args.output)
+        more = f"... and {len(rows) - CAUSES} more root causes; `simkit causes` lists them\n\n"
+        print(f"\n{more if len(rows) > CAUSES else ''}{len(found.findings)} findings:\n")
 
 
 def _write_tables(found: Audit, args: argparse.Namespace) -> None:

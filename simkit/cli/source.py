@@ -53,10 +53,11 @@ def add_reading(group: Any, *, release_flag: str = "--release") -> None:
     group.add_argument(release_flag, dest="reading_release", metavar="RELEASE", help=told)
     group.add_argument(
         "--complete",
-        action="append",
+        action="extend",
         default=[],
+        type=lambda text: [word.strip() for word in text.split(",") if word.strip()],
         metavar="RESOURCE",
-        help="take RESOURCE for wholly captured although the dump has none of it ('*': everything); may be repeated",
+        help="take RESOURCE for wholly captured although the dump has none of it ('*': everything; a,b: several)",
     )
     group.add_argument(
         "--manifests",

@@ -87,7 +87,11 @@ def test_audit_fails_from_a_severity_on(dump: str, capsys: pytest.CaptureFixture
     assert main(["audit", dump, "--fail-on", "high"]) == 0
     assert main(["audit", dump, "--fail-on", "medium"]) == 1
     assert main(["audit", dump, "--fail-on", "never"]) == 0
-    assert "skipped missing-account" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "skipped missing-account" in told.out
+    assert "root causes and escalation paths are left out: the snapshot does not hold pods" in told.err
+    assert main(["audit", dump, "--complete", "pods, serviceaccounts,secrets", "--complete", "namespaces"]) == 0
+    assert "left out" not in capsys.readouterr().err
     assert main(["audit", dump, "--complete", "*", "--show", "info", "-o", "markdown"]) == 0
     assert "| medium" in capsys.readouterr().out
     assert main(["audit", dump, "-o", "json"]) == 0
