@@ -124,6 +124,12 @@ def _pod_topology_labels(initializer: PluginInitializer) -> Plugin:
     return PodTopologyLabels(initializer.store)
 
 
+def _node_declared_features(initializer: PluginInitializer) -> Plugin:
+    from simkit.engine.admission.node_declared_feature_validator import NodeDeclaredFeatureValidator  # as above
+
+    return NodeDeclaredFeatureValidator(initializer.store)
+
+
 def _pod_resize_validator(initializer: PluginInitializer) -> Plugin:
     from simkit.engine.admission.pod_resize_validator import PodResizeValidator  # earlier releases start without it
 
@@ -207,6 +213,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "DefaultIngressClass": lambda initializer: DefaultIngressClass(initializer.store),
     "DenyServiceExternalIPs": lambda _: DenyServiceExternalIPs(),
     "PodTopologyLabels": _pod_topology_labels,
+    "NodeDeclaredFeatureValidator": _node_declared_features,
     "PodResizeValidator": _pod_resize_validator,
     "MutatingAdmissionPolicy": _mutating_policies,
     "MutatingAdmissionWebhook": _mutating_webhooks,

@@ -263,7 +263,7 @@ class Registry:
     def _check(self, write: Write, draft: Draft, live: Object) -> None:
         scope = write.scope
         checks = scope.strategy.metadata_checks
-        errors = self._metadata_errors(write, draft, live, ())
+        errors = [*self._metadata_errors(write, draft, live, ()), *write.refused_parts(draft, live)]
         errors += scope.strategy.validate_first(draft, live) if not write.subresource else ()
         before = checks.part if write.subresource else checks.before
         errors += self._metadata_errors(write, draft, live, before, shared=False)

@@ -5,12 +5,13 @@ Upstream: k8s.io/apiserver/pkg/registry/rest/update.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from simkit.engine.seams import Entry, Intent
 from simkit.kinds.strategy import Strategy
+from simkit.meta.fielderror import FieldError
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupKind, GroupResource, Key
 from simkit.meta.objects import Draft, Object
@@ -26,6 +27,11 @@ def _keep_all_fields(draft: Draft, old: Object | None) -> None:
 
 def _unchanged(wanted: Draft, live: Object | None) -> Draft:
     return wanted
+
+
+def _all_allowed(obj: Object, live: Object) -> Sequence[FieldError]:
+    """The default: the user may change every part."""
+    return ()
 
 
 def _accepted(obj: Object, live: Object | None) -> None:
@@ -80,6 +86,8 @@ class Write:
     mutate: Callable[[Draft, Object | None], Draft] = _unchanged
     validate: Callable[[Object, Object | None], None] = _accepted
     permit_create: Callable[[], None] = lambda: None
+    refused_parts: Callable[[Object, Object], Sequence[FieldError]] = _all_allowed
+    """The errors of parts that the user may not change, given the wanted and the live object; they come first."""
     identity: Identity | None = None
     """The user of the write, for kinds that store it."""
 

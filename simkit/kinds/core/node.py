@@ -10,6 +10,7 @@ from operator import ne
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
+from simkit.kinds.parts.declared_features import validate_declared_features
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, created
@@ -104,6 +105,7 @@ def _validate_resource(status: Object) -> Iterator[FieldError]:
         amounts = status.get(part) or {}
         for name in sorted(amounts):
             yield from validate_resource_quantity(f"status.{part}.{name}", name, amounts[name])
+    yield from validate_declared_features("status.declaredFeatures", status.get("declaredFeatures") or ())
 
 
 def _validate_range(ranges: Sequence[str]) -> Iterator[FieldError]:

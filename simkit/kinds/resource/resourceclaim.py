@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy
+from simkit.kinds.parts.copy_on_write import (
+    keep_all_but_own_status,
+    null_where_empty,
+    own_copy,
+    own_items,
+    without_empty,
+)
 from simkit.kinds.parts.devices.empty_lists import without_empty_list, without_empty_requests
 from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices
-from simkit.kinds.parts.devices.status import validate_claim_status
+from simkit.kinds.parts.devices.status import device_key, validate_claim_status
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
@@ -22,6 +28,7 @@ from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
 
 _ADMIN: Final = label("admin-access", "resource")
+_ADMIN_NEEDS: Final = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
 
 
 def _default(draft: Draft) -> None:
@@ -36,6 +43,23 @@ def _default(draft: Draft) -> None:
 def _prepare(draft: Draft, old: Object | None) -> None:
     if old is None:
         draft["status"] = {}
+    else:
+        _drop_deallocated(draft, old)
+
+
+def _drop_deallocated(draft: Draft, old: Object) -> None:
+    """Remove what drivers told about devices that are no longer allocated."""
+    told = at(draft, "status", "devices")
+    freed = _allocated(old) - _allocated(draft)
+    if not told or not freed:
+        return
+    status = own_copy(draft, "status")
+    status["devices"] = [device for device in told if device_key(device) not in freed]
+    without_empty(status, ("devices",))
+
+
+def _allocated(claim: Object) -> set[tuple[str, ...]]:
+    return {device_key(one) for one in at(claim, "status", "allocation", "devices", "results") or ()}
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -54,6 +78,9 @@ def _canonicalize(draft: Draft) -> None:
     allocation = at(draft, "status", "allocation")
     if allocation:
         own_copy(draft, "status")["allocation"] = without_empty_list(allocation, "results")
+    if at(draft, "status", "devices"):
+        for device in own_items(own_copy(draft, "status"), "devices"):
+            null_where_empty(device, "conditions")
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -67,9 +94,24 @@ def admin_errors(claim: Object, labels: Mapping[str, str]) -> Sequence[FieldErro
     for index, request in enumerate(at(claim, "spec", "devices", "requests") or ()):
         if at(request, "exactly", "adminAccess"):
             path = f"spec.devices.requests[{index}].adminAccess"
-            text = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
-            return [forbidden_field(path, text)]
+            return [forbidden_field(path, _ADMIN_NEEDS)]
     return ()
+
+
+def admin_status_errors(claim: Object, old: Object, labels: Mapping[str, str]) -> list[FieldError]:
+    """The errors of allocated devices that are in use, as of requests for them."""
+    if labels.get(_ADMIN) == "true" or not applies("admin-access-to-devices") or _admin_path(old):
+        return []
+    path = _admin_path(claim)
+    return [forbidden_field(path, _ADMIN_NEEDS)] if path else []
+
+
+def _admin_path(claim: Object) -> str:
+    """The place of the first allocated device that is in use; empty if none is."""
+    for index, result in enumerate(at(claim, "status", "allocation", "devices", "results") or ()):
+        if result.get("adminAccess"):
+            return f"status.allocation.devices.results[{index}].adminAccess"
+    return ""
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

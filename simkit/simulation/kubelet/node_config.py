@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
+from simkit.schema.feature_gates import is_enabled, parse_feature_gates
 
 _LABELS: Final = ("os", "arch")
 KUBELET_PORT: Final = 10250
@@ -97,8 +98,26 @@ def node_object(config: NodeConfig, number: int, ordinal: int, release: str, now
             "daemonEndpoints": {"kubeletEndpoint": {"Port": KUBELET_PORT}},
             "images": [{"names": [image], "sizeBytes": size} for image, size in config.images.items()],
             "nodeInfo": _node_info(name, release),
+            **({"declaredFeatures": declared} if (declared := declared_features(release)) else {}),
         },
     }
+
+
+_DECLARED: Final = (
+    "ExtendWebSocketsToKubelet",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "RestartAllContainersOnContainerExits",
+)
+"""The features of kubelets that nodes declare, by the name of their gates."""
+
+
+def declared_features(release: str) -> list[str]:
+    """The features that a kubelet of a release declares by default; none where nodes declare nothing."""
+    gates = parse_feature_gates({}, release).values
+    if not is_enabled("NodeDeclaredFeatures", release, gates):
+        return []
+    return [name for name in _DECLARED if is_enabled(name, release, gates)]
 
 
 def _node_info(name: str, release: str) -> dict[str, str]:

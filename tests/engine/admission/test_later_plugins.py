@@ -8,6 +8,7 @@ import pytest
 
 import simkit
 from simkit.meta.message import Request
+from simkit.simulation.kubelet.node_config import NodeConfig, node_object
 
 _NODE = {
     "apiVersion": "v1",
@@ -73,3 +74,63 @@ def test_a_claim_tells_its_change_as_a_diff() -> None:
     changed = {**claim, "spec": {name: spec[name] for name in ("accessModes", "resources")}}
     refused = cluster.perform(Request.of("PUT", "/api/v1/namespaces/default/persistentvolumeclaims/x", changed)).object
     assert '\n- "StorageClassName": "",\n+ "StorageClassName": null,\n' in refused["message"]
+
+
+def _resize(cluster: simkit.Cluster, **spec: Any) -> Any:
+    headers = {"content-type": "application/strategic-merge-patch+json"}
+    path = "/api/v1/namespaces/default/pods/p/resize"
+    return cluster.perform(Request.of("PATCH", path, {"spec": spec}, headers=headers))
+
+
+def _declaring(*features: str) -> simkit.Cluster:
+    """A cluster with a pod on a node that declares some features."""
+    cluster = simkit.Cluster(release="1.36")
+    room = {"cpu": "9", "memory": "9Gi"}
+    cluster.create({**_NODE, "status": {"allocatable": room, "declaredFeatures": list(features)}})
+    init = [{"name": "i", "image": "i", "resources": {"requests": {"cpu": "1"}}}]
+    cluster.create(_pod(nodeName="n", resources={"requests": {"cpu": "2"}}, initContainers=init))
+    return cluster
+
+
+_POD_LEVEL: dict[str, Any] = {"resources": {"requests": {"cpu": "3"}}}
+_INIT: dict[str, Any] = {"initContainers": [{"name": "i", "resources": {"requests": {"cpu": "2"}}}]}
+
+
+@pytest.mark.parametrize(
+    ("change", "features"),
+    [
+        (_POD_LEVEL, "InPlacePodLevelResourcesVerticalScaling"),
+        (_INIT, "InPlacePodVerticalScalingInitContainers"),
+        (
+            {**_POD_LEVEL, **_INIT},
+            "InPlacePodLevelResourcesVerticalScaling, InPlacePodVerticalScalingInitContainers",
+        ),
+    ],
+)
+def test_resizes_need_what_the_node_declares(change: dict[str, Any], features: str) -> None:
+    """At 1.36 a resize that needs a feature which the node has not declared is forbidden, before its room counts."""
+    refused = _resize(_declaring("Other"), **change)
+    assert refused.object["message"] == (
+        f'pods "p" is forbidden: pod update requires features {features} which are not available on node "n"'
+    )
+    assert _resize(_declaring(*features.split(", ")), **change).status == 200
+
+
+def test_declared_features_are_sorted_names() -> None:
+    """Names of features have a form, are sorted, and stand once."""
+    cluster = simkit.Cluster(release="1.36")
+    node = {**_NODE, "status": {"declaredFeatures": ["b", "A", "A", "Zz/a"]}}
+    refused = cluster.perform(Request.of("POST", "/api/v1/nodes", node)).object
+    told = [(cause["field"], cause["reason"]) for cause in refused["details"]["causes"]]
+    assert told == [
+        ("status.declaredFeatures[0]", "FieldValueInvalid"),
+        ("status.declaredFeatures[1]", "FieldValueInvalid"),
+        ("status.declaredFeatures[2]", "FieldValueDuplicate"),
+    ]
+
+
+@pytest.mark.parametrize(("release", "declares"), [("1.36", True), ("1.35", False)])
+def test_simulated_nodes_declare_their_features(release: str, declares: bool) -> None:
+    """Simulated nodes declare the features of kubelets from 1.36 on."""
+    status = node_object(NodeConfig(count=1), 0, 0, release, 0.0)["status"]
+    assert ("InPlacePodVerticalScalingInitContainers" in status.get("declaredFeatures", ())) is declares

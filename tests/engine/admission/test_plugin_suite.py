@@ -27,6 +27,7 @@ _ADDITIONS: Final = {
     "SecurityContextDeny": "1.29",
     "MutatingAdmissionPolicy": "1.36",
     "PodTopologyLabels": "1.36",
+    "NodeDeclaredFeatureValidator": "1.36",
     "PodResizeValidator": "1.36",
 }
 """Plugins that 1.30 does not have, with a release that does."""

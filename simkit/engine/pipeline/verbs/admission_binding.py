@@ -16,9 +16,11 @@ from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import owner_references
+from simkit.engine.pipeline.verbs.claim_status import refused_claim_status
 from simkit.engine.seams import Operation, Review
 from simkit.kinds.apiextensions.definition import NO_NEW_ONES, CustomVersion
 from simkit.kinds.apiextensions.validation.defaults import has_unknown
+from simkit.kinds.resource.resourceclaim import admin_status_errors
 from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
 from simkit.language.merge.managedfields import Record
 from simkit.language.merge.structure import structure
@@ -27,11 +29,11 @@ from simkit.language.merge.versions import Converter
 from simkit.meta.attributes import Verdict
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
-from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP
+from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP, api_group
 from simkit.meta.errors import bad_request, forbidden
-from simkit.meta.fielderror import quoted
-from simkit.meta.names import GroupResource, GroupVersion
-from simkit.meta.objects import Draft, Object, name_of
+from simkit.meta.fielderror import FieldError, quoted
+from simkit.meta.names import GroupResource, GroupVersion, Key
+from simkit.meta.objects import Draft, Object, labels_of, name_of
 from simkit.schema.decoding import DecodeError
 from simkit.schema.structural import Schema
 
@@ -103,6 +105,17 @@ class AdmissionBinding:
         else:
             self.engine.guard.check_binding(self.context.actor(), obj, live)
 
+    def refused_parts(self, obj: Object, live: Object) -> Sequence[FieldError]:
+        """The errors of parts of an object that its user may not change: of the status of a resource claim."""
+        if self.scope.registry_scope.resource != _DEVICE_CLAIMS or self.context.info.subresource != "status":
+            return ()
+        namespace = self.engine.store.get(Key(_NAMESPACES, "", self.context.info.namespace))
+        errors = admin_status_errors(obj, live, labels_of(namespace.object) if namespace is not None else {})
+        if applies("status-of-claims-needs-rights"):
+            ask = self.context.info.asks(self.context.actor())
+            errors += refused_claim_status(ask, self.engine.authorizer, obj, live)
+        return errors
+
     def permit_create(self) -> None:
         """Check that the user may create, for an update that creates. Raises 403."""
         info = self.context.info
@@ -124,6 +137,8 @@ def _forbid_new(custom: CustomVersion | None, review: Review) -> None:
 
 _FORMS: Final = 128
 """The records of new objects that are kept for a resource."""
+_NAMESPACES: Final = GroupResource("", "namespaces")
+_DEVICE_CLAIMS: Final = GroupResource(api_group("resource"), "resourceclaims")
 _SIGNING_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningrequests")
 _STATUS: Final = of_paths(("f:status",))
 

@@ -69,6 +69,7 @@ def apply_intent(engine: Engine, context: RequestContext, scope: RequestScope) -
         creates=not info.subresource or scope.strategy.creates_on_update(info.subresource),
         mutate=admission.mutate,
         validate=admission.validate,
+        refused_parts=admission.refused_parts,
         identity=context.actor(),
         permit_create=admission.permit_create,
     )

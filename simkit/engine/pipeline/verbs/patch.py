@@ -71,6 +71,7 @@ def patch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
         track=managed_fields_tracker(engine, scope, options, info.subresource),
         mutate=admission.mutate,
         validate=admission.validate,
+        refused_parts=admission.refused_parts,
         identity=context.actor(),
     )
     return answer(engine, context, scope, engine.registry.update(write))

@@ -92,6 +92,7 @@ def _update(engine: Engine, context: RequestContext, scope: RequestScope, subres
         track=managed_fields_tracker(engine, scope, options, subresource),
         mutate=admission.mutate,
         validate=admission.validate,
+        refused_parts=admission.refused_parts,
         identity=context.actor(),
         permit_create=admission.permit_create,
     )

@@ -80,19 +80,21 @@ def _validate_consumer(path: str, consumer: Object) -> Iterator[FieldError]:
     return (required(f"{path}.{name}") for name in ("resource", "name", "uid") if not consumer.get(name))
 
 
-def _key(device: Object) -> tuple[str, ...]:
+def device_key(device: Object) -> tuple[str, ...]:
+    """The driver, pool, name and share of a device."""
     return tuple(device.get(name) or "" for name in ("driver", "pool", "device", "shareID"))
 
 
 def _validate_devices(status: Object, allocation: Object | None) -> Iterator[FieldError]:
-    allocated = {_key(one) for one in at(allocation or {}, "devices", "results") or ()}
+    allocated = {device_key(one) for one in at(allocation or {}, "devices", "results") or ()}
 
     def check(path: str, device: Object) -> Iterator[FieldError]:
         yield from _validate_names(path, device)
         yield from _validate_share(path, device)
-        if _key(device) not in allocated:
-            shown = "/".join(filter(None, _key(device)))
-            yield invalid_value(path, Shown(shown, shown), "must be an allocated device in the claim")
+        if device_key(device) not in allocated:
+            shown = "/".join(filter(None, device_key(device)))
+            parts = dict(zip(("Driver", "Pool", "Device", "ShareID"), device_key(device), strict=True))
+            yield invalid_value(path, Shown(shown, parts), "must be an allocated device in the claim")
         conditions = device.get("conditions") or ()
         if len(conditions) > _MOST_CONDITIONS:
             yield too_many(f"{path}.conditions", len(conditions), _MOST_CONDITIONS)
@@ -101,7 +103,7 @@ def _validate_devices(status: Object, allocation: Object | None) -> Iterator[Fie
             yield from validate_raw(f"{path}.data", device["data"])
         yield from _validate_network(f"{path}.networkData", device.get("networkData") or {})
 
-    return validate_set("status.devices", status.get("devices") or (), -1, check, _key)
+    return validate_set("status.devices", status.get("devices") or (), -1, check, device_key)
 
 
 def _validate_names(path: str, device: Object) -> Iterator[FieldError]:
