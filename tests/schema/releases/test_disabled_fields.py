@@ -11,6 +11,8 @@ from simkit.schema.releases import RELEASES, minor_of
 LATER = {
     "CSIDriverSpec.preventPodSchedulingIfMissing": "1.36",
     "PodSpec.schedulingGroup": "1.36",
+    "DeviceRequest.adminAccess": "1.31",
+    "ExactDeviceRequest.adminAccess": "1.33",
     "NodeStatus.runtimeHandlers": "1.30",
     "PersistentVolumeClaimSpec.dataSourceRef": "1.22",
     "PersistentVolumeClaimStatus.allocatedResourceStatuses": "1.28",
@@ -18,7 +20,7 @@ LATER = {
     "ServiceSpec.ipFamilies": "1.20",
     "ServiceSpec.ipFamilyPolicy": "1.20",
 }
-"""Fields that came to a feature which had its gate already."""
+"""Fields that came to a feature which had its gate already, and one that got a gate later."""
 
 
 def first_releases() -> dict[str, str]:
