@@ -7,6 +7,7 @@ connection itself fails is what kube-apiserver says when it cannot reach a node.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -27,7 +28,8 @@ from simkit.engine.pipeline.subresources.connection_target import (
 )
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
 from simkit.kinds.parts.validation.ip import address
-from simkit.meta.errors import StatusError, bad_request, unexplained
+from simkit.meta.behaviour import applies
+from simkit.meta.errors import StatusError, bad_request, forbidden, unexplained
 from simkit.meta.message import Response
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import at
@@ -82,11 +84,14 @@ def _is_on(values: Any) -> bool:
 def stream(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """An exec, attach or portforward: the response with which the connection changes its protocol.
 
-    Raises what admission raises, 404 for a pod or node that is not there, 400 for a container that is none of the
-    pod's, for a pod that is on no node and for a request without an upgrade, and 500 where no node is reached.
+    Raises what admission raises, 403 for a user who may not create connections, 404 for a pod or node that is not
+    there, 400 for a container that is none of the pod's, for a pod that is on no node and for a request without an
+    upgrade, and 500 where no node is reached.
     """
     info, container = context.info, ""
     _admit(engine, context, scope)
+    if applies("connections-to-pods-need-create"):
+        _require_create(engine, context)
     pod = stored(engine, PODS, info.namespace, info.name)
     if info.subresource != "portforward":
         container = container_of(pod, context.request.option("container"))
@@ -99,6 +104,16 @@ def stream(engine: Engine, context: RequestContext, scope: RequestScope) -> Resp
     if engine.connections is not None and engine.connections.reaches(node):
         return Response(101, upgrade=opened(engine.connections, context, pod, container))
     raise unexplained(f"error dialing backend: {_no_way_to(engine, kubelet)}")
+
+
+def _require_create(engine: Engine, context: RequestContext) -> None:
+    """Raises 403 for a user who may only ``get`` the subresource, as a WebSocket asks for it."""
+    ask = context.info.asks(context.actor())
+    if ask.verb == "create":
+        return
+    decision = engine.authorizer.authorize(replace(ask, verb="create"))
+    if not decision.allowed:
+        raise forbidden(PODS, ask.name, decision.reason)
 
 
 def proxy(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
