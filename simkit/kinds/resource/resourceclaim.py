@@ -17,8 +17,9 @@ from simkit.kinds.parts.copy_on_write import (
     without_empty,
 )
 from simkit.kinds.parts.devices.empty_lists import without_empty_list, without_empty_requests
+from simkit.kinds.parts.devices.key import device_key
 from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices
-from simkit.kinds.parts.devices.status import device_key, validate_claim_status
+from simkit.kinds.parts.devices.status import validate_claim_status
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from simkit.engine.authz.forbidden import forbidden_error
 from simkit.engine.seams import Authorizer
-from simkit.kinds.parts.devices.status import device_key
+from simkit.kinds.parts.devices.key import device_key
 from simkit.meta.attributes import Attributes
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label

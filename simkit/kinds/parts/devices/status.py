@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.devices.device import validate_binding_conditions
 from simkit.kinds.parts.devices.empty_lists import without_empty_list
+from simkit.kinds.parts.devices.key import device_key
 from simkit.kinds.parts.devices.names import validate_opaque, validate_pool_name, validate_raw, validate_set
 from simkit.kinds.parts.devices.requests import Names, request_names, validate_reference, validate_references
 from simkit.kinds.parts.go_printing.structures import structure
@@ -78,11 +79,6 @@ def _uid(consumer: Any) -> str:
 
 def _validate_consumer(path: str, consumer: Object) -> Iterator[FieldError]:
     return (required(f"{path}.{name}") for name in ("resource", "name", "uid") if not consumer.get(name))
-
-
-def device_key(device: Object) -> tuple[str, ...]:
-    """The driver, pool, name and share of a device."""
-    return tuple(device.get(name) or "" for name in ("driver", "pool", "device", "shareID"))
 
 
 def _validate_devices(status: Object, allocation: Object | None) -> Iterator[FieldError]:
