@@ -20,7 +20,6 @@ from simkit.engine.pipeline.verbs.claim_status import refused_claim_status
 from simkit.engine.seams import Operation, Review
 from simkit.kinds.apiextensions.definition import NO_NEW_ONES, CustomVersion
 from simkit.kinds.apiextensions.validation.defaults import has_unknown
-from simkit.kinds.resource.resourceclaim import admin_status_errors
 from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
 from simkit.language.merge.managedfields import Record
 from simkit.language.merge.structure import structure
@@ -110,6 +109,8 @@ class AdmissionBinding:
         if self.scope.registry_scope.resource != _DEVICE_CLAIMS or self.context.info.subresource != "status":
             return ()
         namespace = self.engine.store.get(Key(_NAMESPACES, "", self.context.info.namespace))
+        from simkit.kinds.resource.resourceclaim import admin_status_errors
+
         errors = admin_status_errors(obj, live, labels_of(namespace.object) if namespace is not None else {})
         if applies("status-of-claims-needs-rights"):
             ask = self.context.info.asks(self.context.actor())
