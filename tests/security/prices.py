@@ -11,7 +11,7 @@ from simkit.meta.python_gc import collection_paused
 
 LINEAR = 3.2
 """More than the noise of a linear price, less than a quadratic one."""
-_ATTEMPTS = 3
+_ATTEMPTS = 6
 _ROUNDS = 5
 _LEAST = 0.002
 """Seconds below which a price is noise."""
@@ -42,7 +42,7 @@ def quick_price(act: Callable[[], Any]) -> float:
 def growth(read: Callable[[Any], Any], make: Callable[[int], Any], size: int) -> float:
     """The factor by which twice the input costs more: about 2 for a linear price, 4 for a quadratic one.
 
-    A busy machine makes one of the two dearer now and then, but not three times in a row: the least of up to three
+    A busy machine makes one of the two dearer now and then, but not six times in a row: the least of up to six
     measurements counts.
     """
     small, large = make(size), make(2 * size)
