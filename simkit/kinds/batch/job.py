@@ -92,12 +92,18 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _select_own(draft: Draft, spec: Draft) -> None:
     """Give pods labels with the job's name and uid, and select the uid."""
     uid, name = metadata(draft).get("uid") or "", name_of(draft)
-    own = {_OLD_NAME: name, NAME: name, _OLD_CONTROLLER: uid, CONTROLLER: uid}
+    prefixed = applies("prefixed-labels-of-jobs")
+    own = {_OLD_NAME: name, _OLD_CONTROLLER: uid}
+    if prefixed:
+        own |= {NAME: name, CONTROLLER: uid}
     template = spec.get("template") or {}
     noted = {**null_creation(), **(template.get("metadata") or {})}
     spec["template"] = {**template, "metadata": {**noted, "labels": {**own, **labels_of(template)}}}
     selector = own_copy(spec, "selector")
-    selector["matchLabels"] = {CONTROLLER: uid, **(selector.get("matchLabels") or {})}
+    selector["matchLabels"] = {
+        CONTROLLER if prefixed else _OLD_CONTROLLER: uid,
+        **(selector.get("matchLabels") or {}),
+    }
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -121,7 +127,7 @@ def _validate_own_selector(obj: Object, old: Object | None) -> Iterator[FieldErr
         yield required("metadata.uid")
     expected = {_OLD_CONTROLLER: uid, _OLD_NAME: name}
     before = labels_of(at(old, "spec", "template") or {})
-    if old is None or (CONTROLLER in before and NAME in before):
+    if (old is None or (CONTROLLER in before and NAME in before)) and applies("prefixed-labels-of-jobs"):
         expected |= {CONTROLLER: uid, NAME: name}
     for key, value in expected.items():
         yield from _validate_label(f"spec.template.metadata.labels[{key}]", spec.get("template") or {}, key, value)
@@ -208,7 +214,7 @@ def _validate_completion(spec: Object, old: Object) -> Iterator[FieldError]:
     completions = spec.get("completions")
     if completions == old.get("completions"):
         return
-    if spec.get("completionMode") != "Indexed":
+    if spec.get("completionMode") != "Indexed" or not applies("elastic-indexed-jobs"):
         yield invalid_value("spec.completions", completions, _FIXED)
     elif completions is not None and completions != spec.get("parallelism"):
         yield invalid_value("spec.completions", completions, "can only be modified in tandem with spec.parallelism")
@@ -218,7 +224,8 @@ def _directed(template: Object, old: Object) -> Object:
     """The old template with the changes that are allowed before the job first runs: other labels, other node
     selectors."""
     spec, before = template.get("spec") or {}, dict(old.get("spec") or {})
-    for name in ("nodeSelector", "tolerations", "schedulingGates"):
+    gates = ("schedulingGates",) if applies("gates-of-suspended-jobs") else ()
+    for name in ("nodeSelector", "tolerations", *gates):
         before.pop(name, None)
         if name in spec:
             before[name] = spec[name]

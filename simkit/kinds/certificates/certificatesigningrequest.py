@@ -17,6 +17,7 @@ from simkit.kinds.parts.validation.pem import certificates_error, octets, reques
 from simkit.kinds.parts.validation.repeats import repeats
 from simkit.kinds.parts.validation.signer_name import validate_signer_name
 from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource, WriteContext
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, label
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, quoted, required, unsupported
@@ -99,7 +100,7 @@ def _validate_request(spec: Object) -> Iterator[FieldError]:
     if why:
         yield invalid_value("spec.request", octets(spec.get("request")), why)
     if not spec.get("usages"):
-        yield required("spec.usages")
+        yield required("spec.usages", "" if applies("usages-told-as-required") else "usages must be provided")
 
 
 def _validate_usage(spec: Object) -> Iterator[FieldError]:

@@ -18,6 +18,7 @@ from simkit.kinds.parts.volume.claim_spec import modes_text
 from simkit.kinds.parts.volume.persistent_sources import SOURCES
 from simkit.kinds.parts.volume.persistent_spec import default_sources, validate_volume_spec
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, WriteContext
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
@@ -92,9 +93,10 @@ def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
         yield forbidden_field("spec.persistentvolumesource", f"{_ONCE_MADE}\n{difference(_SOURCE, old, sources)}")
     if spec.get("volumeMode") != old.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
-    if old.get("nodeAffinity") is not None and _renewed(old["nodeAffinity"], spec.get("nodeAffinity")):
-        text = "field is immutable, except for updating from beta label to GA"
-        now = spec.get("nodeAffinity")
+    before, now = old.get("nodeAffinity"), spec.get("nodeAffinity")
+    renews = applies("node-labels-of-volumes-renewed")
+    if before is not None and (_renewed(before, now) if renews else before != now):
+        text = f"{FIXED}, except for updating from beta label to GA" if renews else FIXED
         yield invalid_value(
             "nodeAffinity", structure("core.VolumeNodeAffinity", now) if now is not None else None, text
         )

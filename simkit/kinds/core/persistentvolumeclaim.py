@@ -30,9 +30,7 @@ CLASS: Final = label("storage-class", "volume.beta")
 """The old annotation for the storage class."""
 _SNAPSHOTS: Final = (api_group("snapshot.storage"), "VolumeSnapshot")
 _SPEC: Final = "core.PersistentVolumeClaimSpec"
-_ONCE_BOUND: Final = (
-    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-)
+_ONCE_BOUND: Final = "spec is immutable after creation except resources.requests{} for bound claims"
 
 
 def _default(draft: Draft) -> None:
@@ -91,7 +89,8 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
         spec.pop("volumeAttributesClassName", None)
         spec |= {name: before[name] for name in ("volumeAttributesClassName",) if name in before}
     if spec != before:
-        yield forbidden_field("spec", f"{_ONCE_BOUND}\n{difference(_SPEC, before, spec)}")
+        more = " and volumeAttributesClassName" if applies("attributes-of-claims-may-change") else ""
+        yield forbidden_field("spec", f"{_ONCE_BOUND.format(more)}\n{difference(_SPEC, before, spec)}")
     yield from _shrunk(now_size or "0", old_size or "0", at(old, "status", "capacity", "storage") or "0")
     if spec.get("volumeMode") != before.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)

@@ -203,7 +203,7 @@ def _merge_ephemeral(draft: Draft, live: Object) -> None:
 
 def _validate_ephemeral(obj: Object, old: Object | None) -> Sequence[FieldError]:
     live = old or {}
-    if MIRROR in annotations_of(live):
+    if MIRROR in annotations_of(live) and applies("static-pods-without-ephemeral-containers"):
         return [forbidden_field("", "static pods do not support ephemeral containers")]
     errors = [*_validate_fields(obj), *validate_annotation_change("metadata.annotations", obj, live)]
     path = f"{_SPEC}.{_EPHEMERAL}"

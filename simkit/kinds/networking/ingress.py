@@ -62,9 +62,12 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
 def _validate_annotation(obj: Object) -> Iterator[FieldError]:
     """The error of a class in the old annotation that differs from the field."""
     given, chosen = annotations_of(obj).get(_CLASS), obj["spec"].get("ingressClassName")
-    if given is not None and chosen is not None and given != chosen:
-        text = "must match `ingressClassName` when both are specified"
-        yield invalid_value(f"annotations.{_CLASS}", given, text)
+    if given is None or chosen is None:
+        return
+    if not applies("ingress-class-twice"):
+        yield invalid_value(f"annotations.{_CLASS}", given, "can not be set when the class field is also set")
+    elif given != chosen:
+        yield invalid_value(f"annotations.{_CLASS}", given, "must match `ingressClassName` when both are specified")
 
 
 def _validate_host(host: str, path: str) -> Iterator[FieldError]:

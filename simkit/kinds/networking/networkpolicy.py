@@ -23,6 +23,7 @@ from simkit.meta.name_validation import port_name
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _TYPES: Final = ("Ingress", "Egress")
+_NO_RANGE: Final = "not a valid CIDR"
 _PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
 _SIDES: Final = (("ingress", "from"), ("egress", "to"))
 
@@ -98,13 +99,15 @@ def _validate_block(block: Object, path: str) -> Iterator[FieldError]:
     if not text:
         yield required(f"{path}.cidr")
         return
-    yield from validate_cidr(f"{path}.cidr", text)
+    yield from validate_cidr(f"{path}.cidr", text, formerly=_NO_RANGE)
     whole = network(text)
     if whole is None:
         return
     for index, one in enumerate(block.get("except") or ()):
         where, part = f"{path}.except[{index}]", network(one)
-        yield from validate_cidr(where, one)
+        yield from validate_cidr(where, one, formerly=_NO_RANGE)
+        if part is None and not applies("addresses-told-alike"):
+            return
         if part is not None and not _inside(part, whole):
             yield invalid_value(where, one, "must be a strict subset of `cidr`")
 

@@ -11,6 +11,7 @@ from typing import Final
 from simkit.kinds.parts.validation.fields import segment, validate_text
 from simkit.kinds.parts.validation.object_references import validate_scaled_reference
 from simkit.kinds.parts.validation.resource_quantities import shown, validate_container_resource_name
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Object
@@ -50,7 +51,10 @@ def _validate_metric(path: str, metric: Object) -> Iterator[FieldError]:
     if expected is None:
         yield unsupported(f"{path}.type", kind, TYPES)
     elif expected not in present:
-        yield required(f"{path}.{expected}", "must populate information for the given metric source")
+        text = "must populate information for the given metric source"
+        if kind == "ContainerResource" and not applies("metrics-of-containers"):
+            text += " (only allowed when HPAContainerMetrics feature is enabled)"
+        yield required(f"{path}.{expected}", text)
     if len(present) != 1:
         for field in sorted(set(present) - {expected}):
             yield forbidden_field(f"{path}.{field}", "must populate the given metric source only")

@@ -76,6 +76,9 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
 
 def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
     yield from validate_immutable_field("spec.attachedRequired", spec["attachRequired"], old.get("attachRequired"))
+    if not applies("csi-drivers-change-more"):
+        for name in ("fsGroupPolicy", "podInfoOnMount"):
+            yield from validate_immutable_field(f"spec.{name}", spec[name], old.get(name))
     modes = spec["volumeLifecycleModes"]
     if modes != old.get("volumeLifecycleModes"):
         shown = texts(modes, "storage.VolumeLifecycleMode")

@@ -22,7 +22,7 @@ def validate_load_balancer_status(path: str, status: Object, *, modes: bool) -> 
     for index, point in enumerate(points):
         where, ip, name = f"{path}.ingress[{index}]", point.get("ip") or "", point.get("hostname") or ""
         if ip:
-            yield from validate_ip(f"{where}.ip", ip)
+            yield from validate_ip(f"{where}.ip", ip, formerly="must be a valid IP address")
         if modes:
             yield from _validate_mode(where, ip, point.get("ipMode"))
         if name:

@@ -53,6 +53,8 @@ _POLICIES: Final = ("Cluster", "Local")
 _NEAREST: Final = ("PreferSameZone", "PreferSameNode")
 _KUBELET: Final = 10250
 _DAY: Final = 86400
+_EXTERNAL_ONLY: Final = "may only be set for externally-accessible services"
+_OUTWARD_ONLY: Final = "may only be set when `type` is 'NodePort' or 'LoadBalancer'"
 _BALANCER_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
@@ -72,7 +74,8 @@ def _validate_change(obj: Object, old: Object) -> Iterator[FieldError]:
 def validate_service_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors of a service's status."""
     status = obj.get("status") or {}
-    if type_of(obj) != LOAD_BALANCER and at(status, "loadBalancer", "ingress"):
+    unbalanced = type_of(obj) != LOAD_BALANCER and applies("load-balancer-status-of-load-balancers-only")
+    if unbalanced and at(status, "loadBalancer", "ingress"):
         text = "may only be used when `spec.type` is 'LoadBalancer'"
         return [forbidden_field("status.loadBalancer.ingress", text)]
     return list(validate_load_balancer_status("status.loadBalancer", status, modes=True))
@@ -107,6 +110,8 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
 
 def _validate_annotation(obj: Object) -> Iterator[FieldError]:
     annotations = annotations_of(obj)
+    if not applies("topology-mode-annotation"):
+        return
     if _HINTS in annotations and _MODE in annotations and annotations[_HINTS] != annotations[_MODE]:
         text = f"must match annotations[{_HINTS}] when both are specified"
         yield invalid_value(f"metadata.annotations[{_MODE}]", annotations[_MODE], text)
@@ -232,7 +237,9 @@ def _validate_traffic(obj: Object) -> Iterator[FieldError]:
     path, policy = "spec.externalTrafficPolicy", spec.get("externalTrafficPolicy") or ""
     if not is_external(obj):
         if policy:
-            yield invalid_value(path, policy, "may only be set for externally-accessible services")
+            yield invalid_value(
+                path, policy, _EXTERNAL_ONLY if applies("external-policies-by-access") else _OUTWARD_ONLY
+            )
     elif policy not in _POLICIES:
         yield unsupported(path, policy, _POLICIES)
     path, port = "spec.healthCheckNodePort", spec.get("healthCheckNodePort") or 0

@@ -19,6 +19,8 @@ from simkit.meta.netip import NotNetip, parse_address, parse_prefix
 
 NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 NOT_A_RANGE: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+SHORT_ADDRESS: Final = "must be valid IP address"
+"""What errors of addresses in pods said up to 1.29."""
 PORT_RANGE: Final = "must be between 1 and 65535, inclusive"
 
 _ZEROS: Final = re.compile(r"(^|\.)0+(?=\d)")
@@ -58,13 +60,18 @@ def family(text: str) -> str:
     return "IPv6" if isinstance(address(text), IPv6Address) else "IPv4"
 
 
-def validate_ip(path: str, text: str, kept: Collection[str] = ()) -> Iterator[FieldError]:
-    """The errors of an address in a field that is older than strict rules; stored ones may be ``kept``."""
+def validate_ip(
+    path: str, text: str, kept: Collection[str] = (), *, formerly: str = NOT_AN_ADDRESS
+) -> Iterator[FieldError]:
+    """The errors of an address in a field that is older than strict rules; stored ones may be ``kept``.
+
+    ``formerly`` is what is said of a text that is no address up to 1.29.
+    """
     found = address(text)
     if text in kept and applies("stored-addresses-kept"):
         return
     if found is None:
-        yield invalid_value(path, text, NOT_AN_ADDRESS)
+        yield invalid_value(path, text, NOT_AN_ADDRESS if applies("addresses-told-alike") else formerly)
     elif applies("strict-addresses"):
         yield from _validate_form(path, text)
 
@@ -103,12 +110,17 @@ def shown_address(found: Address) -> str:
     return str(mapped or found)
 
 
-def validate_cidr(path: str, text: str, kept: Collection[str] = ()) -> Iterator[FieldError]:
-    """The errors of a range in a field that is older than strict rules; stored ones may be ``kept``."""
+def validate_cidr(
+    path: str, text: str, kept: Collection[str] = (), *, formerly: str = NOT_A_RANGE
+) -> Iterator[FieldError]:
+    """The errors of a range in a field that is older than strict rules; stored ones may be ``kept``.
+
+    ``formerly`` is what is said of a text that is no range up to 1.29.
+    """
     if text in kept and applies("stored-addresses-kept"):
         return
     if network(text) is None:
-        yield invalid_value(path, text, NOT_A_RANGE)
+        yield invalid_value(path, text, NOT_A_RANGE if applies("addresses-told-alike") else formerly)
     elif applies("strict-addresses"):
         yield from _validate_range(path, text)
 

@@ -37,7 +37,7 @@ def _validate_owner(owners: Sequence[Mapping[str, Any]], field: str) -> list[Fie
     controller, printed = "", None
     for owner in owners:
         errors += _validate_one_owner(owner, field)
-        shown = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+        shown = _shown_owner(owner)
         if owner.get("controller"):
             if controller:
                 detail = (
@@ -49,6 +49,12 @@ def _validate_owner(owners: Sequence[Mapping[str, Any]], field: str) -> list[Fie
             else:
                 controller = shown
     return errors
+
+
+def _shown_owner(owner: Mapping[str, Any]) -> str:
+    """An owner as errors name it."""
+    name: str = owner.get("name", "")
+    return f"{owner.get('kind', '')}/{name}" if applies("owners-told-with-kinds") else name
 
 
 def _validate_one_owner(owner: Mapping[str, Any], field: str) -> list[FieldError]:

@@ -38,8 +38,9 @@ def validate_whole_negative(path: str, amount: str) -> Iterator[FieldError]:
 
 def validate_access_mode(path: str, modes: Sequence[str]) -> Iterator[FieldError]:
     """The errors of invalid access modes, or of modes that exclude each other."""
-    yield from (unsupported(path, mode, ACCESS_MODES) for mode in modes if mode not in ACCESS_MODES)
-    if _ALONE in modes and any(mode != _ALONE and mode in ACCESS_MODES for mode in modes):
+    known = ACCESS_MODES if applies("volumes-for-one-pod") else ACCESS_MODES[:-1]
+    yield from (unsupported(path, mode, known) for mode in modes if mode not in known)
+    if _ALONE in known and _ALONE in modes and any(mode != _ALONE and mode in known for mode in modes):
         yield forbidden_field(path, "may not use ReadWriteOncePod with other access modes")
 
 
@@ -76,8 +77,9 @@ def _validate_source(path: str, source: Object) -> Iterator[FieldError]:
     if not kind:
         yield required(f"{path}.kind")
     if not group and kind != "PersistentVolumeClaim":
-        yield invalid_value(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
-    if group:
+        text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+        yield invalid_value(path, kind, text if applies("default-group-of-sources-told") else "")
+    if group and applies("groups-of-sources-checked"):
         yield from validate_text(f"{path}.apiGroup", group, dns_subdomain)
     if source.get("namespace"):
         yield from validate_text(f"{path}.namespace", source["namespace"], dns_label)

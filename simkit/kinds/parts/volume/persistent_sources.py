@@ -12,6 +12,7 @@ from simkit.kinds.parts.pod.validation.paths import validate_no_backsteps
 from simkit.kinds.parts.pod.validation.volume_sources import SOURCES as OF_PODS
 from simkit.kinds.parts.pod.validation.volume_sources import needs, validate_driver, validate_iscsi
 from simkit.kinds.parts.validation.fields import validate_text
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Object
@@ -44,7 +45,8 @@ def _csi(path: str, source: Object) -> Iterator[FieldError]:
 
 
 def _validate_reference(path: str, reference: Object) -> Iterator[FieldError]:
-    for part, rule in (("name", dns_subdomain), ("namespace", dns_label)):
+    name_rule = dns_subdomain if applies("long-secret-names-in-volumes") else dns_label
+    for part, rule in (("name", name_rule), ("namespace", dns_label)):
         if not reference.get(part):
             yield required(f"{path}.{part}")
         else:

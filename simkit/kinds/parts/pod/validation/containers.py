@@ -18,6 +18,7 @@ from simkit.kinds.parts.pod.validation.security_context import validate_containe
 from simkit.kinds.parts.pod.validation.volume_mounts import validate_volume_devices, validate_volume_mounts
 from simkit.kinds.parts.pod.validation.volume_sources import PULL_POLICIES
 from simkit.kinds.parts.validation.ip import PORT_RANGE
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     FieldError,
     duplicate,
@@ -79,9 +80,8 @@ def validate_init_containers(path: str, spec: Object, volumes: Volumes) -> Itera
             yield from validate_lifecycle(f"{at}.lifecycle", container.get("lifecycle"), grace)
             yield from validate_probes(at, container, grace)
         else:
-            yield from _forbidden(
-                at, container, _SIDECARS_ONLY, "may not be set for init containers without restartPolicy=Always"
-            )
+            unless = " without restartPolicy=Always" if applies("init-containers-may-be-sidecars") else ""
+            yield from _forbidden(at, container, _SIDECARS_ONLY, f"may not be set for init containers{unless}")
         yield from validate_init_resize_policy(f"{at}.resizePolicy", container)
 
 

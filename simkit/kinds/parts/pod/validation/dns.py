@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.validation.ip import validate_ip
+from simkit.kinds.parts.validation.ip import SHORT_ADDRESS, validate_ip
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import dns_subdomain, dns_subdomain_with_underscore
 from simkit.meta.objects import Object
 
 _MOST_SERVERS: Final = 3
-_MOST_SEARCHES: Final = 32
-_LONGEST_SEARCHES: Final = 2048
+_SEARCHES: Final = (6, 256)
+_MORE_SEARCHES: Final = (32, 2048)
+"""How many search domains there may be, and how long they may be together."""
 
 
 def validate_dns(path: str, spec: Object) -> Iterator[FieldError]:
@@ -41,12 +42,13 @@ def _validate_config(path: str, config: Object) -> Iterator[FieldError]:
         text = f"must not have more than {_MOST_SERVERS} nameservers"
         yield invalid_value(f"{path}.nameservers", texts(servers), text)
     for index, server in enumerate(servers):
-        yield from validate_ip(f"{path}.nameservers[{index}]", server)
-    if len(searches) > _MOST_SEARCHES:
-        text = f"must not have more than {_MOST_SEARCHES} search paths"
+        yield from validate_ip(f"{path}.nameservers[{index}]", server, formerly=SHORT_ADDRESS)
+    most, longest = _MORE_SEARCHES if applies("more-dns-searches") else _SEARCHES
+    if len(searches) > most:
+        text = f"must not have more than {most} search paths"
         yield invalid_value(f"{path}.searches", texts(searches), text)
-    if len(" ".join(searches)) > _LONGEST_SEARCHES:
-        text = f"must not have more than {_LONGEST_SEARCHES} characters (including spaces) in the search list"
+    if len(" ".join(searches)) > longest:
+        text = f"must not have more than {longest} characters (including spaces) in the search list"
         yield invalid_value(f"{path}.searches", texts(searches), text)
     for index, search in enumerate(searches):
         domain = search.removesuffix(".")

@@ -122,7 +122,7 @@ def _token_part(path: str, at: str, part: Object, taken: set[str]) -> Iterator[F
         yield invalid_value(f"{at}.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")
     if not part.get("path"):
         yield required(f"{path}.path")
-    else:
+    elif applies("local-token-paths"):
         yield from validate_file(f"{path}.path", part["path"])
 
 

@@ -14,6 +14,7 @@ from simkit.kinds.parts.validation.resource_quantities import (
     validate_container_resource_name,
     validate_resource_quantity,
 )
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 from simkit.meta.objects import Object
 from simkit.meta.quantity import QuantityError, canonical, parse
@@ -64,12 +65,14 @@ def _compared(path: str, name: str, amount: str, limits: Mapping[str, str]) -> I
         return
     difference = parse(amount).nano - parse(limit).nano
     if difference and not shared:
-        yield invalid_value(
-            f"{path}.requests", canonical(amount), f"must be equal to {name} limit of {canonical(limit)}"
-        )
+        yield invalid_value(f"{path}.requests", canonical(amount), f"must be equal to {_shown_limit(name, limit)}")
     elif difference > 0:
-        text = f"must be less than or equal to {name} limit of {canonical(limit)}"
+        text = f"must be less than or equal to {_shown_limit(name, limit)}"
         yield invalid_value(f"{path}.requests", canonical(amount), text)
+
+
+def _shown_limit(name: str, limit: str) -> str:
+    return f"{name} limit of {canonical(limit)}" if applies("limits-told-with-requests") else f"{name} limit"
 
 
 def _validate_page(path: str, name: str, amount: str) -> Iterator[FieldError]:

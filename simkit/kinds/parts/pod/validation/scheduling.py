@@ -226,7 +226,7 @@ def _validate_key(path: str, constraint: Object) -> Iterator[FieldError]:
         return
     selected = set((selector or {}).get("matchLabels") or ())
     selected |= {one.get("key") for one in (selector or {}).get("matchExpressions") or ()}
-    if selector is None:
+    if selector is None and applies("label-keys-need-a-selector"):
         yield forbidden_field(path, "must not be specified when labelSelector is not set")
     for index, key in enumerate(keys):
         yield from validate_qualified_name(f"{path}[{index}]", key)

@@ -97,6 +97,8 @@ def _validate_sysctl(path: str, context: Object, spec: Object) -> Iterator[Field
             yield invalid_value(at, name, _SYSCTL_RULE)
         elif name in names:
             yield duplicate(at, name)
+        if not applies("sysctls-of-the-host-refused"):
+            continue
         dotted = _dotted(name)
         if spec.get("hostNetwork") and dotted.startswith("net."):
             yield invalid_value(at, name, "may not be specified when 'hostNetwork' is true")

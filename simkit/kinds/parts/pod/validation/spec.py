@@ -26,7 +26,7 @@ from simkit.kinds.parts.pod.validation.scheduling import (
 )
 from simkit.kinds.parts.pod.validation.security_context import validate_host_users, validate_pod_security
 from simkit.kinds.parts.pod.validation.volumes import validate_volumes
-from simkit.kinds.parts.validation.ip import validate_ip
+from simkit.kinds.parts.validation.ip import SHORT_ADDRESS, validate_ip
 from simkit.kinds.parts.validation.labels import validate_labels, validate_qualified_name
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
@@ -60,11 +60,14 @@ def validate_pod_spec(path: str, spec: Object, pod: Object | None) -> list[Field
         errors += validate_ephemeral_containers(f"{path}.ephemeralContainers", spec, volumes)
     if spec.get("resources") is not None and applies("pod-level-resources"):
         errors += validate_pod_resources(path, spec)
-    if spec.get("hostNetwork"):
+    told_early = applies("host-ports-told")
+    if spec.get("hostNetwork") and told_early:
         errors += _validate_host_network(f"{path}.containers", spec, strict=pod is not None)
     errors += _validate_policy(path, spec)
     if spec.get("nodeSelector"):
         errors += validate_labels(f"{path}.nodeSelector", spec["nodeSelector"])
+    if spec.get("hostNetwork") and not told_early:
+        errors += _validate_host_network(f"{path}.containers", spec, strict=True)
     errors += validate_pod_security(f"{path}.securityContext", spec)
     if spec.get("affinity"):
         errors += validate_affinity(f"{path}.affinity", spec["affinity"])
@@ -101,10 +104,11 @@ def _validate_hostname_override(path: str, spec: Object) -> Iterator[FieldError]
 def _validate_host_network(path: str, spec: Object, *, strict: bool) -> Iterator[FieldError]:
     for index, container in enumerate(spec.get("containers") or ()):
         for number, port in enumerate(container.get("ports") or ()):
-            host = port.get("hostPort") or 0
-            if (strict or host) and host != (port.get("containerPort") or 0):
-                text = "must match `containerPort` when `hostNetwork` is true"
-                yield invalid_value(f"{path}[{index}].ports[{number}].hostPort", host, text)
+            ports = {name: port.get(name) or 0 for name in ("hostPort", "containerPort")}
+            if (strict or ports["hostPort"]) and ports["hostPort"] != ports["containerPort"]:
+                wrong, other = ports if applies("host-ports-told") else reversed(ports)
+                text = f"must match `{other}` when `hostNetwork` is true"
+                yield invalid_value(f"{path}[{index}].ports[{number}].{wrong}", ports[wrong], text)
 
 
 def _validate_policy(path: str, spec: Object) -> Iterator[FieldError]:
@@ -147,7 +151,7 @@ def _validate_name(path: str, spec: Object) -> Iterator[FieldError]:
 def _validate_late(path: str, spec: Object) -> Iterator[FieldError]:
     yield from validate_tolerations(f"{path}.tolerations", spec.get("tolerations") or ())
     for index, alias in enumerate(spec.get("hostAliases") or ()):
-        yield from _validate_alias(f"{path}.hostAliases[{index}]", alias)
+        yield from _validate_alias(f"{path}.hostAliases", index, alias)
     for name in ("priorityClassName", "runtimeClassName"):
         value = spec.get(name)
         if value or (value is not None and name == "runtimeClassName"):
@@ -174,7 +178,10 @@ def _validate_scheduling_group(path: str, group: Object) -> Iterator[FieldError]
         yield from (invalid_value(path, name, text) for text in dns_subdomain(name))
 
 
-def _validate_alias(path: str, alias: Any) -> Iterator[FieldError]:
-    yield from validate_ip(f"{path}.ip", alias.get("ip") or "")
-    for index, name in enumerate(alias.get("hostnames") or ()):
-        yield from (invalid_value(f"{path}.hostnames[{index}]", name, text) for text in dns_subdomain(name))
+def _validate_alias(path: str, index: int, alias: Any) -> Iterator[FieldError]:
+    placed = applies("addresses-told-alike")
+    at = f"{path}[{index}]" if placed else path
+    yield from validate_ip(f"{at}.ip", alias.get("ip") or "", formerly=SHORT_ADDRESS)
+    for number, name in enumerate(alias.get("hostnames") or ()):
+        where = f"{at}.hostnames[{number}]" if placed else f"{at}.hostnames"
+        yield from (invalid_value(where, name, text) for text in dns_subdomain(name))

@@ -19,13 +19,13 @@ from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, r
 from simkit.meta.objects import Draft, Object, at
 
 _LARGEST: Final = 2**31 - 1
-CHANGEABLE: Final = (
+_CHANGEABLE: Final = (
     "`spec.containers[*].image`",
     "`spec.initContainers[*].image`",
     "`spec.activeDeadlineSeconds`",
     "`spec.tolerations` (only additions to existing tolerations)",
-    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 )
+_GRACE: Final = "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 _SHARED: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
 _TERM: Final = "core.NodeSelectorTerm"
 _ADDITIONS: Final = "only additions are allowed (no mutations or deletions)"
@@ -48,15 +48,27 @@ def validate_change(pod: Object, old_pod: Object) -> Iterator[FieldError]:
     yield from _removed_gates("spec.schedulingGates", spec.get("schedulingGates") or (), old)
     if spec == old:
         return
-    kept = applies("quality-of-service-is-checked-in-status")
-    if not kept and (at(old_pod, "status", "qosClass") or qos_class(old)) != qos_class(spec):
+    if _checks_quality() and (at(old_pod, "status", "qosClass") or qos_class(old)) != qos_class(spec):
         yield invalid_value("metadata", at(pod, "status", "qosClass") or "", "Pod QoS is immutable")
     munged = _munged(spec, old)
-    if old.get("schedulingGates"):
+    if old.get("schedulingGates") and applies("gated-pods-narrowed"):
         yield from _validate_gated(munged, old)
     if munged != old:
-        text = f"pod updates may not change fields other than {','.join(CHANGEABLE)}\n{_shown(old, munged)}"
+        text = f"pod updates may not change fields other than {_changeable()}\n{_shown(old, munged)}"
         yield forbidden_field("spec", text)
+
+
+def _checks_quality() -> bool:
+    """True if a pod's quality of service may not change with its spec."""
+    return applies("quality-of-service-is-kept") and not applies("quality-of-service-is-checked-in-status")
+
+
+def _changeable() -> str:
+    """The fields that may change, as errors list them."""
+    names = (*_CHANGEABLE, _GRACE) if applies("grace-periods-mended") else _CHANGEABLE
+    if applies("changeable-fields-with-commas"):
+        return ",".join(names)
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _validate_image(path: str, containers: Sequence[Object]) -> Iterator[FieldError]:
@@ -109,7 +121,7 @@ def _munged(spec: Object, old: Object) -> Draft:
         if name in old:
             munged[name] = old[name]
     grace = "terminationGracePeriodSeconds"
-    if (old.get(grace) or 0) < 0 and munged.get(grace) == 1:
+    if (old.get(grace) or 0) < 0 and munged.get(grace) == 1 and applies("grace-periods-mended"):
         munged[grace] = old[grace]
     return munged
 

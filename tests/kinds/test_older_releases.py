@@ -1,0 +1,205 @@
+"""Rules that changed between 1.20 and 1.30: what the releases before and after a change say of the same object."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+import pytest
+
+import simkit
+from simkit.meta.message import Request
+from simkit.meta.objects import at
+
+_POD: Final = {"containers": [{"name": "c", "image": "i"}]}
+_JOB: Final = {"template": {"spec": {**_POD, "restartPolicy": "Never"}}}
+_MERGE: Final = "application/merge-patch+json"
+
+
+@cache
+def _cluster(release: str) -> simkit.Cluster:
+    return simkit.Cluster(release=release, seed=1)
+
+
+def _pod(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {**_POD, **spec}}
+
+
+def _container(**more: Any) -> dict[str, Any]:
+    return {"name": "c", "image": "i", **more}
+
+
+def _service(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 1}], **spec}}
+
+
+def _claim(**spec: Any) -> dict[str, Any]:
+    size = {"requests": {"storage": "1Gi"}}
+    whole = {"accessModes": ["ReadWriteOnce"], "resources": size, **spec}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "v"}, "spec": whole}
+
+
+def _ingress(name: str) -> dict[str, Any]:
+    metadata = {"name": "i", "annotations": {"kubernetes.io/ingress.class": name}}
+    spec = {"ingressClassName": "a", "defaultBackend": {"service": {"name": "s", "port": {"number": 1}}}}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}
+
+
+def _policy(*ranges: str) -> dict[str, Any]:
+    first, *others = ranges
+    block = {"cidr": first, "except": others}
+    spec = {"podSelector": {}, "ingress": [{"from": [{"ipBlock": block}]}]}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "n"}, "spec": spec}
+
+
+def _owned() -> dict[str, Any]:
+    owner = {"apiVersion": "v1", "kind": "Pod", "uid": "u", "controller": True}
+    owners = [{**owner, "name": "a"}, {**owner, "name": "b"}]
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "ownerReferences": owners}}
+
+
+def _wide() -> dict[str, Any]:
+    """A pod on the network of its host, with a port that has another number there."""
+    ports = [{"containerPort": 80, "hostPort": 81}]
+    return _pod(hostNetwork=True, containers=[_container(ports=ports)])
+
+
+def _causes(release: str, obj: dict[str, Any]) -> list[str]:
+    """What a release says against a new object."""
+    version, kind = obj["apiVersion"], obj["kind"].lower()
+    prefix = "/api/v1" if version == "v1" else f"/apis/{version}"
+    plural = f"{kind}es" if kind.endswith("ss") else f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+    path = f"{prefix}/namespaces/default/{plural}?dryRun=All"
+    answer = _cluster(release).perform(Request.of("POST", path, obj))
+    assert answer.status in (201, 422), answer.object
+    return [f"{one['field']}: {one['message']}" for one in answer.object.get("details", {}).get("causes", ())]
+
+
+@pytest.mark.parametrize(
+    ("last", "obj", "before", "after"),
+    [
+        (
+            27,
+            _pod(initContainers=[{"name": "d", "image": "i", "livenessProbe": {"exec": {"command": ["a"]}}}]),
+            "may not be set for init containers",
+            "may not be set for init containers without restartPolicy=Always",
+        ),
+        (
+            26,
+            _pod(containers=[_container(resources={"requests": {"cpu": "2"}, "limits": {"cpu": "1"}})]),
+            "must be less than or equal to cpu limit",
+            "must be less than or equal to cpu limit of 1",
+        ),
+        (
+            27,
+            _wide(),
+            "containers[0].ports[0].containerPort: Invalid value: 80: must match `hostPort` when `hostNetwork` is true",
+            "containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true",
+        ),
+        (
+            25,
+            _pod(dnsConfig={"searches": list("abcdefg")}),
+            "must not have more than 6 search paths",
+            "",
+        ),
+        (
+            28,
+            _pod(hostNetwork=True, securityContext={"sysctls": [{"name": "net.core.somaxconn", "value": "1"}]}),
+            "",
+            "may not be specified when 'hostNetwork' is true",
+        ),
+        (
+            29,
+            _pod(hostAliases=[{"ip": "x", "hostnames": ["a"]}]),
+            'spec.hostAliases.ip: Invalid value: "x": must be valid IP address',
+            'spec.hostAliases[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+        ),
+        (
+            29,
+            _pod(dnsConfig={"nameservers": ["x"]}),
+            "must be valid IP address",
+            "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
+        ),
+        (29, _policy("x"), "not a valid CIDR", "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+        (
+            25,
+            _claim(dataSourceRef={"kind": "ConfigMap", "name": "a"}),
+            'spec.dataSourceRef: Invalid value: "ConfigMap"',
+            "must be 'PersistentVolumeClaim' when referencing the default apiGroup",
+        ),
+        (
+            26,
+            _claim(accessModes=["Other"]),
+            'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"',
+            'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
+        ),
+        (
+            28,
+            _service(externalTrafficPolicy="Local"),
+            "may only be set when `type` is 'NodePort' or 'LoadBalancer'",
+            "may only be set for externally-accessible services",
+        ),
+        (26, _ingress("a"), "can not be set when the class field is also set", ""),
+        (
+            26,
+            _ingress("b"),
+            "can not be set when the class field is also set",
+            "must match `ingressClassName` when both are specified",
+        ),
+        (25, _owned(), 'Found "true" in references for a and b', 'Found "true" in references for Pod/a and Pod/b'),
+    ],
+)
+def test_rules_of_new_objects(last: int, obj: dict[str, Any], before: str, after: str) -> None:
+    """Up to the last release before a change the one is said, then the other; nothing is said where it is empty."""
+    for release, words in ((f"1.{last}", before), (f"1.{last + 1}", after)):
+        causes = _causes(release, obj)
+        assert bool(causes) == bool(words), (release, causes)
+        assert not words or any(cause.endswith(words) for cause in causes), (release, causes)
+
+
+def test_exceptions_end_at_the_first_that_is_no_range() -> None:
+    """Up to 1.29 the others of an address block are not looked at any more."""
+    policy = _policy("10.0.0.0/8", "x", "y")
+    assert [len(_causes(release, policy)) for release in ("1.29", "1.30")] == [1, 2]
+
+
+def test_pods_of_jobs_get_labels_with_a_prefix_since_1_27() -> None:
+    """The job selects its pods by what it gave them."""
+    for release, labels in (("1.26", 2), ("1.27", 4)):
+        obj = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": _JOB}
+        made = _cluster(release).perform(Request.of("POST", "/apis/batch/v1/namespaces/default/jobs?dryRun=All", obj))
+        assert made.status == 201, made.object
+        own = at(made.object, "spec", "template", "metadata", "labels")
+        assert len(own) == labels
+        chosen = at(made.object, "spec", "selector", "matchLabels")
+        assert [own[key] for key in chosen] == [own["controller-uid"]]
+        assert [*chosen] == ["controller-uid" if labels == 2 else "batch.kubernetes.io/controller-uid"]
+
+
+def test_what_may_change_about_a_pod_is_listed_as_the_release_lists_it() -> None:
+    """1.21 has no mended grace periods; up to 1.26 the last of the fields comes after an ``or``."""
+    ends = {
+        "1.21": "`spec.activeDeadlineSeconds` or `spec.tolerations` (only additions to existing tolerations)",
+        "1.26": ") or `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
+        "1.27": "),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
+    }
+    for release, end in ends.items():
+        cluster = _cluster(release)
+        cluster.perform(Request.of("POST", "/api/v1/namespaces/default/pods", _pod()))
+        patch = Request.of(
+            "PATCH", "/api/v1/namespaces/default/pods/p", {"spec": {"subdomain": "s"}}, content_type=_MERGE
+        )
+        message = cluster.perform(patch).object["details"]["causes"][0]["message"]
+        assert message.partition("\n")[0].endswith(end), (release, message)
+
+
+def test_gates_are_those_of_the_registries() -> None:
+    """Tracking of jobs with finalizers was off again at 1.24; server-side apply could be switched off up to 1.25."""
+    from simkit.schema.feature_gates import is_enabled, parse_feature_gates
+
+    states = [
+        is_enabled("JobTrackingWithFinalizers", release, parse_feature_gates({}, release).values)
+        for release in ("1.22", "1.23", "1.24", "1.25")
+    ]
+    assert states == [False, True, False, True]
+    assert not is_enabled("ServerSideApply", "1.25", parse_feature_gates({"ServerSideApply": False}, "1.25").values)
