@@ -20,7 +20,7 @@ from simkit.meta.netip import NotNetip, parse_address, parse_prefix
 NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 NOT_A_RANGE: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 SHORT_ADDRESS: Final = "must be valid IP address"
-"""What errors of addresses in pods said up to 1.29."""
+"""The words of errors about addresses in pods up to 1.29."""
 PORT_RANGE: Final = "must be between 1 and 65535, inclusive"
 
 _ZEROS: Final = re.compile(r"(^|\.)0+(?=\d)")

@@ -18,7 +18,7 @@ from simkit.meta.objects import Object
 _MOST_SERVERS: Final = 3
 _SEARCHES: Final = (6, 256)
 _MORE_SEARCHES: Final = (32, 2048)
-"""How many search domains there may be, and how long they may be together."""
+"""The largest number of search domains, and their longest length together."""
 
 
 def validate_dns(path: str, spec: Object) -> Iterator[FieldError]:
