@@ -20,7 +20,7 @@ from simkit.simulation.connections.remote_processes import AttachedProcess, Exec
 from simkit.simulation.connections.terminal import Terminal
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.ports import listener
-from simkit.simulation.kubelet.process import Container, Process
+from simkit.simulation.kubelet.process import Process
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
 
 _FIELDS: Final = (
@@ -97,9 +97,9 @@ class KubeletConnections:
     def _exec(
         self, pod: Object, spec: Mapping[str, Any], command: Sequence[str], *, stdin: bool, tty: bool
     ) -> RemoteProcess:
-        now, files = self._clock.now(), self._kubelets.runtime.processes.files(pod, spec)
+        now = self._clock.now()
         variables = dict(self._kubelets.runtime.environment(pod, spec)) | ({"TERM": "xterm"} if tty else {})
-        given = Container(pod, spec, 0, now, variables, files)
+        given = self._kubelets.runtime.processes.container(pod, spec, now, variables)
         told = self._kubelets.behaviours.command(pod, spec, command[0])
         try:
             steps = told(given, command) if told is not None else script_program(command, alone=True)(given)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from simkit.meta.objects import Object
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.kubelet.process import Container, Process, completes, forever
+from simkit.simulation.kubelet.process import Process, completes, forever
 from simkit.simulation.kubelet.processes import Processes
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
 
@@ -39,7 +40,7 @@ class ContainerCommands:
         self, pod: Object, container: Mapping[str, Any], command: Sequence[str], now: float, limit: float
     ) -> Ran | None:
         """Run a command for at most some seconds of its own time. None where its result cannot be known."""
-        given = Container(pod, container, 0, now, {}, self._processes.files(pod, container))
+        given = self._processes.container(pod, container, now, {})
         told = self._behaviours.command(pod, container, command[0]) if command else None
         if told is None and self._behaviours.program(given) in (completes, forever):
             return None
@@ -47,8 +48,7 @@ class ContainerCommands:
             program = (lambda each: told(each, command)) if told is not None else script_program(command)
         except UnknownCommand:
             return None
-        given = Container(pod, container, 0, now, self._environment(pod, container), given.files)
-        process = Process(program(given), now)
+        process = Process(program(replace(given, environment=self._environment(pod, container))), now)
         process.advance(now + limit)
         output = b"".join(each.data for each in process.printed).decode("utf-8", "replace")
         if process.ended is None:

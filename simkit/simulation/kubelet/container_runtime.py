@@ -7,10 +7,12 @@ from typing import Any
 
 from simkit.engine.controllers.controller_manager import Perform
 from simkit.engine.controllers.lister import Lister
+from simkit.engine.seams import PortHandler
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
+from simkit.simulation.kubelet.cluster_network import ClusterNetwork
 from simkit.simulation.kubelet.configuration_errors import missing_reference
 from simkit.simulation.kubelet.container_commands import ContainerCommands
 from simkit.simulation.kubelet.container_status import KILLED, PodEnvironment, Told
@@ -23,6 +25,7 @@ from simkit.simulation.kubelet.process import Process
 from simkit.simulation.kubelet.processes import Processes
 from simkit.simulation.kubelet.requests import listed, read, service_account_token
 from simkit.simulation.kubelet.volumes import Volumes
+from simkit.simulation.shell.files import Files
 
 
 class ContainerRuntime:
@@ -44,12 +47,16 @@ class ContainerRuntime:
         volumes = Volumes(
             lambda key: read(perform, key), lambda pod, source: service_account_token(perform, pod, source)
         )
-        self.processes = Processes(behaviours, volumes)
+        self.processes = Processes(behaviours, volumes, self._network)
         commands = ContainerCommands(behaviours, self.processes, self.environment)
         self.hooks, self._probes = LifecycleHooks(behaviours, commands), Probes()
-        self._attempts = ProbeAttempts(
-            behaviours, commands, lambda pod, port: listener(pod, port, behaviours, self.processes)
-        )
+        self._attempts = ProbeAttempts(behaviours, commands, self._listener)
+
+    def _listener(self, pod: Object, port: int) -> PortHandler:
+        return listener(pod, port, self._behaviours, self.processes)
+
+    def _network(self, pod: Object, files: Files) -> ClusterNetwork:
+        return ClusterNetwork(self._perform, pod, files, self._listener)
 
     def environment(self, pod: Object, container: Mapping[str, Any]) -> Mapping[str, str]:
         """The variables of a container as they would be if it started now."""

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from simkit.meta.objects import Object
 from simkit.simulation.shell.files import Files
+from simkit.simulation.shell.network import Network, NoNetwork
 
 STDOUT, STDERR = "stdout", "stderr"
 _MOST_STEPS: Final = 10_000
@@ -35,6 +36,7 @@ class Container:
     """The start time, in seconds since the epoch."""
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Files = field(default_factory=Files)
+    network: Network = field(default_factory=NoNetwork)
 
     @property
     def name(self) -> str:

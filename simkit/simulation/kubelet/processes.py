@@ -11,13 +11,14 @@ from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.process import Container, Process
 from simkit.simulation.kubelet.volumes import Volumes
 from simkit.simulation.shell.files import Files
+from simkit.simulation.shell.network import Network
 
 
 class Processes:
     """Processes and files by pod and container. The process before the last restart is kept for its log."""
 
-    def __init__(self, behaviours: Behaviours, volumes: Volumes) -> None:
-        self._behaviours, self._volumes = behaviours, volumes
+    def __init__(self, behaviours: Behaviours, volumes: Volumes, network: Callable[[Object, Files], Network]) -> None:
+        self._behaviours, self._volumes, self._network = behaviours, volumes, network
         self._by_pod: dict[str, dict[tuple[str, int], Process]] = {}
         self._files: dict[tuple[str, str], Files] = {}
 
@@ -33,12 +34,24 @@ class Processes:
         name, own = str(container.get("name", "")), self._by_pod.setdefault(uid_of(pod), {})
         found = own.get((name, restarts))
         if found is None:
-            given = Container(pod, container, restarts, started, environment(), self.files(pod, container))
+            given = self.container(pod, container, started, environment(), restarts)
             steps = self._behaviours.program(given)(given)
             found = own[name, restarts] = Process(steps, started, takes_input=bool(container.get("stdin")))
             for key in [key for key in own if key[0] == name and key[1] < restarts - 1]:
                 del own[key]
         return found
+
+    def container(
+        self,
+        pod: Object,
+        spec: Mapping[str, Any],
+        started: float,
+        environment: Mapping[str, str],
+        restarts: int = 0,
+    ) -> Container:
+        """The container for a program, with the files and the network that it sees."""
+        files = self.files(pod, spec)
+        return Container(pod, spec, restarts, started, environment, files, self._network(pod, files))
 
     def known(self, uid: str, container: str, restarts: int) -> Process | None:
         """The process of a container, None where none was started here."""

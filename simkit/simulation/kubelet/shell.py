@@ -27,7 +27,7 @@ def script_program(command: str | Sequence[str], *, alone: bool = False) -> Prog
         check_known(command[:1] if alone else command)
 
     def program(container: Container) -> Generator[Step, Any, Any]:
-        machine = Machine(container.files, dict(container.environment), _hostname(container))
+        machine = Machine(container.files, dict(container.environment), _hostname(container), network=container.network)
         run = run_script(machine, command) if isinstance(command, str) else run_command(machine, command)
         machine.now = container.started
         return _steps(machine, run)

@@ -17,6 +17,7 @@ from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.kubelet.downward import listed_fields, resource_value
 from simkit.simulation.kubelet.environment import CONFIG_MAPS, SECRETS, Get, content
 from simkit.simulation.shell.files import ROOT, Files, Source
+from simkit.simulation.shell.network import CLUSTER_DOMAIN, RESOLVER, SERVICE_DOMAIN
 
 Token = Callable[[Object, Mapping[str, Any]], bytes]
 """A token of a pod's service account, for a source of a projected volume."""
@@ -123,7 +124,7 @@ def _hosts(pod: Object) -> bytes:
     address, subdomain = at(pod, "status", "podIP") or "", at(pod, "spec", "subdomain")
     names = _hostname(pod)
     if subdomain:
-        names = f"{names}.{subdomain}.{namespace_of(pod)}.svc.cluster.local\t{names}"
+        names = f"{names}.{subdomain}.{namespace_of(pod)}.{SERVICE_DOMAIN}\t{names}"
     lines.append(f"{address}\t{names}")
     aliases = at(pod, "spec", "hostAliases") or ()
     if aliases:
@@ -134,5 +135,5 @@ def _hosts(pod: Object) -> bytes:
 
 def _resolver(pod: Object) -> bytes:
     namespace = namespace_of(pod)
-    search = f"search {namespace}.svc.cluster.local svc.cluster.local cluster.local"
-    return f"{search}\nnameserver 10.96.0.10\noptions ndots:5\n".encode()
+    search = f"search {namespace}.{SERVICE_DOMAIN} {SERVICE_DOMAIN} {CLUSTER_DOMAIN}"
+    return f"{search}\nnameserver {RESOLVER}\noptions ndots:5\n".encode()

@@ -19,6 +19,7 @@ from simkit.simulation.shell.interpreter import (
     run_interactive,
     run_script,
 )
+from simkit.simulation.shell.network_commands import NETWORK_COMMANDS
 from simkit.simulation.shell.system_commands import SYSTEM_COMMANDS
 from simkit.simulation.shell.text_commands import TEXT_COMMANDS
 
@@ -312,5 +313,6 @@ COMMANDS: Final[Mapping[str, Command]] = {
     **FILE_COMMANDS,
     **TEXT_COMMANDS,
     **SYSTEM_COMMANDS,
+    **NETWORK_COMMANDS,
 }
 """All commands, by name."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from simkit.simulation.shell.arithmetic import ArithmeticFault, value_of
 from simkit.simulation.shell.files import FileError, Files, resolved
+from simkit.simulation.shell.network import Network, NoNetwork
 from simkit.simulation.shell.syntax import Chain, If, Loop, Node, Pipeline, ScriptError, Simple, Word, parse
 
 STDOUT, STDERR = "stdout", "stderr"
@@ -65,10 +66,11 @@ class Machine:
     code: int = 0
     """The exit code of the last command."""
     steps: int = 0
+    network: Network = field(default_factory=NoNetwork)
 
     def child(self) -> Machine:
         """A shell of its own over the same files."""
-        return Machine(self.files, dict(self.environment), self.hostname, self.folder, self.now, self.code, self.steps)
+        return replace(self, environment=dict(self.environment))
 
     def path(self, text: str) -> str:
         """An absolute path."""

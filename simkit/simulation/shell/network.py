@@ -1,0 +1,50 @@
+"""The network as a container sees it: names, and connections to ports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+CLUSTER_DOMAIN: Final = "cluster.local"
+SERVICE_DOMAIN: Final = f"svc.{CLUSTER_DOMAIN}"
+RESOLVER: Final = "10.96.0.10"
+"""The address of the cluster's name server."""
+Connection = Callable[[bytes], bytes]
+"""The other end of a connection: from the bytes of a client to its answer."""
+
+
+class Refused(Exception):
+    """Nothing listens on a port."""
+
+
+class Unreachable(Exception):
+    """Nobody answers at an address: a connection ends with its time limit."""
+
+
+class Network(Protocol):
+    """Names and connections. An implementation does not wait: it answers with the present state."""
+
+    def addresses(self, name: str) -> tuple[str, Sequence[str]]:
+        """The full form of a name, and its addresses; none for a name that nobody knows."""
+        ...
+
+    def searched(self, name: str) -> Sequence[str]:
+        """The full names that are tried for a name, in order."""
+        ...
+
+    def connect(self, address: str, port: int) -> Connection:
+        """The other end of a connection. Raises Refused, or Unreachable."""
+        ...
+
+
+class NoNetwork:
+    """The network of a container outside a cluster: it knows no names, and nobody answers."""
+
+    def addresses(self, name: str) -> tuple[str, Sequence[str]]:
+        return name, ()
+
+    def searched(self, name: str) -> Sequence[str]:
+        return (name,)
+
+    def connect(self, address: str, port: int) -> Connection:
+        raise Unreachable(address)
