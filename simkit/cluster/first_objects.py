@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, Final
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.registry.service_ranges import SERVICE_CIDRS
 from simkit.kinds.conversions import convert
-from simkit.meta import datasets
+from simkit.kinds.parts.flowcontrol.suggested import flow_objects
+from simkit.meta.behaviour import applies, serving
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.names import GroupResource
@@ -26,16 +26,11 @@ NAME: Final = "kubernetes"
 """The service by which pods reach the server."""
 
 
-@cache
-def _recorded() -> tuple[Object, ...]:
-    return tuple(datasets.load("bootstrap/flow-1.30.json"))
-
-
 def _flow(engine: Engine) -> Iterator[Object]:
     """The objects of flow control in the served version."""
     served = engine.catalogue.preferred(GroupResource(FLOW_GROUP, "flowschemas"))
     if served is not None:
-        yield from (convert(obj, served.api_version) for obj in _recorded())
+        yield from (convert(obj, served.api_version) for obj in flow_objects(engine.behaviour.minor))
 
 
 def first_objects(engine: Engine) -> Iterator[Object]:
@@ -50,8 +45,11 @@ def first_objects(engine: Engine) -> Iterator[Object]:
     if served is not None:
         yield convert(_slice(), served.api_version)
     yield _config_map(AUTHENTICATION, {})
-    since = timestamp(engine.clock.now()).partition("T")[0]
-    yield _config_map("kube-apiserver-legacy-service-account-token-tracking", {"since": since})
+    with serving(engine.behaviour):
+        tracked = applies("legacy-tokens-tracked")
+    if tracked:
+        since = timestamp(engine.clock.now()).partition("T")[0]
+        yield _config_map("kube-apiserver-legacy-service-account-token-tracking", {"since": since})
 
 
 def _named(api_version: str, kind: str, name: str, namespace: str, labels: dict[str, str]) -> Draft:

@@ -203,3 +203,66 @@ def test_gates_are_those_of_the_registries() -> None:
     ]
     assert states == [False, True, False, True]
     assert not is_enabled("ServerSideApply", "1.25", parse_feature_gates({"ServerSideApply": False}, "1.25").values)
+
+
+def test_flow_control_of_fresh_servers() -> None:
+    """Leaders elected by endpoints have flow schemas up to 1.33, nodes' heartbeats since 1.22."""
+    from simkit.kinds.parts.flowcontrol.suggested import flow_objects
+
+    names = {minor: {each["metadata"]["name"] for each in flow_objects(minor)} for minor in (21, 23, 24, 33, 34)}
+    assert names[23] - names[21] == {"probes", "system-node-high", "node-high"}
+    assert names[24] - names[23] == {"endpoint-controller"}
+    assert names[33] - names[34] == {"endpoint-controller", "workload-leader-election"}
+    exempt = [_cluster(release).get("prioritylevelconfiguration", "exempt")["spec"] for release in ("1.27", "1.28")]
+    assert [*exempt[0]] == ["type"]
+    assert exempt[1]["exempt"]["nominalConcurrencyShares"] == 0
+    limited = [
+        _cluster(each).get("prioritylevelconfiguration", "system")["spec"]["limited"] for each in ("1.25", "1.26")
+    ]
+    assert ["lendablePercent" in each for each in limited] == [False, True]
+    rules = _cluster("1.23").get("flowschema", "system-leader-election")["spec"]["rules"][0]["resourceRules"]
+    assert [rule["resources"] for rule in rules] == [["endpoints", "configmaps"], ["leases"]]
+
+
+def test_mandatory_levels_are_those_of_the_release() -> None:
+    """At 1.27 the exempt level without shares of its own is accepted as it was made."""
+    cluster = _cluster("1.27")
+    made = cluster.get("prioritylevelconfiguration", "exempt")
+    path = "/apis/flowcontrol.apiserver.k8s.io/v1beta3/prioritylevelconfigurations/exempt"
+    assert cluster.perform(Request.of("PUT", path, dict(made))).status == 200
+
+
+def test_use_of_legacy_tokens_is_tracked_since_1_27() -> None:
+    """The config map of the first day is made by servers that track."""
+    name = "kube-apiserver-legacy-service-account-token-tracking"
+    found = [
+        name in {each["metadata"]["name"] for each in _cluster(release).list("configmap", "kube-system")}
+        for release in ("1.26", "1.27")
+    ]
+    assert found == [False, True]
+
+
+def test_tables_of_scales_and_nodes() -> None:
+    """A Scale shows its numbers since 1.24, the kernel of a node its architecture since 1.36."""
+    media = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": _POD}}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    for release, columns in (("1.23", ["Name", "Created At"]), ("1.24", ["Name", "Desired", "Available", "Age"])):
+        _cluster(release).perform(Request.of("POST", path, deployment))
+        table = _cluster(release).perform(Request.of("GET", f"{path}/d/scale", headers={"Accept": media})).object
+        assert [column["name"] for column in table["columnDefinitions"]] == columns
+        assert len(table["rows"][0]["cells"]) == len(columns)
+    info = {"kernelVersion": "6", "architecture": "amd64"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"nodeInfo": info}}
+    for release, kernel in (("1.35", "6"), ("1.36", "6 (amd64)")):
+        _cluster(release).perform(Request.of("POST", "/api/v1/nodes", node))
+        table = _cluster(release).perform(Request.of("GET", "/api/v1/nodes/n", headers={"Accept": media})).object
+        assert kernel in table["rows"][0]["cells"]
+
+
+def test_versions_say_what_they_emulate_since_1_33() -> None:
+    """The page names the release that is emulated and the one before."""
+    found = [_cluster(release).perform(Request.of("GET", "/version")).object for release in ("1.32", "1.33")]
+    assert "emulationMinor" not in found[0]
+    assert (found[1]["emulationMinor"], found[1]["minCompatibilityMinor"]) == ("33", "32")

@@ -163,8 +163,17 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
         info.get("kubeletVersion") or "",
         first.get("InternalIP", NONE),
         first.get("ExternalIP", NONE),
-        *(info.get(name) or UNKNOWN for name in ("osImage", "kernelVersion", "containerRuntimeVersion")),
+        info.get("osImage") or UNKNOWN,
+        _kernel(info),
+        info.get("containerRuntimeVersion") or UNKNOWN,
     ]
+
+
+def _kernel(info: Object) -> str:
+    """The kernel with what it was built for."""
+    kernel: str = info.get("kernelVersion") or UNKNOWN
+    built = info.get("architecture")
+    return f"{kernel} ({built})" if built and applies("architecture-of-kernels") else kernel
 
 
 def _state(obj: Object) -> str:

@@ -17,6 +17,7 @@ from simkit.kinds.parts.flowcontrol.mandatory import mandatory_spec, same
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
@@ -35,7 +36,8 @@ def _default(draft: Draft) -> None:
     if spec.get("limited") is not None:
         limited = own_copy(spec, "limited")
         limited.setdefault(_SHARES, 30)
-        limited.setdefault("lendablePercent", 0)
+        if applies("levels-lend-seats"):
+            limited.setdefault("lendablePercent", 0)
         if at(limited, "limitResponse", "queuing") is not None:
             queuing = own_copy(limited, "limitResponse", "queuing")
             queuing.update({name: value for name, value in _QUEUING.items() if not queuing.get(name)})
@@ -65,7 +67,7 @@ def _validate_fixed(spec: Object, name: str) -> Iterator[FieldError]:
     wanted = mandatory_spec("PriorityLevelConfiguration", name)
     if wanted is None:
         return
-    shown, free = structure("flowcontrol.PriorityLevelConfigurationSpec", spec), name == "exempt"
+    shown, free = structure("flowcontrol.PriorityLevelConfigurationSpec", spec), "exempt" in wanted
     compared = {**spec, "exempt": wanted["exempt"]} if free else spec
     but = " except the 'spec.exempt' field" if free else ""
     if not same(compared, wanted):
@@ -99,7 +101,7 @@ def _validate_share(path: str, level: Object) -> Iterator[FieldError]:
 
 
 def _validate_percent(path: str, level: Object) -> Iterator[FieldError]:
-    percent = level["lendablePercent"]
+    percent = level.get("lendablePercent") or 0
     if not 0 <= percent <= 100:
         yield invalid_value(f"{path}.lendablePercent", percent, "must be between 0 and 100, inclusive")
 

@@ -36,7 +36,9 @@ def of(
     api_version = f"{META_GROUP}/{version}"
     row = scope.strategy.print_row
     cells = row if row is not None else default_row
-    definitions = _definitions(scope) if columns else None
+    if scope.resource.kind == "Scale" and not applies("scales-in-tables"):
+        cells = default_row
+    definitions = _definitions(scope, cells is not default_row) if columns else None
     if scope.strategy.row_sort_key is not None:
         objects = sorted(objects, key=scope.strategy.row_sort_key)
     conditions = scope.strategy.print_row_conditions
@@ -53,11 +55,11 @@ def of(
     }
 
 
-def _definitions(scope: RequestScope) -> list[dict[str, Any]]:
+def _definitions(scope: RequestScope, own: bool) -> list[dict[str, Any]]:
     if scope.custom is not None:
         return column_definitions(scope.custom)
     defined, resource = (
-        _columns(scope.resource) if scope.strategy.print_row is not None else DEFAULT,
+        _columns(scope.resource) if own else DEFAULT,
         scope.resource.resource,
     )
     if resource == "serviceaccounts" and applies("no-secrets-column"):

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from simkit.meta import datasets
+from simkit.kinds.parts.flowcontrol.suggested import flow_objects
+from simkit.meta.behaviour import served_minor
 from simkit.meta.objects import Object, name_of
 
 _FIXED = ("exempt", "catch-all")
@@ -17,13 +18,12 @@ _FIXED = ("exempt", "catch-all")
 
 def mandatory_spec(kind: str, name: str) -> Object | None:
     """The spec that an object of this kind and name must have; None if it may have any."""
-    return _specs(kind).get(name)
+    return _specs(kind, served_minor()).get(name)
 
 
 @cache
-def _specs(kind: str) -> Mapping[str, Object]:
-    recorded = datasets.load("bootstrap/flow-1.30.json")
-    return {name_of(obj): obj["spec"] for obj in recorded if obj["kind"] == kind and name_of(obj) in _FIXED}
+def _specs(kind: str, minor: int) -> Mapping[str, Object]:
+    return {name_of(obj): obj["spec"] for obj in flow_objects(minor) if obj["kind"] == kind and name_of(obj) in _FIXED}
 
 
 def same(one: Any, other: Any) -> bool:
