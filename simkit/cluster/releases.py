@@ -19,6 +19,9 @@ from simkit.schema.feature_gates import known, settable
 from simkit.schema.releases import BASE, minor_of, release_name
 from simkit.schema.runtimeconfig import configured
 
+_READ_SOURCES: Final = frozenset((20, 21, *range(23, 31)))
+"""The numbers of the releases whose own roles and feature gates were read."""
+
 
 class Limit(NamedTuple):
     """One way in which a simulated server of a release differs from kube-apiserver."""
@@ -57,7 +60,7 @@ def _rules(release: str) -> Iterator[Limit]:
     before, after = (release, BASE) if older else (BASE, release)
     since = f"1.30's, with what simkit releases diff {before} {after} lists as changed"
     if older:
-        since += "; that list was compared with sources from 1.21 on, and it is not whole"
+        since += "; that list was read in the sources of 1.20 to 1.30, and it is not whole"
     yield Limit(
         "validation",
         since + "; what is written through beta versions of definitions, webhooks, signing "
@@ -72,8 +75,9 @@ def _rules(release: str) -> Iterator[Limit]:
 
 
 def _roles(release: str) -> Limit:
-    text = "the release's, told as differences to 1.30's; equal to the real policy at 1.20, elsewhere as release "
-    text += "notes and the sources of later releases tell"
+    text = "the release's, told as differences to 1.30's"
+    if minor_of(release) not in _READ_SOURCES:
+        text += "; this release's own policy was not read: release notes and the policies of others tell"
     doubtful = sorted(set(assumed(release)))
     if doubtful:
         text += f"; whether the release had some rules of these is a guess: {', '.join(doubtful)}"
@@ -91,8 +95,8 @@ def _plugins(release: str) -> Limit:
 def _gates(release: str) -> Limit:
     text = f"the {len(known(release))} of the release with their stages, defaults and locks"
     text += "; a gate opens its fields, what else a feature does is 1.30's"
-    after = minor_of(release) > minor_of(BASE)
-    return Limit("feature gates", text + ("; when a stable one went may be one release off" if after else ""))
+    unread = minor_of(release) not in _READ_SOURCES
+    return Limit("feature gates", text + ("; when a stable one went may be one release off" if unread else ""))
 
 
 def catalogue_of(options: Options) -> Catalogue:
