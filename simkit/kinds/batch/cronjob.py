@@ -24,6 +24,7 @@ from simkit.kinds.parts.printers.label_selector import selector_text
 from simkit.kinds.parts.workload.older_versions import keeping_dependents
 from simkit.kinds.parts.workload.template_owner import default_missing, name_warnings, validate_nonnegative_fields
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of, null_creation
@@ -33,6 +34,10 @@ _POLICIES: Final = ("Allow", "Forbid", "Replace")
 _ZONE_PART: Final = re.compile(r"[A-Za-z._0-9+][A-Za-z._0-9+-]{0,13}")
 _DEFAULTS: Final = {"suspend": False, "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1}
 _IN_JOB: Final = "spec.jobTemplate.spec"
+_UNOFFICIAL_ZONE: Final = (
+    "CRON_TZ or TZ used in spec.spec.schedule is not officially supported, see "
+    f"https://{LABEL_DOMAIN}/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+)
 _OLD_ZONE: Final = (
     "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "
     f"https://{LABEL_DOMAIN}/docs/concepts/workloads/controllers/cron-jobs/ for more details"
@@ -86,7 +91,7 @@ def _validate_schedule(path: str, spec: Object, old: Object) -> Iterator[FieldEr
         yield invalid_value(path, schedule, str(error))
     if "TZ" not in schedule:
         return
-    if "TZ" not in (old.get("schedule") or ""):
+    if "TZ" not in (old.get("schedule") or "") and applies("zones-in-schedules-refused"):
         text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
         yield invalid_value(path, schedule, text)
     elif spec.get("timeZone") is not None:
@@ -107,7 +112,9 @@ def _validate_zone(path: str, zone: str | None) -> Iterator[FieldError]:
     if not zone:
         yield invalid_value(path, zone, "timeZone must be nil or non-empty string")
         return
-    if any(part in (".", "..") or not _ZONE_PART.fullmatch(part) for part in zone.split("/")):
+    if applies("parts-of-zones-checked") and any(
+        part in (".", "..") or not _ZONE_PART.fullmatch(part) for part in zone.split("/")
+    ):
         yield invalid_value(path, zone, f"unknown time zone {zone}")
         return
     if zone.lower() == "local":
@@ -131,8 +138,11 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     if old is None or obj["metadata"].get("generation") != old["metadata"].get("generation"):
         job = at(obj, "spec", "jobTemplate", "spec") or {}
         found += [*many_warnings(_IN_JOB, job), *pod_warnings(f"{_IN_JOB}.template", job.get("template") or {})]
-    if old is not None and "TZ" in (at(obj, "spec", "schedule") or ""):
-        found.append(_OLD_ZONE)
+    if "TZ" in (at(obj, "spec", "schedule") or "") and applies("pods-warned-of"):
+        if not applies("zones-in-schedules-refused"):
+            found.append(_UNOFFICIAL_ZONE)
+        elif old is not None:
+            found.append(_OLD_ZONE)
     return found
 
 

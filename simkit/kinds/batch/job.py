@@ -264,7 +264,8 @@ _MANY: Final = (
 def many_warnings(path: str, spec: Object) -> Iterator[str]:
     """The warning of jobs that are too large to count reliably."""
     completions, parallelism = spec.get("completions") or 0, spec.get("parallelism") or 0
-    if spec.get("completionMode") == "Indexed" and completions > 100_000 and parallelism > 10_000:
+    many = completions > 100_000 and parallelism > 10_000
+    if spec.get("completionMode") == "Indexed" and many and applies("many-completions-warned"):
         yield f"{path}: {_MANY}"
 
 

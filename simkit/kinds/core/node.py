@@ -29,6 +29,7 @@ from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 _ROLES: Final = label("", "node-role")
 _ROLE: Final = label("role")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_CONFIG_GOES: Final = "deprecated in v1.22, support removal is planned in v1.23"
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -145,8 +146,8 @@ def _validate_address(addresses: Sequence[Object]) -> Iterator[FieldError]:
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     found = []
     if at(obj, "spec", "configSource") is not None:
-        found.append("spec.configSource: the feature is removed")
-    if at(obj, "spec", "externalID"):
+        found.append(f"spec.configSource: {'the feature is removed' if applies('node-config-gone') else _CONFIG_GOES}")
+    if at(obj, "spec", "externalID") and applies("external-ids-warned"):
         found.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
     return found
 

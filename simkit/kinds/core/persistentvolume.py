@@ -146,15 +146,17 @@ _GONE: Final = {
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     found, spec = [], obj["spec"]
-    if _CLASS in annotations_of(obj):
+    if _CLASS in annotations_of(obj) and applies("classes-in-annotations-warned"):
         found.append(f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead')
-    if spec["persistentVolumeReclaimPolicy"] == "Recycle":
+    if spec["persistentVolumeReclaimPolicy"] == "Recycle" and applies("recycling-warned"):
         text = "Instead, the recommended approach is to use dynamic provisioning."
         found.append(f"spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. {text}")
     terms = at(spec, "nodeAffinity", "required", "nodeSelectorTerms") or ()
-    for index, term in enumerate(terms):
+    for index, term in enumerate(terms if applies("node-labels-of-classes-warned") else ()):
         found += expression_warnings(f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]", term)
-    return found + [f"spec.{name}: {text}" for name, text in _GONE.items() if spec.get(name) is not None]
+    if applies("classes-in-annotations-warned"):
+        found += [f"spec.{name}: {text}" for name, text in _GONE.items() if spec.get(name) is not None]
+    return found
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

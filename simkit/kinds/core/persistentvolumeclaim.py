@@ -143,7 +143,7 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     found = []
-    if CLASS in annotations_of(obj):
+    if CLASS in annotations_of(obj) and applies("classes-in-annotations-warned"):
         found.append(f'metadata.annotations[{CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead')
     amount = at(obj, "spec", "resources", "requests", "storage")
     return [*found, *fraction_warnings("spec.resources.requests[storage]", amount)]

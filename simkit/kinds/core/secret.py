@@ -15,6 +15,7 @@ from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.config_keys import LARGEST, validate_key
 from simkit.kinds.parts.validation.key_pair import key_pair_error
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long
 from simkit.meta.go_json import go_kind
@@ -119,7 +120,7 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     """The warnings about the key pair of a TLS secret, which is stored anyway."""
-    if obj.get("type") != _TLS:
+    if obj.get("type") != _TLS or not applies("key-pairs-warned-of"):
         return ()
     data: Mapping[str, str] = obj.get("data") or {}
     certificates, key = (base64.b64decode(data.get(name) or "") for name in ("tls.crt", "tls.key"))

@@ -37,7 +37,9 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    spec, found = obj["spec"], []
+    spec, found = obj["spec"], list[str]()
+    if not applies("services-warned-of"):
+        return found
     if _HINTS in annotations_of(obj):
         found.append(f"annotation {_HINTS} is deprecated, please use {_MODE} instead")
     if is_headless(obj) and applies("headless-services-warned"):
@@ -55,9 +57,10 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     found += [text for path, one in balancer for text in ip_warnings(path, one)]
     for index, one in enumerate(spec.get("loadBalancerSourceRanges") or ()):
         found += cidr_warnings(f"spec.loadBalancerSourceRanges[{index}]", one.strip())
-    if type_of(obj) == EXTERNAL_NAME and spec.get("externalIPs"):
+    unused = applies("unused-fields-of-services-warned")
+    if unused and type_of(obj) == EXTERNAL_NAME and spec.get("externalIPs"):
         found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
-    if type_of(obj) != EXTERNAL_NAME and spec.get("externalName"):
+    if unused and type_of(obj) != EXTERNAL_NAME and spec.get("externalName"):
         found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
     if spec.get("trafficDistribution") == "PreferClose" and applies("close-traffic-deprecated"):
         found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')

@@ -147,7 +147,8 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    if old is not None or _CLASS not in annotations_of(obj):
+    named = at(obj, "spec", "ingressClassName") is not None
+    if old is not None or named or _CLASS not in annotations_of(obj) or not applies("ingress-class-twice"):
         return ()
     return [f"annotation \"{_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"]
 

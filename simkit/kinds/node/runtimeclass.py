@@ -65,6 +65,8 @@ def _shown(toleration: Object) -> Shown:
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    if not applies("node-labels-of-classes-warned"):
+        return ()
     keys = at(obj, "scheduling", "nodeSelector") or ()
     return [f"scheduling.nodeSelector: {deprecation(key)}" for key in keys if deprecation(key)]
 

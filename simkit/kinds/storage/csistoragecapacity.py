@@ -14,6 +14,7 @@ from simkit.kinds.parts.validation.fields import FIXED, validate_immutable_field
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.parts.validation.resource_quantities import validate_nonnegative_quantity
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, metadata, name_of
@@ -41,6 +42,8 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    if not applies("node-labels-of-classes-warned"):
+        return ()
     return list(selector_warnings("nodeTopology", obj.get("nodeTopology") or {}))
 
 

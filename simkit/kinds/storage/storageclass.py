@@ -33,6 +33,8 @@ def _default(draft: Draft) -> None:
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    if not applies("node-labels-of-classes-warned"):
+        return ()
     return [
         f"allowedTopologies[{index}].matchLabelExpressions[{number}].key: {deprecation(one.get('key') or '')}"
         for index, term in enumerate(obj.get("allowedTopologies") or ())

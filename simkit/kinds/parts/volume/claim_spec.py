@@ -99,7 +99,7 @@ def _sources_together(path: str, spec: Object) -> Iterator[FieldError]:
 
 def fraction_warnings(path: str, amount: str | None) -> Iterator[str]:
     """The warning about an amount of storage that is no whole number of bytes."""
-    if amount is not None and parse(amount).nano % NANO:
+    if amount is not None and parse(amount).nano % NANO and applies("fractions-of-claims-warned"):
         yield f"{path}: fractional byte value {quoted(amount)} is invalid, must be an integer"
 
 
