@@ -110,7 +110,9 @@ def simulation_of(made: ControlPlane, *, events: bool = True) -> Simulation:
     if made.simulation is None:
         perform = performing(made.engine)
         engine, seed = made.engine, made.options.seed
-        made.simulation = Simulation(made.clock, perform, lambda: engine.catalogue, seed=seed, events=events)
+        made.simulation = Simulation(
+            made.clock, perform, lambda: engine.catalogue, seed=seed, events=events, behaviour=engine.behaviour
+        )
         made.engine.connections = made.simulation.connections
         made.simulation.kubelets.woken = made.runner.wake
         made.runner.add(made.simulation.controllers, perform)

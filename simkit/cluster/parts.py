@@ -301,7 +301,9 @@ def _simulated(server: ControlPlane, origin: ControlPlane) -> Simulation | None:
     """The nodes of a fork, which it goes on running by itself."""
     if origin.simulation is None:
         return None
-    made = origin.simulation.fork(server.clock, performing(server.engine), lambda: server.engine.catalogue)
+    made = origin.simulation.fork(
+        server.clock, performing(server.engine), lambda: server.engine.catalogue, server.engine.behaviour
+    )
     server.engine.connections = made.connections
     from simkit.cluster.nodes import serve_metrics  # a cluster without nodes does not load it
 

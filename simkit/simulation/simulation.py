@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from simkit.engine.controllers.controller_manager import Controller, Perform
 from simkit.engine.controllers.lister import uid_of
 from simkit.engine.controllers.reconciler import ReconcilingController
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock
 from simkit.meta.objects import Object, at, name_of
+from simkit.schema.behaviour import default_behaviour
 from simkit.schema.catalogue import Catalogue
 from simkit.simulation.connections import KubeletConnections
 from simkit.simulation.kubelet.behaviour import Behaviours
@@ -33,6 +35,8 @@ class Simulation:
         Makes the scheduler break ties in the same way every time.
     events
         Whether kubelets record events.
+    behaviour
+        What differs between releases; None: what holds by default at that of the catalogue.
     """
 
     def __init__(
@@ -43,11 +47,12 @@ class Simulation:
         *,
         seed: int | None = None,
         events: bool = True,
+        behaviour: ServedBehaviour | None = None,
     ) -> None:
         self._clock, self._seed, self._events = clock, seed, events
         release = catalogue().release
         self.behaviours = Behaviours()
-        self.scheduler = Scheduler(clock, seed)
+        self.scheduler = Scheduler(clock, seed, behaviour or default_behaviour(release))
         self.kubelets = Kubelets(clock, perform, self.behaviours, release=release, events=events)
         self.stages = StageController(clock, perform, catalogue, self.kubelets, seed)
         provisioner = ReconcilingController(VolumeProvisioner(), clock)
@@ -55,9 +60,11 @@ class Simulation:
         self.connections = KubeletConnections(self.kubelets, clock)
         self._registered = 0
 
-    def fork(self, clock: Clock, perform: Perform, catalogue: Callable[[], Catalogue]) -> Simulation:
+    def fork(
+        self, clock: Clock, perform: Perform, catalogue: Callable[[], Catalogue], behaviour: ServedBehaviour
+    ) -> Simulation:
         """The same for a fork; its kubelets take over from those of its origin."""
-        copy = Simulation(clock, perform, catalogue, seed=self._seed, events=self._events)
+        copy = Simulation(clock, perform, catalogue, seed=self._seed, events=self._events, behaviour=behaviour)
         copy.behaviours.given = list(self.behaviours.given)
         copy._registered = self._registered
         return copy

@@ -5,23 +5,18 @@ Upstream: k8s.io/client-go/tools/record, release 1.30.
 
 from __future__ import annotations
 
-import logging
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from simkit.engine.controllers.client_requests import create, path_of
+from simkit.engine.controllers.client_requests import path_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.event_limits import REMEMBERED, EventLimits, News
+from simkit.engine.controllers.event_names import EventNames
 from simkit.engine.controllers.resources import EVENTS
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, metadata, name_of, namespace_of
-
-_LOG: Final = logging.getLogger("simkit.controllers")
-_TRIES: Final = 1000
-"""The number of events of an object that may have the same moment in their names."""
-_NANOS: Final = 1_000_000_000
 
 
 @dataclass(slots=True)
@@ -36,22 +31,18 @@ class _RecordedEvent:
 class EventRecorder:
     """Records the Events of one controller. The same message about the same object raises the count of its Event.
 
-    Parameters
-    ----------
-    limited
-        Whether many alike events are combined, and those about one object limited. The scheduler's are not.
+    Many alike events are combined, and those about one object are limited.
 
     Notes
     -----
     What was told is remembered here only: a fork tells as if for the first time.
     """
 
-    def __init__(self, clock: Clock, component: str, *, limited: bool = True) -> None:
+    def __init__(self, clock: Clock, component: str) -> None:
         self._clock, self._component = clock, component
-        self._limits = EventLimits() if limited else None
+        self._limits = EventLimits()
         self._told: OrderedDict[News, _RecordedEvent] = OrderedDict()
-        self._last: OrderedDict[tuple[str, str], int] = OrderedDict()
-        """The moment in the name of the last event about each object: while the clock stands still, names do not."""
+        self._names = EventNames(clock)
 
     def event(
         self,
@@ -69,7 +60,7 @@ class EventRecorder:
         """
         kind = "Warning" if warning else "Normal"
         news = News(metadata(about).get("uid") or "", kind, reason, message, field_path)
-        passed = (news, news) if self._limits is None else self._limits.passed(news, self._clock.now())
+        passed = self._limits.passed(news, self._clock.now())
         if passed is None:
             return
         identity, content = passed
@@ -94,22 +85,10 @@ class EventRecorder:
         return client.perform(Request.of("PATCH", path, change, content_type=content_type)).succeeded
 
     def _first(self, client: Client, namespace: str, about: Object, news: News) -> _RecordedEvent | None:
-        whose = (namespace, name_of(about))
-        first = max(int(self._clock.now() * _NANOS), self._last.pop(whose, -1) + 1)
-        for moment in range(first, first + _TRIES):
-            name = f"{name_of(about)}.{moment:x}"
-            response = create(client, EVENTS, namespace, self._event(about, news, namespace, name))
-            if response.succeeded:
-                self._last[whose] = moment
-                if len(self._last) > REMEMBERED:
-                    self._last.popitem(last=False)
-                return _RecordedEvent(name, 1, news.message)
-            if response.status != 409:
-                _LOG.debug("event %s in %s: %s", name, namespace, response.body)
-                return None
-        return None
+        name = self._names.create(client, namespace, name_of(about), self._event(about, news))
+        return None if name is None else _RecordedEvent(name, 1, news.message)
 
-    def _event(self, about: Object, news: News, namespace: str, name: str) -> dict[str, Any]:
+    def _event(self, about: Object, news: News) -> dict[str, Any]:
         now = timestamp(self._clock.now())
         regarding = {"kind": about.get("kind"), "namespace": namespace_of(about), "name": name_of(about)}
         meta = metadata(about)
@@ -119,7 +98,6 @@ class EventRecorder:
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": name, "namespace": namespace},
             "involvedObject": {key: value for key, value in regarding.items() if value},
             "reason": news.reason,
             "message": news.message,

@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from simkit.meta.behaviour import applies
 from simkit.simulation.scheduler import inter_pod_affinity as pods
 from simkit.simulation.scheduler import node_filters as node
 from simkit.simulation.scheduler import topology_spread as spread
 from simkit.simulation.scheduler import volume_filters as volume
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.rejection import Filter, Rejection, Unschedulable
+from simkit.simulation.scheduler.rejection import Filter, Rejection, Unschedulable, rejected
 from simkit.simulation.scheduler.view import View
+from simkit.simulation.scheduler.volume_limits import volume_limits
+from simkit.simulation.scheduler.volume_zone import volume_zone
 
 FilterPlugin = Callable[[PodInfo, View], Filter | None]
 ScorePlugin = Callable[[PodInfo, View, Sequence[NodeInfo]], list[int] | None]
@@ -30,7 +33,9 @@ FILTERS: Final[Sequence[FilterPlugin]] = (
     node.node_ports,
     node.resources_fit,
     volume.volume_restrictions,
+    volume_limits,
     volume.volume_binding,
+    volume_zone,
     spread.topology_spread,
     pods.inter_pod_affinity,
 )
@@ -47,6 +52,7 @@ SCORES: Final[Sequence[tuple[int, ScorePlugin]]] = (
 """The scores with their weights. A plugin that gives none has nothing to say about the pod."""
 _ALL_BELOW: Final = 100
 _LEAST_PERCENTAGE: Final = 5
+_UNNAMED: Final = rejected("node(s) didn't satisfy plugin(s) [NodeAffinity]", resolvable=False)
 
 Nominated = Mapping[str, Sequence[PodInfo]]
 """Pods that wait for room on a node that others leave for them, by node."""
@@ -109,6 +115,8 @@ class Algorithm:
         if everything:
             looked_at = len(findings.feasible) + len(findings.rejections)
             self._start = (self._start + looked_at) % len(everything)
+        if named is not None and applies("scheduler-tells-of-unnamed-nodes"):
+            findings.rejections |= {info.name: _UNNAMED for info in everything if info.name not in named}
         return findings
 
     def _search(

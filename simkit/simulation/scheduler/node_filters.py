@@ -6,10 +6,11 @@ noderesources,imagelocality}, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.logic.workloads.nodes import UNSCHEDULABLE, fits, term_fits, tolerated
+from simkit.meta.behaviour import applies
 from simkit.meta.objects import at
 from simkit.simulation.scheduler.node_info import HostPort, NodeInfo, PodInfo
 from simkit.simulation.scheduler.rejection import Filter, Rejection, rejected
@@ -49,7 +50,7 @@ def node_name(pod: PodInfo, view: View) -> Filter | None:
 
 def taint_toleration(pod: PodInfo, view: View) -> Filter | None:
     """Nodes whose taints the pod tolerates."""
-    tolerations = _tolerations(pod)
+    tolerations, message = _tolerations(pod), _taint_message()
 
     def check(info: NodeInfo) -> Rejection | None:
         for taint in info.taints:
@@ -57,10 +58,17 @@ def taint_toleration(pod: PodInfo, view: View) -> Filter | None:
                 if any(tolerated(each, taint) for each in tolerations):
                     continue
                 told = f"{{{taint.get('key', '')}: {taint.get('value') or ''}}}"
-                return rejected(f"node(s) had untolerated taint {told}", resolvable=False)
+                return rejected(message.format(told), resolvable=False)
         return None
 
     return check
+
+
+def _taint_message() -> str:
+    if applies("scheduler-names-no-taints"):
+        return "node(s) had untolerated taint(s)"
+    short = applies("scheduler-shortens-taints")
+    return "node(s) had untolerated taint {}" if short else "node(s) had taint {}, that the pod didn't tolerate"
 
 
 def node_affinity(pod: PodInfo, view: View) -> Filter | None:
@@ -111,13 +119,17 @@ def resources_fit(pod: PodInfo, view: View) -> Filter | None:
     ordered = [*filter(pod.requests.__contains__, (CPU, MEMORY, STORAGE))]
     ordered += [name for name in pod.requests if name not in ordered]
     asked = [(name, pod.requests[name], f"Insufficient {name}") for name in ordered if pod.requests[name] > 0]
+    knows_small = applies("scheduler-knows-small-nodes")
 
     def check(info: NodeInfo) -> Rejection | None:
         reasons = ["Too many pods"] if len(info.pods) + 1 > info.allowed_pods else []
+        small = False
         for name, value, reason in asked:
-            if value > info.allocatable.get(name, 0) - info.requested.get(name, 0):
+            allocatable = info.allocatable.get(name, 0)
+            if value > allocatable - info.requested.get(name, 0):
                 reasons.append(reason)
-        return Rejection(tuple(reasons)) if reasons else None
+                small = small or value > allocatable
+        return Rejection(tuple(reasons), not (small and knows_small)) if reasons else None
 
     return check
 
@@ -131,13 +143,20 @@ def allocation(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]
     NodeResourcesFit (LeastAllocated) and NodeResourcesBalancedAllocation have the same weight.
     """
     amounts = tuple(asked.get(name, 0) for asked in (pod.scored_requests, pod.requests) for name in (CPU, MEMORY))
+    balance = _balance_for(*amounts[2:])
     found = []
     for info in nodes:
         score = info.scores.get(amounts)
         if score is None:
-            score = info.scores[amounts] = _least_allocated(info, *amounts[:2]) + _balanced(info, *amounts[2:])
+            score = info.scores[amounts] = _least_allocated(info, *amounts[:2]) + balance(info, *amounts[2:])
         found.append(score)
     return found
+
+
+def _balance_for(cpu: int, memory: int) -> Callable[[NodeInfo, int, int], int]:
+    if not cpu and not memory and applies("scheduler-balances-no-best-effort-pods"):
+        return _no_balance
+    return _gained_balance if applies("scheduler-scores-change-of-balance") else _balanced
 
 
 def _least_allocated(info: NodeInfo, cpu: int, memory: int) -> int:
@@ -159,6 +178,15 @@ def _balanced(info: NodeInfo, cpu: int, memory: int) -> int:
             fractions.append(min(1.0, (info.requested.get(name, 0) + value) / capacity))
     deviation = abs(fractions[0] - fractions[1]) / 2 if len(fractions) == 2 else 0.0
     return int((1 - deviation) * MOST)
+
+
+def _gained_balance(info: NodeInfo, cpu: int, memory: int) -> int:
+    change = _balanced(info, cpu, memory) - _balanced(info, 0, 0)
+    return MOST // 2 + int((MOST // 2 + change) / 2)
+
+
+def _no_balance(info: NodeInfo, cpu: int, memory: int) -> int:
+    return 0
 
 
 def preferred_taints(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:

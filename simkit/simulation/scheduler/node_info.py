@@ -10,12 +10,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from simkit.logic.workloads.pods import has_ended
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import moment
 from simkit.meta.domain import label
 from simkit.meta.labels import LabelSelector
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
 from simkit.simulation.scheduler.affinity_term import AffinityTerms, terms_of
-from simkit.simulation.scheduler.resource_amounts import CPU, MEMORY, ResourceAmounts, pod_requests, resource_amounts
+from simkit.simulation.scheduler.resource_amounts import (
+    CPU,
+    MEMORY,
+    ResourceAmounts,
+    pod_requests,
+    requests_without_sidecars,
+    resource_amounts,
+)
 
 HostPort = tuple[str, str, int]
 """Address, protocol and number."""
@@ -53,6 +61,11 @@ class PodInfo:
         return pod_requests(self.pod, least=True)
 
     @cached_property
+    def requests_without_sidecars(self) -> ResourceAmounts:
+        """The requests of the pod for scores, once it is on a node, in releases that forget its sidecars there."""
+        return requests_without_sidecars(self.pod)
+
+    @cached_property
     def ports(self) -> tuple[HostPort, ...]:
         """The ports of the node that it needs."""
         found = []
@@ -78,8 +91,8 @@ class PodInfo:
 class NodeInfo:
     """A node with its pods and the sums of what they ask for."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, *, sidecars_count: bool = True) -> None:
+        self.name, self._sidecars_count = name, sidecars_count
         self.node: Object | None = None
         self.labels: Mapping[str, str] = {}
         self.allocatable: ResourceAmounts = {}
@@ -131,8 +144,9 @@ class NodeInfo:
         self.scores.clear()
         for name, value in pod.requests.items():
             self.requested[name] = self.requested.get(name, 0) + sign * value
+        scored = pod.scored_requests if self._sidecars_count else pod.requests_without_sidecars
         for name in (CPU, MEMORY):
-            self.scored[name] += sign * pod.scored_requests.get(name, 0)
+            self.scored[name] += sign * scored.get(name, 0)
         for port in pod.ports:
             self.ports[port] = self.ports.get(port, 0) + sign
             if not self.ports[port]:
@@ -161,6 +175,7 @@ class SchedulerCache:
 
     def __init__(self) -> None:
         self._infos: dict[str, NodeInfo] = {}
+        self._sidecars_count = applies("scheduler-counts-sidecars-on-nodes")
         self._order: list[NodeInfo] | None = None
         self._places: dict[tuple[str, str], str] = {}
         self._matching: dict[str, dict[LabelSelector, _Matching]] = {}
@@ -183,12 +198,18 @@ class SchedulerCache:
     def set_node(self, node: Object) -> None:
         """Take in a node as it is now."""
         name = name_of(node)
-        info = self._infos.setdefault(name, NodeInfo(name))
+        info = self._info(name)
         if info.node is None or _zone(info.labels) != _zone(labels_of(node)):
             self._order = None
         self._count_images(info, -1)
         info.set_node(node)
         self._count_images(info, 1)
+
+    def _info(self, name: str) -> NodeInfo:
+        found = self._infos.get(name)
+        if found is None:
+            found = self._infos[name] = NodeInfo(name, sidecars_count=self._sidecars_count)
+        return found
 
     def remove_node(self, name: str) -> None:
         """Forget a node; its pods stay known until they go too."""
@@ -210,7 +231,7 @@ class SchedulerCache:
         self.remove_pod(*key)
         node = at(pod, "spec", "nodeName")
         if node and not has_ended(pod):
-            self.place(PodInfo(pod), self._infos.setdefault(node, NodeInfo(node)))
+            self.place(PodInfo(pod), self._info(node))
 
     def remove_pod(self, namespace: str, name: str) -> None:
         """Forget a pod."""

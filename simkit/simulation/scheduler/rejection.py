@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from simkit.meta.behaviour import applies
 from simkit.simulation.scheduler.node_info import NodeInfo
 
 
@@ -49,3 +50,19 @@ def fit_message(nodes: int, rejections: Iterable[Rejection], *, before: str = ""
         listed = ", ".join(sorted(f"{number} {reason}" for reason, number in counted.items()))
         text += f" {listed}." if listed else ""
     return f"{text} {after}" if after else text
+
+
+def not_preempted(why: str, *, before: str = "") -> str:
+    """The end of the sentence: why no pods have to go for the pod; empty where some have to.
+
+    Examples
+    --------
+    >>> not_preempted("not eligible due to preemptionPolicy=Never.")
+    'preemption: not eligible due to preemptionPolicy=Never.'
+    """
+    told = f"preemption: {why}" if why else ""
+    if not applies("scheduler-tells-of-claims"):
+        return told
+    if before:
+        return "not found"  # the plugin for claims of devices misses what it would have noted about the pod
+    return f"no new claims to deallocate, {told}" if told else ""

@@ -17,6 +17,7 @@ CPU, MEMORY, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 _LEAST_CPU: Final = 100
 """Milli-CPUs that scores take a container for which asks for none."""
 _LEAST_MEMORY: Final = 200 * 1024 * 1024
+_HUGE_PAGES: Final = "hugepages-"
 
 
 @lru_cache(maxsize=4096)
@@ -43,20 +44,23 @@ def resource_amounts(listed: Mapping[str, Any] | None) -> ResourceAmounts:
 def pod_requests(pod: Object, *, least: bool = False) -> ResourceAmounts:
     """The requests of a whole pod: containers and sidecars together, or more if an init container needs it.
 
+    Requests of the pod itself come first. While the resources of a container change, the greater ones count.
+
     Parameters
     ----------
     least
         Count containers that ask for no CPU or memory as asking for a little, as scores do.
     """
-    spec = pod.get("spec") or {}
+    spec, running = pod.get("spec") or {}, _running(pod)
     total: ResourceAmounts = {}
     for container in spec.get("containers") or ():
-        _add(total, _container(container, least))
+        _add(total, _container(container, least, running))
     sidecars: ResourceAmounts = {}
     peak: ResourceAmounts = {}
     for container in spec.get("initContainers") or ():
-        asked = _container(container, least)
-        if container.get("restartPolicy") == "Always":
+        sidecar = container.get("restartPolicy") == "Always"
+        asked = _container(container, least, running if sidecar else {})
+        if sidecar:
             _add(total, asked)
             _add(sidecars, asked)
             asked = dict(sidecars)
@@ -64,15 +68,53 @@ def pod_requests(pod: Object, *, least: bool = False) -> ResourceAmounts:
             _add(asked, sidecars)
         _raise(peak, asked)
     _raise(total, peak)
+    own = resource_amounts(at(spec, "resources", "requests"))
+    total |= {name: value for name, value in own.items() if name in (CPU, MEMORY) or name.startswith(_HUGE_PAGES)}
     _add(total, resource_amounts(spec.get("overhead")))
     return total
 
 
-def _container(container: Mapping[str, Any], least: bool) -> ResourceAmounts:
+def requests_without_sidecars(pod: Object) -> ResourceAmounts:
+    """The requests of CPU and memory for the scores of other pods, as releases before 1.32 counted them.
+
+    Sidecars count only while the containers after them start. ``pkg/scheduler/framework/types.go``
+    (``calculateResource``), release 1.30.
+    """
+    spec = pod.get("spec") or {}
+    total: ResourceAmounts = {}
+    for container in spec.get("containers") or ():
+        _add(total, _with_least(_container(container, False, {})))
+    sidecars: ResourceAmounts = {}
+    for container in spec.get("initContainers") or ():
+        asked = _container(container, False, {})
+        if container.get("restartPolicy") == "Always":
+            _add(sidecars, asked)
+            asked = dict(sidecars)
+        else:
+            _add(asked, sidecars)
+        _raise(total, _with_least(asked))
+    _add(total, resource_amounts(spec.get("overhead")))
+    return {name: value for name, value in total.items() if name in (CPU, MEMORY)}
+
+
+def _running(pod: Object) -> dict[str, Mapping[str, Any]]:
+    """The statuses of containers that tell with which resources they run, by name."""
+    statuses = [at(pod, "status", field) or () for field in ("containerStatuses", "initContainerStatuses")]
+    return {each.get("name", ""): each for listed in statuses for each in listed if each.get("resources")}
+
+
+def _container(container: Mapping[str, Any], least: bool, running: Mapping[str, Mapping[str, Any]]) -> ResourceAmounts:
     asked = resource_amounts(at(container, "resources", "requests"))
-    if least:
-        asked.setdefault(CPU, _LEAST_CPU)
-        asked.setdefault(MEMORY, _LEAST_MEMORY)
+    status = running.get(container.get("name", ""))
+    if status is not None:
+        _raise(asked, resource_amounts(at(status, "resources", "requests")))
+        _raise(asked, resource_amounts(status.get("allocatedResources")))
+    return _with_least(asked) if least else asked
+
+
+def _with_least(asked: ResourceAmounts) -> ResourceAmounts:
+    asked.setdefault(CPU, _LEAST_CPU)
+    asked.setdefault(MEMORY, _LEAST_MEMORY)
     return asked
 
 

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import delete, expect, path_of, path_to
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.event_recorder import EventRecorder
+from simkit.engine.controllers.event_series import EventSeriesRecorder, SeriesEvent
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import NODES, PODS
 from simkit.engine.controllers.work_queue import RequeueError
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import find
+from simkit.meta.behaviour import BASE_MINOR, ServedBehaviour, serving
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
@@ -25,7 +26,7 @@ from simkit.simulation.scheduler.algorithm import Algorithm, Findings
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo, SchedulerCache
 from simkit.simulation.scheduler.preemption import Candidate, candidates, chosen, disrupted, ineligible
 from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting
-from simkit.simulation.scheduler.rejection import fit_message
+from simkit.simulation.scheduler.rejection import fit_message, not_preempted
 from simkit.simulation.scheduler.view import WATCHED, View
 from simkit.simulation.scheduler.volume_claims import prepare_claims
 from simkit.snapshot.protocol import Snapshot
@@ -33,6 +34,10 @@ from simkit.snapshot.protocol import Snapshot
 NAME: Final = "default-scheduler"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _NO_NODES: Final = "no nodes available to schedule pods"
+_HOST: Final = "simkit"
+_SCHEDULED: Final = SeriesEvent("Scheduled", "Binding")
+_FAILED: Final = SeriesEvent("FailedScheduling", "Scheduling", warning=True)
+_PREEMPTED: Final = SeriesEvent("Preempted", "Preempting")
 _LONGEST_MESSAGE: Final = 1024
 
 
@@ -42,18 +47,20 @@ class Scheduler:
     name = NAME
     account = "system:kube-scheduler"
 
-    def __init__(self, clock: Clock, seed: int | None = None) -> None:
+    def __init__(self, clock: Clock, seed: int | None = None, behaviour: ServedBehaviour | None = None) -> None:
         self._clock = clock
+        self._behaviour = behaviour or ServedBehaviour(BASE_MINOR)
         self.cache, self.queue = SchedulerCache(), SchedulingQueue()
         self._random = Random(seed)
         self._algorithm = Algorithm(self._random)
-        self._events = EventRecorder(clock, NAME, limited=False)
+        self._events = EventSeriesRecorder(clock, NAME, _HOST)
         self._nominated: dict[tuple[str, str], tuple[str, PodInfo]] = {}
         self._known = False
 
     @property
     def next_time(self) -> float | None:
-        return self.queue.next_time
+        times = (self.queue.next_time, self._events.next_time)
+        return min((each for each in times if each is not None), default=None)
 
     def concerns(self, change: Change) -> bool:
         resource = change.entry.key.resource
@@ -68,11 +75,16 @@ class Scheduler:
         self._random.setstate(other._random.getstate())
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
+        with serving(self._behaviour):
+            self._sync(client, snapshot, changes)
+
+    def _sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None) -> None:
         if changes is None or not self._known:
             self._start(snapshot)
         else:
             for change in changes:
                 self._take(change)
+        self._events.finish(client)
         lister = Lister(snapshot)
         view = View(self.cache, lister)
         self.queue.wake(self._clock.now())
@@ -168,9 +180,8 @@ class Scheduler:
             return
         self._forget(*pod.key)
         self.cache.set_pod({**pod.pod, "spec": {**pod.pod["spec"], "nodeName": info.name}})
-        self._events.event(
-            client, pod.pod, "Scheduled", f"Successfully assigned {pod.namespace}/{pod.name} to {info.name}"
-        )
+        note = f"Successfully assigned {pod.namespace}/{pod.name} to {info.name}"
+        self._events.event(client, pod.pod, _SCHEDULED, note)
 
     def _no_room(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, findings: Findings) -> None:
         rejections = findings.rejections
@@ -182,7 +193,7 @@ class Scheduler:
                 best = chosen(found)
                 node, why = best.info.name, ""
                 self._preempt(client, best, pod)
-        after = f"preemption: {why}" if why else ""
+        after = not_preempted(why, before=findings.before)
         message = fit_message(len(view.cache.nodes()), rejections.values(), before=findings.before, after=after)
         self._fail(client, waiting, message, node)
 
@@ -194,7 +205,7 @@ class Scheduler:
             expect(delete(client, path_to(PODS, victim.pod), victim.pod), 404, 409)
             uid = metadata(pod.pod).get("uid")
             text = f"Preempted by pod {uid} on node {candidate.info.name}"
-            self._events.event(client, victim.pod, "Preempted", text)
+            self._events.event(client, victim.pod, _PREEMPTED, text, related=pod.pod)
         for name, (node, other) in list(self._nominated.items()):
             if node == candidate.info.name and other.priority < pod.priority:
                 self._patch_status(client, other.pod, {"status": {"nominatedNodeName": None}})
@@ -208,7 +219,7 @@ class Scheduler:
         now, pod = self._clock.now(), waiting.pod
         self.queue.failed(waiting, now)
         short = message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 4] + " ..."
-        self._events.event(client, pod, "FailedScheduling", short, warning=True)
+        self._events.event(client, pod, _FAILED, short)
         wanted = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
         known = find(at(pod, "status", "conditions"), "PodScheduled") or {}
         status: dict[str, Any] = {}

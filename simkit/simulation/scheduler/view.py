@@ -23,7 +23,10 @@ CLAIMS: Final = GroupResource("", "persistentvolumeclaims")
 VOLUMES: Final = GroupResource("", "persistentvolumes")
 CLASSES: Final = GroupResource(api_group("storage"), "storageclasses")
 BUDGETS: Final = GroupResource("policy", "poddisruptionbudgets")
-WATCHED: Final = frozenset({_NAMESPACES, _SERVICES, CLAIMS, VOLUMES, CLASSES, BUDGETS, *_OWNERS.values()})
+_CSI_NODES: Final = GroupResource(api_group("storage"), "csinodes")
+_ATTACHMENTS: Final = GroupResource(api_group("storage"), "volumeattachments")
+_STORAGE: Final = frozenset({CLAIMS, VOLUMES, CLASSES, _CSI_NODES, _ATTACHMENTS})
+WATCHED: Final = frozenset({_NAMESPACES, _SERVICES, BUDGETS, *_STORAGE, *_OWNERS.values()})
 
 
 class View:
@@ -56,6 +59,14 @@ class View:
     def storage_class(self, name: str) -> Object | None:
         """A storage class."""
         return self.lister.get(Key(CLASSES, "", name))
+
+    def csi_node(self, name: str) -> Object | None:
+        """The drivers of a node."""
+        return self.lister.get(Key(_CSI_NODES, "", name))
+
+    def attachments(self) -> Iterable[Object]:
+        """The attachments of volumes to nodes."""
+        return self.lister.scan(_ATTACHMENTS)
 
     def budgets(self, namespace: str) -> Iterable[Object]:
         """The disruption budgets of a namespace."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from simkit.logic.workloads.nodes import term_fits
 from simkit.logic.workloads.volumes import best, class_of
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object, annotations_of, at, metadata, name_of
@@ -20,7 +21,22 @@ from simkit.simulation.scheduler.view import View
 SELECTED_NODE: Final = label("selected-node", "volume")
 _BOUND: Final = label("bind-completed", "pv")
 NO_PROVISIONER: Final = label("no-provisioner")
-_ONCE: Final = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+_ONCE: Final = (
+    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
+)
+_UNREACHED: Final = (
+    "node(s) had volume node affinity conflict",
+    "node(s) didn't match PersistentVolume's node affinity",
+)
+
+_DISKS: Final[Mapping[str, Sequence[str]]] = {
+    "gcePersistentDisk": ("pdName",),
+    "awsElasticBlockStore": ("volumeID",),
+    "iscsi": ("iqn",),
+    "rbd": ("pool", "image"),
+}
+"""Sources of volumes that one node attaches once, with the fields that identify the disk."""
 
 
 def claims_of(pod: Object) -> Iterable[tuple[str, bool]]:
@@ -42,11 +58,12 @@ def volume_binding(pod: PodInfo, view: View) -> Filter | None:
     if not all(waits_for_pod(view, each) for each in waiting):
         raise Unschedulable("pod has unbound immediate PersistentVolumeClaims")
     volumes = [view.volume(at(each, "spec", "volumeName")) for each in bound]
+    unreached = _UNREACHED[applies("scheduler-tells-of-volumes-affinity")]
 
     def check(info: NodeInfo) -> Rejection | None:
         reasons = []
         if not all(each is None or reaches(each, info.object) for each in volumes):
-            reasons.append("node(s) had volume node affinity conflict")
+            reasons.append(unreached)
         if not all(_obtainable(view, each, info) for each in waiting):
             reasons.append("node(s) didn't find available persistent volumes to bind")
         if any(each is None for each in volumes):
@@ -117,19 +134,49 @@ def _allowed(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def volume_restrictions(pod: PodInfo, view: View) -> Filter | None:
-    """No node while another pod has a claim that one pod alone may have."""
-    once = {
-        name
-        for name, _ in claims_of(pod.pod)
-        if "ReadWriteOncePod" in (at(view.claim(pod.namespace, name), "spec", "accessModes") or ())
-    }
-    if not once:
+    """Nodes without pods that have the pod's disks, unless another pod has a claim for one pod alone.
+
+    Raises Unschedulable for a claim that is missing.
+    """
+    once, disks = _claims_for_one(pod, view), _disks(pod)
+    if not once and not disks:
         return None
+    in_use = rejected(_ONCE[applies("scheduler-tells-of-claims-in-use")])
+    taken = rejected("node(s) had no available disk")
 
     def check(info: NodeInfo) -> Rejection | None:
-        users = (other for other, _ in view.cache.pods() if other.namespace == pod.namespace)
-        if any(name in once for other in users for name, _ in claims_of(other.pod)):
-            return rejected(_ONCE)
-        return None
+        if disks and any(_conflicts(disks, _disks(other)) for other in info.pods.values()):
+            return taken
+        users = (other for other, _ in view.cache.pods() if once and other.namespace == pod.namespace)
+        return in_use if any(name in once for other in users for name, _ in claims_of(other.pod)) else None
 
     return check
+
+
+def _claims_for_one(pod: PodInfo, view: View) -> set[str]:
+    once = set()
+    for name, own in claims_of(pod.pod):
+        claim = view.claim(pod.namespace, name)
+        if claim is None and not own:
+            raise Unschedulable(f"persistentvolumeclaim {quoted(name)} not found")
+        if "ReadWriteOncePod" in (at(claim, "spec", "accessModes") or ()):
+            once.add(name)
+    return once
+
+
+def _disks(pod: PodInfo) -> list[tuple[tuple[str, ...], bool]]:
+    """The disks that a pod names itself, and whether it only reads them; an RBD image once for each monitor."""
+    found = []
+    for volume in at(pod.pod, "spec", "volumes") or ():
+        for field, names in _DISKS.items():
+            source = volume.get(field)
+            if source:
+                identity = (field, *(str(source.get(name) or "") for name in names))
+                alone = field == "awsElasticBlockStore"
+                monitors = source.get("monitors") or ("",)
+                found += [((*identity, each), not alone and bool(source.get("readOnly"))) for each in monitors]
+    return found
+
+
+def _conflicts(wanted: Sequence[tuple[tuple[str, ...], bool]], present: Sequence[tuple[tuple[str, ...], bool]]) -> bool:
+    return any(disk == other and not (reads and also) for disk, reads in wanted for other, also in present)

@@ -45,10 +45,15 @@ def event_lines(client: Client, events: list[dict[str, Any]]) -> Iterator[str]:
     yield "  Type\tReason\tAge\tFrom\tMessage"
     yield "  ----\t------\t----\t----\t-------"
     now = client.cluster.engine.clock.now()
-    for each in sorted(events, key=lambda each: each.get("lastTimestamp") or ""):
+    for each in sorted(events, key=_last_seen):
         source = (each.get("source") or {}).get("component") or each.get("reportingComponent") or ""
         told = [each.get("type", ""), each.get("reason", ""), _ages(each, now), source, each.get("message", "").strip()]
         yield "  " + "\t".join(told)
+
+
+def _last_seen(event: Mapping[str, Any]) -> str:
+    series = event.get("series") or {}
+    return str(series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime") or "")
 
 
 def _ages(event: Mapping[str, Any], now: float) -> str:
