@@ -9,6 +9,7 @@ test for each expectation; ``--cluster-manifests`` takes manifests instead of a 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,8 +64,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 @pytest.fixture
-def cluster(request: pytest.FixtureRequest) -> Cluster:
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster that the test may change: a fork of the one that options and the marker ``simkit`` ask for."""
+    from simkit.testing import clients
     from simkit.testing.options import base_cluster, expectation_sources, loaded_cluster, wanted_by
 
     marker = request.node.get_closest_marker("simkit")
@@ -73,7 +75,8 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
     else:
         found = base_cluster(request.config, wanted_by(request.config, marker)).fork()
     found.requests.clear()
-    return found
+    yield found
+    clients.close(found)
 
 
 @pytest.fixture
@@ -114,3 +117,11 @@ def kr8s_api(cluster: Cluster) -> Any:
     from simkit.testing.clients import kr8s_api as made
 
     return made(cluster)
+
+
+@pytest.fixture
+def kopf_operator(cluster: Cluster) -> Any:
+    """A function that runs an operator in kopf, in a thread: ``with kopf_operator("operator.py"): ...``."""
+    from simkit.testing.clients import kopf_operator as made
+
+    return partial(made, cluster)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.meta.errors import SimkitError
 from simkit.testing import ClusterTestCase, clients
 from simkit.testing import cluster as made_cluster
 
@@ -96,24 +95,6 @@ def test_the_asynchronous_client(cluster: simkit.Cluster) -> None:
         return seen
 
     assert asyncio.run(talk()) == {"a", "kube-root-ca.crt"}
-
-
-@pytest.mark.simkit(nodes=1)
-def test_exec_needs_a_socket(cluster: simkit.Cluster, kubernetes_client, kr8s_api) -> None:  # type: ignore[no-untyped-def]
-    """The error says what to use."""
-    container = {"name": "main", "image": "busybox", "command": ["sleep", "600"]}
-    cluster.create(
-        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [container]}}
-    )
-    cluster.settle()
-    core = import_module("kubernetes.client").CoreV1Api(kubernetes_client)
-    stream: Any = import_module("kubernetes.stream").stream
-    with pytest.raises(SimkitError, match="use the fixture `kubeconfig`"):
-        stream(core.connect_get_namespaced_pod_exec, "web", "default", command=["date"], stdout=True)
-    assert core.read_namespaced_pod("web", "default").status.phase == "Running"
-    pod = import_module("kr8s.objects").Pod.get("web", namespace="default", api=kr8s_api)
-    with pytest.raises(SimkitError, match="use the fixture `kubeconfig`"):
-        pod.exec(["date"])
 
 
 def test_requests(cluster: simkit.Cluster) -> None:

@@ -72,6 +72,7 @@ class InProcessSession:
 
     def __init__(self, server: InProcessServer) -> None:
         self._server = server
+        self._sockets: Any = None
 
     async def request(
         self, method: str, url: Any, *, headers: Any = None, data: Any = None, params: Any = None, **_: Any
@@ -85,18 +86,34 @@ class InProcessSession:
         except ConnectionError as error:
             raise aiohttp.ServerDisconnectedError(str(error)) from error
 
+    def ws_connect(self, url: Any, *, headers: Any = None, **given: Any) -> Any:
+        """A WebSocket, as aiohttp gives it: it goes to a server with sockets."""
+        import aiohttp
+
+        address = self._server.loopback()
+        if self._sockets is None:
+            self._sockets = aiohttp.ClientSession()
+        sent = {"authorization": address.authorization, **(headers or {})}
+        target = address.of(str(url).replace("ws://", "http://", 1))
+        return self._sockets.ws_connect(target, headers=sent, **given)
+
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Close the connections whose protocol changed."""
+        if self._sockets is not None:
+            await self._sockets.close()
 
 
-def asyncio_client(server: InProcessServer) -> Any:
-    """An ``ApiClient`` of ``kubernetes_asyncio``, or of ``kubernetes.aio`` where the former is not installed."""
+def asyncio_client(server: InProcessServer, *, websockets: bool = False) -> Any:
+    """An ``ApiClient`` of ``kubernetes_asyncio``, or of ``kubernetes.aio`` where the former is not installed.
+
+    With ``websockets`` it is the ``WsApiClient`` for exec and attach.
+    """
     try:
-        from kubernetes_asyncio import client
+        from kubernetes_asyncio import client, stream
     except ImportError:
-        from kubernetes.aio import client
+        from kubernetes.aio import client, stream
 
     configuration = client.Configuration(host=HOST)
-    made = client.ApiClient(configuration)
+    made = (stream.WsApiClient if websockets else client.ApiClient)(configuration)
     made.rest_client.pool_manager = InProcessSession(server)
     return made

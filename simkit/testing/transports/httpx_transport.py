@@ -40,15 +40,32 @@ def transport(server: InProcessServer, httpx: ModuleType) -> Any:
     class InProcessTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):  # type: ignore[misc, name-defined]
         """Answers the requests of a client without a socket."""
 
+        def __init__(self) -> None:
+            self._sockets: Any = None
+            self._async_sockets: Any = None
+
         def handle_request(self, request: Any) -> Any:
-            """The answer to a request."""
+            """The answer to a request; a change of protocol goes to a server with sockets."""
+            if "upgrade" in request.headers:
+                self._sockets = self._sockets or httpx.HTTPTransport()
+                return self._sockets.handle_request(self._readdressed(request))
             answer = self._answer(request, request.read())
             return _response(answer, _Frames)
 
         async def handle_async_request(self, request: Any) -> Any:
-            """The answer to a request."""
+            """The answer to a request; a change of protocol goes to a server with sockets."""
+            if "upgrade" in request.headers:
+                self._async_sockets = self._async_sockets or httpx.AsyncHTTPTransport()
+                return await self._async_sockets.handle_async_request(self._readdressed(request))
             answer = self._answer(request, await request.aread())
             return _response(answer, _AsyncFrames)
+
+        def _readdressed(self, request: Any) -> Any:
+            address = server.loopback()
+            request.url = httpx.URL(address.of(str(request.url)))
+            request.headers["host"] = request.url.netloc.decode()
+            request.headers.setdefault("authorization", address.authorization)
+            return request
 
         def _answer(self, request: Any, body: bytes) -> Response:
             try:
@@ -57,10 +74,14 @@ def transport(server: InProcessServer, httpx: ModuleType) -> Any:
                 raise httpx.RemoteProtocolError(str(error), request=request) from error
 
         def close(self) -> None:
-            """There is no connection to close."""
+            """Close the connections whose protocol changed."""
+            if self._sockets is not None:
+                self._sockets.close()
 
         async def aclose(self) -> None:
-            """There is no connection to close."""
+            """Close the connections whose protocol changed."""
+            if self._async_sockets is not None:
+                await self._async_sockets.aclose()
 
     def _response(answer: Response, frames: Any) -> Any:
         if answer.stream is None:

@@ -16,11 +16,12 @@ from simkit.meta.message import DROPPED, Request, Response
 
 if TYPE_CHECKING:
     from simkit.engine.http.handler import WatchStream
+    from simkit.testing.transports.loopback import LoopbackAddress
 
 HOST: Final = "http://simkit.invalid"
 """The address that clients are given; nobody connects to it."""
-NEEDS_A_SOCKET: Final = (
-    "exec, attach and port-forward need a socket, which clients in the same process do not have; "
+_NEEDS_A_SOCKET: Final = (
+    "exec, attach and port-forward need a socket, which this client does not open in the same process; "
     "use the fixture `kubeconfig`, or cluster.serve()"
 )
 _LONGEST_WATCH: Final = 300.0
@@ -47,6 +48,12 @@ class InProcessServer:
     identity: Identity = field(default_factory=administrator)
     settles: bool = True
 
+    def loopback(self) -> LoopbackAddress:
+        """An address with sockets, for connections whose protocol changes."""
+        from simkit.testing.transports.loopback import loopback_address
+
+        return loopback_address(self.cluster, self.identity)
+
     def answer(
         self, method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes | str | None = None
     ) -> Response:
@@ -67,7 +74,7 @@ class InProcessServer:
         if response.status == DROPPED:
             raise ConnectionError("the connection was dropped by a fault")
         if response.upgrade is not None:
-            raise SimkitError(NEEDS_A_SOCKET)
+            raise SimkitError(_NEEDS_A_SOCKET)
         if self.settles and response.status < 400 and request.method in _CHANGING:
             self.cluster.settle()
         return response
