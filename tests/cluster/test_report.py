@@ -90,6 +90,20 @@ def test_no_finding_of_the_tables_is_missing(page: Page) -> None:
     assert len(page.ids) == len(set(page.ids))
 
 
+def test_links_are_the_same_in_the_next_report() -> None:
+    """Causes and ways keep their ids when others come before them; findings lead to their rules and to a proof."""
+    old, new = content(dump_of(*OBJECTS[:-2])), content(dump_of(*OBJECTS))
+    for name, words in (("causes", "text"), ("path_groups", "steps")):
+        before, after = ({each["id"]: each[words] for each in made[name]} for made in (old, new))
+        kept = before.keys() & after.keys()
+        assert kept
+        assert len(after) == len(new[name])
+        assert all(before[each] == after[each] for each in kept)
+    assert all("way_back" in each["remedy"] for each in new["causes"] if each["remedy"]["commands"])
+    [minted] = [each for each in new["findings"] if each["check"] == "token-create"]
+    assert minted["evidence"] == [{"rule": 0, "text": "create serviceaccounts/token"}]
+
+
 def test_the_report_stands_alone(page: Page) -> None:
     """It refers to nothing outside of itself; links within it lead somewhere."""
     assert all(one.startswith("#") for one in page.references)
@@ -182,6 +196,13 @@ def test_changes_since_an_earlier_report(tmp_path: Path) -> None:
     by = {one["check"]: one["by"] for one in changes["new"]}
     assert by["everybody"] == ["2099-01-01 00:00:00 user:eve create"]
     assert by["missing-role"] == []
+    assert changes["paths_by"].keys() <= {" to ".join(pair) for pair in changes["paths_new"]}
+    written = "2099-01-01 00:00:00 user:eve create RoleBinding shop/everyone"
+    assert list(changes["paths_by"].values()) == [[written]] * len(changes["paths_by"]) != []
+    accepts = Suppression(check="everybody", reason="known")
+    sifted = apply_suppressions(audit(dump_of(*OBJECTS).snapshot()), [accepts], today=date(2026, 1, 1))
+    since = compared(content(dump_of(*OBJECTS), sifted), new)
+    assert ([one["check"] for one in since["accepted"]], since["gone"]) == (["everybody"], [])
     assert compared(old, new)["gone"]
     worse = {**new, "findings": [{**one, "severity": "critical"} for one in new["findings"]]}
     assert len(compared(worse, new)["worse"]) == sum(one["severity"] != "critical" for one in new["findings"])

@@ -7,14 +7,16 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
+from simkit.analysis.causes.narrowing import Narrowing, closing_finding, closing_steps
 from simkit.analysis.causes.remedy import Remedy
 from simkit.analysis.escalation.cut.change_text import stored
 from simkit.analysis.escalation.cut.pod_security import enforcing, refused_pods, risk_of_level
 from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
 from simkit.analysis.escalation.cut.removal_kinds import Removal, RemovePermissions
+from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.table.primitive import requirements_of
-from simkit.analysis.escalation.table.risky_permission import requirements_of_grant, risky_permission_table
+from simkit.analysis.escalation.table.risky_permission import risky_permission_table
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Finding
 from simkit.analysis.findings.namespaces import LEAST, NETWORK_POLICIES, deny_all
@@ -38,8 +40,8 @@ DANGLING_ROLE: Final = ("missing-role", "empty-binding", "duplicate-binding", "s
 class Advisor:
     """The remedies of one snapshot."""
 
-    def __init__(self, snapshot: Snapshot, survey: Survey) -> None:
-        self._snapshot, self._survey = snapshot, survey
+    def __init__(self, snapshot: Snapshot, survey: Survey, graph: EscalationGraph) -> None:
+        self._snapshot, self._survey, self._graph = snapshot, survey, graph
         self._ways = PossibleRemovals(snapshot)
         self._bindings = {binding.key: binding for binding in survey.index.bindings()}
 
@@ -113,9 +115,11 @@ class Advisor:
         if not leaving and not paths and any(finding.check in DANGLING_ROLE for finding in findings):
             return self._without(binding, map(normalize_subject, binding.subjects), nature)
         if not leaving:
-            narrow = None if nature.name == UNUSED else self._narrowing(binding.role, findings, paths)
-            if narrow is not None and len(self._survey.index.bindings_of(binding.role)) == 1:
-                return self._removal(narrow)
+            alone = len(self._survey.index.bindings_of(binding.role)) == 1 and nature.name != UNUSED
+            narrow = self._narrowing(binding.role, findings, paths) if alone else None
+            remedy = self._removal(narrow) if narrow is not None else None
+            if remedy is not None and any((change.obj or {}).get("rules") for change in remedy.changes):
+                return remedy
             found = self._removals(paths)
             named = {one.subject for one in found if not isinstance(one, RemovePermissions)}
             leaving = tuple(one for one in map(normalize_subject, binding.subjects) if one in named)
@@ -126,19 +130,22 @@ class Advisor:
             return self._words(" ".join(dict.fromkeys(finding.fix for finding in findings)), nature)
         return self._without(binding, leaving or map(normalize_subject, binding.subjects), nature)
 
-    def _narrowing(self, role: Key, findings: Sequence[Finding], paths: Sequence[Path]) -> RemovePermissions | None:
-        """The permissions to take out of a role, which stop the first step of the paths or are the worst finding."""
-        stopping = [one for one in self._removals(paths) if isinstance(one, RemovePermissions) and one.role == role]
-        if stopping or paths:
-            return next(iter(stopping), None)
+    def _narrowing(self, role: Key, findings: Sequence[Finding], paths: Sequence[Path]) -> Narrowing | None:
+        """The permissions to take out of a role: all that its holders' first steps need, or else what is found worst.
+
+        None where the role cannot be narrowed so far, or keeps too little.
+        """
+        if paths:
+            holders = [one for each in self._survey.index.bindings_of(role) for one in each.subjects]
+            goals = tuple({path.goal.name: path.goal for path in paths}.values())
+            subjects = dict.fromkeys(map(normalize_subject, holders))
+            return closing_steps(self._graph, self._ways, role, subjects, goals)
         for finding in sorted(findings, key=lambda one: -one.severity.rank):
             risk = RISKY.get(finding.check)
             if finding.role == role and risk is not None:
-                every = [one for grant in risk.grants for one in requirements_of_grant(grant, self._snapshot.release)]
-                for number in finding.rules:
-                    found = self._ways.narrowing(role, number, every)
-                    if found is not None:
-                        return found
+                found = closing_finding(self._ways, role, risk, self._snapshot.release)
+                if found:
+                    return found
         return None
 
     def _removals(self, paths: Sequence[Path]) -> list[Removal]:
@@ -152,10 +159,11 @@ class Advisor:
                 found.update(set(self._ways.of_needs(zip(needs, edge.granted_by), frozenset())))
         return sorted(found, key=lambda one: (-found[one], self._ways.cost(one), str(one)))
 
-    def _removal(self, one: Removal) -> Remedy:
-        changes = changes_of([one], self._snapshot, self._survey.index, self._ways.in_use)
-        subjects = self._ways.subjects(one)
-        text = f"{str(one)[0].upper()}{str(one)[1:]}."
+    def _removal(self, some: Narrowing) -> Remedy:
+        changes = changes_of(some, self._snapshot, self._survey.index, self._ways.in_use)
+        subjects = self._ways.subjects(some[0])
+        taken = ", and ".join(f"{', '.join(map(str, one.permissions))} out of rule {one.rule}" for one in some)
+        text = f"Take {taken} of {display_name(some[0].role)}."
         return Remedy(text, self._risk(subjects), changes, subjects, self._snapshot)
 
     def _without(self, binding: Binding, leaving: Iterable[Subject], nature: Nature) -> Remedy:

@@ -127,7 +127,7 @@ class _Grouping:
         self.survey = Survey(snapshot, members=members)
         self.graph: EscalationGraph = graph_of(snapshot, members)
         self.natures = Natures(snapshot, self.survey, managed)
-        self.advisor = Advisor(snapshot, self.survey)
+        self.advisor = Advisor(snapshot, self.survey, self.graph)
         self.fixed = self.survey.defaults | aggregation_of(snapshot).fixed
         self.bindings = {binding.key: binding for binding in self.survey.index.bindings()}
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from simkit.analysis.escalation.find.edge import Edge
+from simkit.analysis.escalation.find.edge import Edge, Reached
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.path import Path
-from simkit.analysis.escalation.find.search import Reached
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.plan.open_paths import Candidate, GoalEnds, Stopping
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from simkit.analysis.causes.remedy import Remedy
+from simkit.analysis.escalation.find.edge import Reached
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.path import Path, shortest_first
 from simkit.analysis.escalation.find.queries import listed_sources, places_of
-from simkit.analysis.escalation.find.search import Reached, hops_of, path_towards, towards
+from simkit.analysis.escalation.find.search import hops_of, path_towards, towards, ways_to
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.findings.kept import CountedFindings
 from simkit.analysis.findings.survey import Survey
@@ -60,8 +61,9 @@ class Round:
     @cached_property
     def _best(self) -> Sequence[Mapping[AttackState, Reached]]:
         """For each goal the first steps of the best paths to it."""
-        limit = None if self.question.sources is None else self._sources
-        return [towards(self.graph, goal, sources=limit) for goal in self.question.goals]
+        if self.question.sources is None:
+            return [ways_to(self.graph, goal) for goal in self.question.goals]
+        return [towards(self.graph, goal, sources=self._sources) for goal in self.question.goals]
 
     @cached_property
     def paths(self) -> tuple[Path, ...]:

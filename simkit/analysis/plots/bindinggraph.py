@@ -123,7 +123,7 @@ def _draw_subjects(axes: Axes, column: Sequence[Node], places: Mapping[Node, flo
         rows = [places[node] for node in column if node.kind == kind]
         axes.scatter([0.0] * len(rows), rows, s=12, marker=MARKERS.get(kind, "^"), color=INK, zorder=2)
     for node in column:
-        axes.text(-0.015, places[node], shortened(node.text), ha="right", va="center", fontsize=6.5, color=INK)
+        axes.text(-0.015, places[node], shortened(node.text), ha="right", va="center", fontsize=7.5, color=INK)
 
 
 def _draw_roles(axes: Axes, column: Sequence[Node], places: Mapping[Node, float]) -> None:
@@ -133,7 +133,7 @@ def _draw_roles(axes: Axes, column: Sequence[Node], places: Mapping[Node, float]
     for node in column:
         text = shortened(node.text) + ("" if node.exists else " (missing)")
         colour = INK if node.exists else GREY
-        axes.text(1.015, places[node], text, ha="left", va="center", fontsize=6.5, color=colour)
+        axes.text(1.015, places[node], text, ha="left", va="center", fontsize=7.5, color=colour)
 
 
 def _frame(made: Figure, axes: Axes, height: int, text: str) -> None:

@@ -36,6 +36,8 @@ GAP: Final = 26.0
 LEAST: Final = 0.95
 """The least length of a segment's arc, in rings, so that its words fit."""
 MOST_RINGS: Final = 5
+LARGE, SMALLEST, LARGEST = 34, 6.5, 12
+"""Points of the letters in a picture that is one ring wide, and their limits: the fewer rings, the larger they are."""
 _KINDS: Final = {
     "everything": (VERMILION, "cluster-admin"),
     "namespace": (ORANGE, "namespaces"),
@@ -76,12 +78,13 @@ def blast_figure(subject: str, reached: pd.DataFrame, *, ax: Axes | None = None)
     if far:
         label = counted(int(far[0]), "hop") if len(far) == 1 else f"{int(far[0])} hops or more"
         rings.append((label, drawn[drawn["hops"].isin(far)]))
-    for number, (label, ring) in enumerate(rings):
-        _ring(axes, MIDDLE + number, ring)
-        axes.text(0, MIDDLE + number + 0.5, label, fontsize=7, color=INK, ha="center", va="center")
-    name = "\n".join(wrap(shortened(subject, 40), 20))
-    axes.text(0, 0, name, fontsize=8, color=INK, ha="center", va="center", weight="bold")
     side = len(rings) + MIDDLE + 0.2
+    size = min(max(LARGE / side, SMALLEST), LARGEST)
+    for number, (label, ring) in enumerate(rings):
+        _ring(axes, MIDDLE + number, ring, size)
+        axes.text(0, MIDDLE + number + 0.5, label, fontsize=size, color=INK, ha="center", va="center")
+    name = "\n".join(wrap(shortened(subject, 40), 20))
+    axes.text(0, 0, name, fontsize=size + 1, color=INK, ha="center", va="center", weight="bold")
     axes.set_xlim(-side, side)
     axes.set_ylim(-side, side)
     axes.set_aspect("equal")
@@ -90,7 +93,7 @@ def blast_figure(subject: str, reached: pd.DataFrame, *, ax: Axes | None = None)
     return axes
 
 
-def _ring(axes: Any, radius: float, ring: pd.DataFrame) -> None:
+def _ring(axes: Any, radius: float, ring: pd.DataFrame, size: float) -> None:
     """One ring: a segment of each kind, the gravest at the right of the top, and on clockwise."""
     counts = ring["kind"].value_counts()
     kinds = [kind for kind in _KINDS if counts.get(kind)]
@@ -105,7 +108,7 @@ def _ring(axes: Any, radius: float, ring: pd.DataFrame) -> None:
         text = _words(kind, list(ring.loc[ring["kind"] == kind, "place"]), words)
         weight = "bold" if kind == "everything" else "normal"
         place = (middle * math.cos(angle), middle * math.sin(angle))
-        axes.text(*place, text, fontsize=6.5, color=INK, ha="center", va="center", weight=weight)
+        axes.text(*place, text, fontsize=size, color=INK, ha="center", va="center", weight=weight)
         end -= degrees
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
+from matplotlib.ticker import NullLocator
 
 from simkit.analysis.access.grant_table import EVERYWHERE
 from simkit.analysis.plots.style import INK, figure, shortened, title
@@ -43,11 +44,19 @@ def access_heat_map(matrix: pd.DataFrame, *, top: int = 60, ax: Axes | None = No
         spine.set_visible(False)
     bar = made.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
     bar.set_label("subjects", fontsize=9)
+    bar.set_ticks(_round_numbers(highest))
+    bar.ax.yaxis.set_minor_locator(NullLocator())
     bar.ax.yaxis.set_major_formatter("{x:.0f}")
     bar.ax.tick_params(labelsize=8)
     cut = f" (the {rows:,} fullest of {every:,} rows)" if rows < every else ""
     title(axes, f"Who can do what where: number of subjects per permission and namespace{cut}")
     return axes
+
+
+def _round_numbers(highest: int) -> list[int]:
+    """Numbers for the scale: 1, 2, 5, 10, 20, ... and the highest."""
+    found = [step * 10**power for power in range(len(str(highest))) for step in (1, 2, 5)]
+    return [*(number for number in found if number <= highest * 0.8), highest]
 
 
 def _fullest(matrix: pd.DataFrame, top: int) -> pd.DataFrame:
@@ -73,4 +82,4 @@ def _nobody(ax: Axes | None) -> Axes:
 def _write_number(axes: Axes, row: int, column: int, number: int, highest: int) -> None:
     if number:
         colour = "white" if number > highest**0.55 else INK
-        axes.text(column, row, str(number), ha="center", va="center", fontsize=6.5, color=colour)
+        axes.text(column, row, str(number), ha="center", va="center", fontsize=7.5, color=colour)

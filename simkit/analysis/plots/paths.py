@@ -25,7 +25,7 @@ NAMED: Final = 0.45
 """Inches between somebody and the binding that names them."""
 HIGH: Final = 0.62
 """Inches between two rows."""
-LETTERS: Final = 30
+LETTERS: Final = 26
 """Letters in a line of a box or of a step."""
 PALE: Final = "#FFF4E5"
 NAMES: Final[Mapping[str, tuple[str, str]]] = {
@@ -142,7 +142,7 @@ def _box(axes: Any, branch: Branch, x: float, y: float, *, last: bool) -> None:
     axes.add_patch(box)
     text = "\n".join(_lines(branch.label))
     weight = "bold" if strong else "normal"
-    axes.text(x + BOX / 2, y, text, ha="center", va="center", fontsize=7.5, color=INK, weight=weight)
+    axes.text(x + BOX / 2, y, text, ha="center", va="center", fontsize=9, color=INK, weight=weight)
 
 
 def _arrow(axes: Any, start: tuple[float, float], end: tuple[float, float], step: str) -> None:
@@ -153,14 +153,14 @@ def _arrow(axes: Any, start: tuple[float, float], end: tuple[float, float], step
     style = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 0, "shrinkB": 0, "linewidth": 1}
     axes.annotate("", (to_x + 0.03, to_y), (bend, y), arrowprops=style)
     if step:
-        axes.text((x + bend) / 2, y + 0.03, "\n".join(_lines(step)), fontsize=6.5, color=INK, ha="center", va="bottom")
+        axes.text((x + bend) / 2, y + 0.03, "\n".join(_lines(step, 3)), fontsize=8, color=INK, ha="center", va="bottom")
 
 
-def _lines(text: str) -> Iterator[str]:
-    """A text in at most two lines."""
-    found = wrap(text, LETTERS, break_on_hyphens=False) or [""]
-    if len(found) > 2:
-        found = [found[0], " ".join(found[1:])]
+def _lines(text: str, most: int = 2) -> Iterator[str]:
+    """A text in a few lines; what is longer is cut in its middle."""
+    found = wrap(text, LETTERS, break_on_hyphens=False, break_long_words=False) or [""]
+    if len(found) > most:
+        found = [*found[: most - 1], " ".join(found[most - 1 :])]
     return (shortened(line, LETTERS) for line in found)
 
 
@@ -179,7 +179,7 @@ def _legend(axes: Axes, trees: Iterable[Branch]) -> None:
     handles = [Patch(facecolor="white", edgecolor=colour, label=words) for colour, words in drawn]
     if handles:
         columns = min(len(handles), 3)
-        axes.legend(handles=handles, fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(0, 0), ncols=columns)
+        axes.legend(handles=handles, fontsize=9, frameon=False, loc="upper left", bbox_to_anchor=(0, 0), ncols=columns)
 
 
 def _groups(branch: Branch, *, last: bool = False) -> Iterator[str]:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from simkit.analysis.plots.style import BLUE, GREEN, INK, VERMILION, figure, shortened, title
+
+NAMED: Final = 12
+"""Changes whose words stand under the curve."""
+LINE: Final = 0.16
+"""Inches of a line of them."""
 
 
 def plan_curve(steps: pd.DataFrame, *, before: tuple[int, int, int], knee: int = 0, ax: Axes | None = None) -> Axes:
@@ -22,7 +30,10 @@ def plan_curve(steps: pd.DataFrame, *, before: tuple[int, int, int], knee: int =
     ax
         Axes to draw into; None: a figure of its own.
     """
-    _, axes = figure(10, 4.2 + 0.08 * len(steps), ax)
+    named = [f"{place}. {shortened(str(change), 100)}" for place, change in enumerate(steps["change"][:NAMED], 1)]
+    if len(steps) > NAMED:
+        named.append(f"... and {len(steps) - NAMED:,} more")
+    _, axes = figure(10, 4.2 + LINE * len(named), ax)
     places = list(range(len(steps) + 1))
     curves = (("remaining", "paths", VERMILION, "o"), ("subjects", "subjects with a path", BLUE, "s"))
     for (column, label, colour, marker), first in zip((*curves, ("findings", "findings", GREEN, "^")), before):
@@ -32,11 +43,11 @@ def plan_curve(steps: pd.DataFrame, *, before: tuple[int, int, int], knee: int =
         axes.axvline(knee, color=INK, linewidth=1, linestyle=":")
         axes.text(knee, max(before), " knee", fontsize=8, color=INK, va="top")
     axes.set_ylim(bottom=0)
-    names = [f"{place}. {shortened(str(change), 60)}" for place, change in zip(places[1:], steps["change"])]
-    axes.set_xticks(places, ["before", *names])
-    axes.tick_params(axis="x", labelrotation=20)
-    for text in axes.get_xticklabels():
-        text.set_horizontalalignment("right")
+    axes.xaxis.set_major_locator(MaxNLocator(20, integer=True))
+    axes.set_xlim(-0.3, len(steps) + 0.3)
+    axes.set_xlabel("changes made", fontsize=9)
+    where = {"xycoords": "axes fraction", "textcoords": "offset points"}
+    axes.annotate("\n".join(named), (0, 0), xytext=(0, -44), fontsize=8.5, color=INK, va="top", **where)
     axes.set_ylabel("left", fontsize=9)
     title(axes, f"What remains after each of {len(steps):,} changes")
     axes.legend(fontsize=8, frameon=False, loc="upper right")

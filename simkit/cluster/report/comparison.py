@@ -13,6 +13,16 @@ from simkit.meta.errors import SimkitError
 
 LEVELS: Final = ("info", "low", "medium", "high", "critical")
 WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
+_SPACES: Final = str.maketrans("(),", "   ")
+KINDS: Final = {
+    "clusterrolebindings": "ClusterRoleBinding",
+    "rolebindings": "RoleBinding",
+    "clusterroles": "ClusterRole",
+    "roles": "Role",
+    "namespaces": "Namespace",
+    "serviceaccounts": "ServiceAccount",
+}
+"""The objects whose writes are looked for, by resource."""
 MOST: Final = 5
 """Writes that are told of one object, the last ones."""
 
@@ -37,13 +47,15 @@ def compared(new: Mapping[str, Any], old: Mapping[str, Any], audit_log: Any = No
     Returns
     -------
     dict
-        ``new`` and ``gone`` findings, ``worse`` ones with the severity that they had, ``paths_new`` and
-        ``paths_gone`` as pairs of subject and goal; with an audit log each of the first has ``by``: who wrote its
-        binding or role, with the time and the verb.
+        ``new`` and ``gone`` findings, ``accepted`` ones that were open before, ``worse`` ones with the severity that
+        they had, ``paths_new`` and ``paths_gone`` as pairs of subject and goal. With an audit log each finding has
+        ``by``, who wrote its binding, role, account, pods or namespace, with the time and the verb, and ``paths_by``
+        has the same for new paths (``subject to goal``), of what they go through.
     """
     before = {each["id"]: each for each in old.get("findings") or ()}
     now = {each["id"]: each for each in new["findings"]}
     writers = _writers(audit_log, since=str(old.get("made") or "")) if audit_log is not None else {}
+    accepted = {each["id"]: each for each in new.get("accepted") or ()}
     worse = [
         {**_short(each, writers), "was": before[name]["severity"]}
         for name, each in now.items()
@@ -55,37 +67,64 @@ def compared(new: Mapping[str, Any], old: Mapping[str, Any], audit_log: Any = No
         "since": str(old.get("made") or ""),
         "name": str(old.get("name") or ""),
         "new": [_short(each, writers) for name, each in now.items() if name not in before],
-        "gone": [_short(each, {}) for name, each in before.items() if name not in now],
+        "gone": [_short(each, {}) for name, each in before.items() if name not in now and name not in accepted],
+        "accepted": [_short(each, {}) for name, each in accepted.items() if name in before],
         "worse": worse,
         "paths_new": sorted(map(list, pairs_new - pairs_old)),
         "paths_gone": sorted(map(list, pairs_old - pairs_new)),
+        "paths_by": _paths_by(new, pairs_new - pairs_old, writers) if writers else {},
         "with_log": audit_log is not None,
     }
 
 
 def _short(finding: Mapping[str, Any], writers: Mapping[str, list[str]]) -> dict[str, Any]:
     fields = ("id", "severity", "check", "title", "namespace", "message", "binding", "role")
-    by = [*writers.get(finding.get("binding") or "", ()), *writers.get(finding.get("role") or "", ())]
+    by = sorted(line for name in _objects_of(finding) for line in writers.get(name, ()))
     return {**{name: finding.get(name, "") for name in fields}, "by": by[-MOST:]}
 
 
+def _objects_of(finding: Mapping[str, Any]) -> list[str]:
+    """The objects whose writes may have made a finding: its binding and role, else its accounts, else its namespace."""
+    named = [name for name in (finding.get("binding"), finding.get("role")) if name]
+    if not named:
+        accounts = (one for one in finding.get("subjects") or () if one.startswith("sa:"))
+        named = [f"ServiceAccount {one.removeprefix('sa:')}" for one in accounts]
+    if not named and finding.get("namespace"):
+        named = [f"Namespace {finding['namespace']}"]
+    return named
+
+
+def _paths_by(
+    report: Mapping[str, Any], pairs: Iterable[tuple[str, str]], writers: Mapping[str, list[str]]
+) -> dict[str, list[str]]:
+    """Who wrote what new paths go through."""
+    wanted, found = set(pairs), dict[str, list[str]]()
+    for group in report.get("path_groups") or ():
+        granted = [by for step in group["steps"] for by in step["granted_by"]]
+        lines = sorted(f"{line} {name}" for name, some in writers.items() if _names(granted, name) for line in some)
+        for pair in ((subject, goal) for subject in group["subjects"] for goal in group["goals"]):
+            if lines and pair in wanted:
+                found[" to ".join(pair)] = lines[-MOST:]
+    return found
+
+
+def _names(texts: Iterable[str], name: str) -> bool:
+    """True if one of some texts names an object as a whole."""
+    return any(f" {name} " in f" {text.translate(_SPACES)} " for text in texts)
+
+
 def _writers(audit_log: Any, since: str) -> dict[str, list[str]]:
-    """The writers of each binding or role, by its text (``RoleBinding dev/readers``)."""
+    """The writers of each object of ``KINDS``, by its text (``RoleBinding dev/readers``)."""
     from simkit.analysis import audit_events
 
-    kinds = {
-        "clusterrolebindings": "ClusterRoleBinding",
-        "rolebindings": "RoleBinding",
-        "clusterroles": "ClusterRole",
-        "roles": "Role",
-    }
     found: dict[str, list[str]] = {}
-    for event in _written(audit_events(audit_log).to_dict("records"), set(kinds)):
+    for event in _written(audit_events(audit_log).to_dict("records"), set(KINDS)):
         if str(event["time"].isoformat()) >= since[:19] or not since:
-            name = f"{event['namespace']}/{event['name']}" if event["namespace"] else event["name"]
+            inside = event["namespace"] and event["resource"] != "namespaces"
+            name = f"{event['namespace']}/{event['name']}" if inside else event["name"]
             behind = f" (by {event['impersonator']})" if event["impersonator"] else ""
             told = f"{event['time']:%Y-%m-%d %H:%M:%S} {event['subject']}{behind} {event['verb']}"
-            found.setdefault(f"{kinds[event['resource']]} {name}", []).append(told)
+            found.setdefault(f"{KINDS[event['resource']]} {name}", []).append(told)
     return found
 
 

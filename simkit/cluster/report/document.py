@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit import __version__
-from simkit.cluster.report.path_groups import PathGroup, grouped
+from simkit.cluster.report.path_groups import PathGroup, grouped, stable_id
 from simkit.meta.forked import aside
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
     groups = grouped(causes, dump, request.members, every=request.prove, first=PROVEN)
     ids, subjects = _ids(every), {path.subject for path in paths}
     owners = {id(finding): cause for cause in causes for finding in cause.findings}
-    names = {cause.key: f"c-{number}" for number, cause in enumerate(causes, 1)}
+    names = {cause.key: stable_id("c", str(cause.key)) for cause in causes}
     return {
         "kind": KIND,
         "simkit": __version__,
@@ -158,6 +158,7 @@ def _finding(
         "binding": "" if finding.binding is None else display_name(finding.binding),
         "role": "" if finding.role is None else display_name(finding.role),
         "rules": list(finding.rules),
+        "evidence": _evidence(finding, dump),
         "message": finding.message,
         "fix": finding.fix,
         "command": finding.command,
@@ -167,6 +168,16 @@ def _finding(
         "file": file,
         "line": line,
     }
+
+
+def _evidence(finding: Finding, dump: Dump) -> list[dict[str, Any]]:
+    """The rules that a finding is about, in words."""
+    from simkit.analysis.rbac.graph import rule_text
+    from simkit.logic.rbac.rule import rules_of
+
+    role = dump.keyed.get(finding.role) if finding.role is not None else None
+    rules = rules_of(role) if role is not None and finding.rules else ()
+    return [{"rule": number, "text": rule_text(rules[number])} for number in finding.rules if number < len(rules)]
 
 
 def _cause(one: Cause, name: str, ids: Mapping[int, str], dump: Dump, *, full: bool) -> dict[str, Any]:
@@ -192,9 +203,12 @@ def _cause(one: Cause, name: str, ids: Mapping[int, str], dump: Dump, *, full: b
 
 
 def _remedy(remedy: Remedy, dump: Dump, *, full: bool = True) -> dict[str, Any]:
-    """A remedy with its effect by what-if; a short one has the words and the commands alone."""
+    """A remedy with its effect by what-if; a short one has the words and the commands there and back alone."""
     told: dict[str, Any] = {"text": remedy.text, "risk": remedy.risk, "commands": remedy.commands()}
-    if not full or not remedy:
+    if not remedy:
+        return told
+    told["way_back"] = remedy.way_back()
+    if not full:
         return told
     effect = remedy.effect.to_dict("records")
     rows = [
@@ -203,7 +217,6 @@ def _remedy(remedy: Remedy, dump: Dump, *, full: bool = True) -> dict[str, Any]:
     ]
     return {
         **told,
-        "way_back": remedy.way_back(),
         "diff": remedy.diff(dump.origins),
         "effect": rows,
         "effects": len(effect),

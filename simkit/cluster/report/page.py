@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
@@ -52,6 +53,7 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
             findings=[(name, findings[name]) for name in checks],
             checks={check["id"]: check for check in content["checks"]},
             causes={cause["id"]: cause for cause in content["causes"]},
+            **_links(content),
             levels=LEVELS,
             natures=NATURES,
             pictures={name: Markup(text) for name, text in (pictures or {}).items()},  # noqa: S704
@@ -60,6 +62,22 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
             script_hash=b64encode(sha256(script.encode()).digest()).decode(),
         )
     )
+
+
+def _links(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What leads from causes to their ways and findings, and from findings to a way that was proven."""
+    titles = {finding["id"]: finding["title"] for finding in (*content["findings"], *content["accepted"])}
+    ways: dict[str, list[Mapping[str, Any]]] = {}
+    for group in content["path_groups"]:
+        ways.setdefault(group["cause"], []).append(group)
+    found_by: dict[str, list[tuple[str, list[str]]]] = {}
+    for cause in content["causes"]:
+        by_title: dict[str, list[str]] = {}
+        for name in cause["findings"]:
+            by_title.setdefault(titles[name], []).append(name)
+        found_by[cause["id"]] = list(by_title.items())
+    proofs: dict[str, Any] = {name: next((one for one in some if one["proven"]), None) for name, some in ways.items()}
+    return {"ways": ways, "found_by": found_by, "proofs": defaultdict(lambda: None, proofs)}
 
 
 def part(name: str) -> str:

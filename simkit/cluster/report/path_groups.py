@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 if TYPE_CHECKING:
     from simkit.analysis import Cause, Causes, Path, Proof
@@ -96,6 +99,16 @@ def grouped(causes: Causes, dump: Dump, members: Members, *, every: bool, first:
     wanted = [path for _, _, paths in chosen for path in paths]
     proofs = iter(prove_all(wanted, Cluster.of(dump), members=members))
     return [
-        PathGroup(f"p-{number}", cause, some[0], tuple(some), tuple(islice(proofs, len(paths))))
-        for number, (cause, some, paths) in enumerate(chosen, 1)
+        PathGroup(_id(cause, some[0]), cause, some[0], tuple(some), tuple(islice(proofs, len(paths))))
+        for cause, some, paths in chosen
     ]
+
+
+def _id(cause: Cause, path: Path) -> str:
+    """A short hash of a cause and a way; it changes only with one of them."""
+    return stable_id("p", str(cause.key), *(f"{step.primitive.id} {step.target}" for step in path.steps))
+
+
+def stable_id(letter: str, *parts: str) -> str:
+    """An id for links that is the same in the next report."""
+    return f"{letter}-{sha256(orjson.dumps(parts)).hexdigest()[:12]}"

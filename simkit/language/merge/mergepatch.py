@@ -5,6 +5,7 @@ github.com/evanphx/json-patch 4.12, MergePatch in merge.go.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from simkit.language.merge.refusal import malformed
@@ -41,6 +42,26 @@ def merge_patch(document: Any, patch: Any) -> Any:
         else:
             merged[name] = without_nulls(value)
     return merged
+
+
+def patch_between(before: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The smallest merge patch that makes one object of another; empty where both are equal.
+
+    Examples
+    --------
+    >>> patch_between({"a": {"b": 1, "c": 2}, "d": [1]}, {"a": {"b": 1}, "d": [2]})
+    {'a': {'c': None}, 'd': [2]}
+    """
+    made: dict[str, Any] = {name: None for name in before if name not in wanted}
+    for name, value in wanted.items():
+        old = before.get(name)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            inner = patch_between(old, value)
+            if inner:
+                made[name] = inner
+        elif old != value:
+            made[name] = value
+    return made
 
 
 def without_nulls(value: Any) -> Any:

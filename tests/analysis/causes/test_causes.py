@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from simkit.analysis import audit, causes, compare, escalations
 from simkit.analysis.causes import Cause, products
 from simkit.snapshot.load import load
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.escalation.scenes import ATTACKER, fenced, pod, scene
+from tests.analysis.plan.test_plan import small
 from tests.analysis.worlds import account, binding, clusters, namespace, role, rule, world
 from tests.shared import SHARED, needs_shared
 
@@ -130,6 +131,31 @@ def test_a_remedy_does_what_it_says_and_can_be_taken_back() -> None:
     assert '"name":"system:authenticated"' in back
     assert remedy.diff().startswith("--- a/rolebindings/ops/everyone.yaml\n+++ /dev/null\n")
     assert "risk:" in str(remedy)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(small())
+def test_after_its_remedy_no_path_begins_with_a_cause(snapshot: MemorySnapshot) -> None:
+    """Each first step that its holders have by it is closed, and not only that of the best path."""
+    for one in causes(snapshot):
+        if one.paths and one.remedy:
+            assert not [left.text for left in causes(one.remedy.after()) if left.key == one.key and left.paths]
+
+
+def test_a_role_loses_all_that_leads_on() -> None:
+    """Where a role gives several ways to the same goal, its remedy takes all of them, and leaves the rest."""
+    snapshot = world(
+        *(ALL, namespace("ops"), account("ops", "admin"), pod("ops", "web", "admin")),
+        binding("ops-admin", "cluster-admin", "sa:ops/admin"),
+        role("portal", rule("impersonate", "users,groups,serviceaccounts"), rule("get", "pods")),
+        binding("portal", "portal", "user:ann"),
+    )
+    remedy = cause_of(snapshot, "portal").remedy
+    [change] = remedy.changes
+    assert change.obj is not None
+    left = {one for each in change.obj["rules"] for one in each["resources"]}
+    assert left == {"users", "pods"}  # no user has more than ann
+    assert not escalations(remedy.after(), "user:ann")
 
 
 def test_labels_and_missing_objects_are_causes() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import tarfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from simkit.analysis.escalation.cut.change_text import as_diff
 from simkit.analysis.least_privilege.change import Change
@@ -92,3 +95,34 @@ def test_lists(tmp_path: Path) -> None:
     assert "+" in found
     assert "configmaps" in found
     assert " # secrets of the shop" in found or "# secrets of the shop" not in found.replace("-", "")
+
+
+def narrowed(source: Path) -> str:
+    """The diff for the role with another resource in its rule, and its place in the source."""
+    dump = load(source)
+    obj = dict(dump.snapshot().get(ROLES, "reader", "shop") or {})
+    wanted = {**obj, "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}]}
+    return as_diff([Change(ROLE, wanted)], dump.snapshot(), dump.origins)
+
+
+def test_json_that_is_indented_keeps_its_form(tmp_path: Path) -> None:
+    """One line changes; of JSON on one line the diff is that of the object."""
+    objects = list(yaml.safe_load_all(TEXT))
+    file = tmp_path / "dump.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=4) + "\n")
+    found = narrowed(file)
+    assert found.startswith(f"--- a{file}\n+++ b{file}\n")
+    changed = [line.strip("+- ") for line in found.splitlines()[2:] if line[:1] in "+-"]
+    assert changed == ['"secrets"', '"configmaps"']
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    assert "-  - secrets" in narrowed(file)
+
+
+def test_members_of_archives(tmp_path: Path, file: Path) -> None:
+    """The diff names the member, so that it can be applied where the archive was unpacked."""
+    archive = tmp_path / "dump.tar.gz"
+    with tarfile.open(archive, "w:gz") as opened:
+        opened.add(file, "cluster-dump/rbac.yaml")
+    found = narrowed(archive)
+    assert found.startswith("--- a/cluster-dump/rbac.yaml\n+++ b/cluster-dump/rbac.yaml\n")
+    assert "# secrets of the shop" in found

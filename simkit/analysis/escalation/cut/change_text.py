@@ -9,9 +9,10 @@ from typing import Any, Final
 import orjson
 import yaml
 
-from simkit.analysis.escalation.cut.file_diff import CONTENT, diff_of_file
+from simkit.analysis.escalation.cut.file_diff import diff_of_file
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.objects import NAMESPACES
+from simkit.language.merge.mergepatch import patch_between
 from simkit.meta.escaping import kubectl_command, one_line, shell_command
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, labels_of
@@ -39,8 +40,13 @@ def _command(change: Change, before: Object | None) -> str:
         old, new = labels_of(before), labels_of(change.obj)
         put = [f"{name}={value}" for name, value in new.items() if old.get(name) != value]
         return kubectl_command("label", *named, *put, *(f"{name}-" for name in old if name not in new), "--overwrite")
-    content = {name: change.obj[name] for name in CONTENT if name in change.obj}
-    return kubectl_command("patch", *named, "--type", "merge", "-p", orjson.dumps(content).decode())
+    content = orjson.dumps(patch_of(before, change.obj)).decode()
+    return kubectl_command("patch", *named, "--type", "merge", "-p", content)
+
+
+def patch_of(before: Object, wanted: Object) -> dict[str, Any]:
+    """The merge patch of a change, of what people write."""
+    return patch_between(as_written(before), as_written(wanted))
 
 
 def applied(obj: Mapping[str, Any]) -> str:
@@ -84,7 +90,8 @@ def as_diff(changes: Iterable[Change], snapshot: Snapshot, places: Mapping[Key, 
 def _diff(change: Change, before: Object | None, place: FilePosition | None) -> str:
     key = change.key
     if place is not None:
-        written = diff_of_file(*place, key, change.obj)
+        patch = None if change.obj is None else patch_of(before or {}, change.obj)
+        written = diff_of_file(*place, key, patch)
         if written:
             return written
     file = place[0] if place else "/".join(filter(None, (key.resource.resource, key.namespace, f"{key.name}.yaml")))

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
 from difflib import unified_diff
-from pathlib import Path
 from typing import Any, Final
 
-from simkit.analysis.rbac.objects import NAMESPACES, kind_of
+from simkit.analysis.escalation.cut.written_text import text_of
+from simkit.analysis.rbac.objects import kind_of
+from simkit.language.merge.mergepatch import merge_patch
 from simkit.language.yaml.decode import BrokenText, decode
 from simkit.language.yaml.roundtrip import rewritten
 from simkit.logic.migration.documents import is_separator, pieces
 from simkit.meta.escaping import one_line
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, at, labels_of
+from simkit.meta.objects import Object, at
 
-CONTENT: Final = ("subjects", "rules")
-LARGEST_FILE: Final = 4 * 1024 * 1024
 LARGEST_DOCUMENT: Final = 256 * 1024
-"""Bytes up to which a file is read, and letters up to which a document is written anew."""
-_SUFFIXES: Final = (".yaml", ".yml")
+"""Letters up to which a document is written anew."""
+LARGEST_JSON: Final = 512 * 1024
+"""Letters of a JSON file up to which it is written anew as a whole."""
+_INDENTS: Final = (4, 2, "\t", 1)
 
 
-def diff_of_file(file: str, line: int | None, key: Key, wanted: Object | None) -> str:
-    """The unified diff of a YAML file in which an object changes or goes; empty where that cannot be told.
+def diff_of_file(file: str, line: int | None, key: Key, patch: Object | None) -> str:
+    """The unified diff of a file in which an object is changed by a merge patch or, if None, goes; empty where that
+    cannot be told.
 
-    It cannot be told for archives and JSON, for large documents, and where the file has changed since it was read.
+    It cannot be told for JSON on one line or of an unusual form, for large documents, and where the file has changed
+    since it was read. The diff of a member of an archive names the member.
     """
-    text = _text(Path(file))
+    name, text = text_of(file)
+    if text.lstrip()[:1] in ("{", "["):
+        return _diff(name, text, _changed_json(text, key, patch))
     found = list(pieces(text))
     for number, (piece, first) in enumerate(found):
         if line is not None and not first <= line <= first + piece.count("\n"):
@@ -37,25 +42,15 @@ def diff_of_file(file: str, line: int | None, key: Key, wanted: Object | None) -
             continue
         made = [each for each, _ in found]
         try:
-            made[number : number + 1] = [_changed(piece, value, key, wanted)]
+            made[number : number + 1] = [_changed(piece, value, key, patch)]
         except BrokenText:
             return ""
         if not made[number].strip():
             del made[number]
             if 0 < number <= len(made) and is_separator(made[number - 1]):
                 del made[number - 1]
-        return _diff(file, text, "".join(made))
+        return _diff(name, text, "".join(made))
     return ""
-
-
-def _text(path: Path) -> str:
-    """The text of a YAML file; empty for anything else."""
-    try:
-        if path.suffix.lower() not in _SUFFIXES or not path.is_file() or path.stat().st_size > LARGEST_FILE:
-            return ""
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return ""
 
 
 def _decoded(piece: str) -> Object | None:
@@ -78,30 +73,50 @@ def _inner(value: Object, key: Key) -> Object | None:
     return next((each for each in inner if each is not None), None)
 
 
-def _changed(piece: str, value: Object, key: Key, wanted: Object | None) -> str:
+def _changed(piece: str, value: Object, key: Key, patch: Object | None) -> str:
     """The text of a document with the object changed or without it; empty if nothing is left."""
+    made = _with_change(value, key, patch)
+    return "" if made is None else rewritten(piece, made)
+
+
+def _with_change(value: Object, key: Key, patch: Object | None) -> Object | None:
+    """A document with the object changed or without it; None if nothing is left."""
     old = _inner(value, key)
-    new = None if wanted is None or old is None else _as_wanted(old, key, wanted)
+    new = None if patch is None or old is None else merge_patch(old, patch)
     if old is value:
-        return "" if new is None else rewritten(piece, new)
+        return new
     items = [new if each is old else each for each in value["items"]]
-    return rewritten(piece, {**value, "items": [each for each in items if each is not None]})
+    return {**value, "items": [each for each in items if each is not None]}
 
 
-def _as_wanted(old: Object, key: Key, wanted: Object) -> dict[str, Any]:
-    """The object as it is written, with what a change makes of its content or labels."""
-    if key.resource != NAMESPACES:
-        return {**old, **{name: wanted[name] for name in CONTENT if name in wanted}}
-    metadata: Mapping[str, Any] = old.get("metadata") or {}
-    return {**old, "metadata": {**metadata, "labels": {**labels_of(old), **labels_of(wanted)}}}
+def _changed_json(text: str, key: Key, patch: Object | None) -> str:
+    """The text of a JSON file with the object changed, or the same text where only its form could not be kept."""
+    if len(text) > LARGEST_JSON:
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(value, dict) or _inner(value, key) is None:
+        return text
+    end = text[len(text.rstrip()) :]
+    for indent in _INDENTS:
+        if _as_json(value, indent) + end == text:
+            made = _with_change(value, key, patch)
+            return "" if made is None else _as_json(made, indent) + end
+    return text
 
 
-def _diff(file: str, before: str, after: str) -> str:
-    name = one_line(file.lstrip("/"))
+def _as_json(value: Any, indent: int | str) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=False)
+
+
+def _diff(name: str, before: str, after: str) -> str:
+    named = one_line(name.lstrip("/"))
     lines = unified_diff(
         before.splitlines(keepends=True),
         after.splitlines(keepends=True),
-        f"a/{name}",
-        f"b/{name}" if after.strip() else "/dev/null",
+        f"a/{named}",
+        f"b/{named}" if after.strip() else "/dev/null",
     )
     return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from simkit.analysis.escalation.cut.aggregation import aggregation_of
+from simkit.analysis.escalation.cut.change_text import as_written
 from simkit.analysis.escalation.cut.removal_kinds import ReduceToUsage, Removal, RemovePermissions, RemoveSubject
 from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.goal import Goal
@@ -29,7 +30,6 @@ from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule, rules_of
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
-from simkit.meta.objects import Object
 from simkit.snapshot.protocol import Snapshot
 
 Needed = tuple[Requirement, tuple[GrantSource, ...]]
@@ -199,14 +199,12 @@ class PossibleRemovals:
             ]
         return known
 
-    def narrowing(self, role: Key, number: int, requirements: Iterable[Requirement]) -> RemovePermissions | None:
-        """The permissions to take out of one rule so that it meets none of some requirements; None if impossible."""
-        rules = self._index.rules(role) or ()
-        if number >= len(rules):
-            return None
-        granted = dict.fromkeys(one for need in requirements for one in _granted(rules[number], need))
-        found = RemovePermissions(role, number, tuple(granted))
-        return found if granted and self._may_narrow(found) else None
+    def narrowings(self, role: Key, requirement: Requirement) -> tuple[RemovePermissions, ...] | None:
+        """The permissions to take out of the rules of a role so that it does not meet a requirement; empty if it does
+        not meet it anyway, None if that cannot be done in the role itself.
+        """
+        made = tuple(RemovePermissions(*one) for one in self._parts(role, requirement))
+        return made if all(one.role == role and self._may_narrow(one) for one in made) else None
 
     def _may_narrow(self, narrow: RemovePermissions) -> bool:
         if narrow.role in self._gathering.fixed:
@@ -331,10 +329,7 @@ def _narrowed(snapshot: Snapshot, key: Key, taken: Mapping[int, Iterable[Permiss
     rules: list[dict[str, Any]] = []
     for number, rule in enumerate(rules_of(role)):
         rules += [one.entry() for one in _rest(rule, set(taken.get(number, ())))]
-    before: Object = role.get("metadata") or {}
-    metadata = {name: before[name] for name in ("name", "namespace", "labels", "annotations") if before.get(name)}
-    body = {"apiVersion": role["apiVersion"], "kind": kind_of(key), "metadata": metadata, "rules": rules}
-    return Change(key, body)
+    return Change(key, {"apiVersion": role["apiVersion"], "kind": kind_of(key), **as_written(role), "rules": rules})
 
 
 def _rest(rule: Rule, taken: set[Permission]) -> list[Rule]:

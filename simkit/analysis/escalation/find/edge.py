@@ -9,6 +9,9 @@ from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.escalation.table.primitive import Primitive, Variant, primitives
 from simkit.analysis.escalation.table.requirement import Permission
 
+Distance = tuple[float, float]
+"""Hops and cost, the one first that is asked for."""
+
 
 class Edge(NamedTuple):
     """An edge between two states: a variant of a primitive, or a choice (an empty primitive), which costs nothing.
@@ -43,3 +46,10 @@ class Edge(NamedTuple):
     def value(self, name: str) -> str:
         """The value of a variable; empty if it is not known."""
         return dict(self.variables).get(name, "")
+
+
+class Reached(NamedTuple):
+    """The distance of a state, and the last edge of the best path to it (towards a goal: the first edge from it)."""
+
+    distance: Distance
+    edge: Edge | None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.edge import Edge
+from simkit.analysis.escalation.find.edge import Edge, Reached
 from simkit.analysis.escalation.find.facts import CHANGEABLE, ClusterFacts
 from simkit.analysis.escalation.find.held_permissions import (
     GrantSource,
@@ -72,6 +72,8 @@ class EscalationGraph:
         self._edges: dict[AttackState, tuple[Edge, ...]] = {}
         self._reads: dict[AttackState, tuple[Read, ...]] = {}
         self._earlier: tuple[EscalationGraph, UnchangedReads] | None = None
+        self.ways: dict[str, Mapping[AttackState, Reached]] = {}
+        """What was found towards common goals: see ``ways_to``."""
 
     def after(self, snapshot: Snapshot, changed: Collection[Key]) -> EscalationGraph:
         """The graph of a snapshot that differs from this one by some objects.

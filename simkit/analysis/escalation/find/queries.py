@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import pandas as pd
 
 from simkit.analysis.escalation.find import states
+from simkit.analysis.escalation.find.edge import Reached
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.networkx_graph import networkx_graph
@@ -21,6 +22,7 @@ from simkit.analysis.escalation.find.search import (
     one_of,
     path_towards,
     towards,
+    ways_to,
 )
 from simkit.analysis.escalation.find.states import AttackState, subject_state
 from simkit.analysis.rbac.index import NO_MEMBERS
@@ -199,8 +201,12 @@ def escalations(
     sources = graph.sources() if subject is None else places_of(graph, subject)
     every = subject is None
     paths: list[Path] = []
+    found: Mapping[AttackState, Reached]
     for one in tracked(goals, "looking for paths to goals"):
-        found = towards(graph, one, sources=None if every else sources, by=by, within=max_hops)
+        if every and by == "hops" and max_hops is None:
+            found = ways_to(graph, one)
+        else:
+            found = towards(graph, one, sources=None if every else sources, by=by, within=max_hops)
         for state in listed_sources(sources, found, every=every):
             best = path_towards(found, state, one)
             some = [best] if ways == "best" else each_way(graph, found, state, one)

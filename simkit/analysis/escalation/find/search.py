@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
-from simkit.analysis.escalation.find.edge import Edge
-from simkit.analysis.escalation.find.goal import Goal
+from simkit.analysis.escalation.find.edge import Distance, Edge, Reached
+from simkit.analysis.escalation.find.goal import ALL_SECRETS, CLUSTER, NODE, Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, edges_by_target
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import POD, SUBJECTS, AttackState
 
 By = Literal["hops", "cost"]
-Distance = tuple[float, float]
 START: Final[Distance] = (0, 0)
-
-
-class Reached(NamedTuple):
-    """The distance of a state, and the last edge of the best path to it (towards a goal: the first edge from it)."""
-
-    distance: Distance
-    edge: Edge | None
+KEPT: Final = (CLUSTER, ALL_SECRETS, NODE)
+"""The goals whose ways a graph keeps: paths, causes and plans all ask for them."""
 
 
 def _weight(edge: Edge, by: By) -> Distance:
@@ -71,6 +65,16 @@ def towards(
     test = holds or goal.test(graph)
     ends = [state for state in forward if test(state)]
     return _spread(ends, lambda state: backward.get(state, ()), lambda edge: edge.source, by, within, usable)
+
+
+def ways_to(graph: EscalationGraph, goal: Goal) -> Mapping[AttackState, Reached]:
+    """What ``towards`` finds for all sources; worked out once for each graph where the goal is a common one."""
+    if not any(goal is one for one in KEPT):
+        return towards(graph, goal)
+    known = graph.ways.get(goal.name)
+    if known is None:
+        known = graph.ways[goal.name] = towards(graph, goal)
+    return known
 
 
 def _spread(
