@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.find.edge import Edge, Reached
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.plan.open_paths import Candidate, GoalEnds, Stopping
+from simkit.analysis.plan.open_paths import GoalEnds, Stopping
 
 Best = Mapping[AttackState, Reached]
 """For each state from which a goal can be reached the first edge of its best path."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Final
 
 from simkit.analysis.causes.remedy import Remedy
+from simkit.analysis.escalation.cut.cutter import Candidate, Policy
 from simkit.analysis.escalation.cut.pod_security import EnforceLevel, enforcing, refused_pods, risk_of_level
 from simkit.analysis.escalation.cut.refused_accounts import (
     RefuseAccounts,
@@ -16,11 +17,15 @@ from simkit.analysis.escalation.cut.refused_accounts import (
 )
 from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
 from simkit.analysis.escalation.cut.removal_kinds import ReduceToUsage, RemovePermissions
+from simkit.analysis.escalation.find.edge import Edge
+from simkit.analysis.escalation.find.facts import ClusterFacts
+from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.findings.nature import PRODUCT, SERVER, Natures
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.findings.workloads import accounts_in_use
+from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.recorded_access import Action
-from simkit.analysis.plan.open_paths import Candidate
+from simkit.analysis.plan.open_paths import policies_of
 from simkit.analysis.plan.recorded_writes import writes_of
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import NAMESPACES
@@ -57,8 +62,13 @@ class Candidates:
         self.snapshot, self.used, self._log = survey.snapshot, used, log
         self._survey = survey
         self.ways = PossibleRemovals(survey.snapshot, keep, used)
+        self._harms: dict[Policy, int] = {}
         if earlier is not None and "_running" in vars(earlier):
             self._running = earlier._running
+
+    @cached_property
+    def _facts(self) -> ClusterFacts:
+        return graph_of(self.snapshot, self._survey.members).facts
 
     @cached_property
     def _natures(self) -> Natures:
@@ -115,6 +125,33 @@ class Candidates:
         lost = self.ways.in_use.lost([one])
         found = (f"{identity.user or identity.groups[0]} {action}" for identity, action in lost)
         return tuple(sorted(found))
+
+    def of(self, edge: Edge) -> tuple[Policy, ...]:
+        """The levels and policies that stop a step and break nothing which is known to be used."""
+        return tuple(one for one in policies_of(self._facts, edge) if self._harm_once(one) < SURELY)
+
+    def changes(self, one: Policy) -> tuple[Change, ...]:
+        """The objects of a level or a policy."""
+        return self.remedy(one).changes
+
+    def _harm_once(self, one: Policy) -> int:
+        known = self._harms.get(one)
+        if known is None:
+            known = self._harms[one] = self.harm(one)
+        return known
+
+    def moved(self, one: Candidate) -> Iterator[Candidate]:
+        """A change that was chosen for an earlier snapshot, as it is to be made in this one; none if it is made.
+
+        When permissions are taken out of a rule, the rules behind it get other numbers.
+        """
+        if not isinstance(one, RemovePermissions):
+            yield one
+            return
+        for number, rule in enumerate(self._survey.rules(one.role)):
+            there = tuple(each for each in one.permissions if each.granted_by(rule))
+            if there:
+                yield RemovePermissions(one.role, number, there)
 
     def remedy(self, one: Candidate) -> Remedy:
         """The change with its commands, its effect, its risk and the way back."""

@@ -6,18 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from simkit.analysis.audit_log.events import AuditLog
-from simkit.analysis.escalation.cut.minimum_cut import cut
+from simkit.analysis.escalation.cut.cutter import Candidate, Cutter
+from simkit.analysis.escalation.cut.removal_kinds import RemovePermissions
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.least_privilege.usage import usage
-from simkit.analysis.plan.candidates import SURELY
+from simkit.analysis.plan.candidates import SURELY, object_of
 from simkit.analysis.plan.greedy import next_change
-from simkit.analysis.plan.open_paths import Candidate
 from simkit.analysis.plan.result import HARMS, Plan, PlanStep
 from simkit.analysis.plan.rounds import Question, Round
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, parse_subject, several
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
+from simkit.meta.names import Key
 from simkit.meta.python_gc import collection_paused
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
@@ -80,7 +81,7 @@ def plan(
     Notes
     -----
     Greedy, with lazy evaluation: each step takes the change after which the fewest paths are left in the cluster as it
-    would be. With ``best=None`` the steps are those of the cheapest cuts, and the order is greedy.
+    would be. With ``best=None`` the steps are those of the cheapest cut of all goals together, and the order is greedy.
 
     Examples
     --------
@@ -122,7 +123,14 @@ def _steps(first: Round, best: int | None, free: bool, chosen: set[Candidate] | 
         one, then = found
         steps.append(_step(len(steps) + 1, now, one, then))
         now = then
+        if chosen is not None and isinstance(one, RemovePermissions):
+            chosen = {moved for each in chosen for moved in _moved(now, each, one.role)}
     return steps, now
+
+
+def _moved(now: Round, one: Candidate, role: Key) -> Iterable[Candidate]:
+    """A change as it is to be made after one of a role."""
+    return now.candidates.moved(one) if object_of(one) == role else (one,)
 
 
 def _step(number: int, now: Round, one: Candidate, then: Round) -> PlanStep:
@@ -137,20 +145,10 @@ def _step(number: int, now: Round, one: Candidate, then: Round) -> PlanStep:
 
 
 def _needed(first: Round, audit_log: AuditLog | None) -> set[Candidate]:
-    """The changes of the cheapest cut of each goal."""
+    """The cheapest changes that close all paths to all goals."""
     asked = first.question
-    cuts = (
-        cut(
-            first.snapshot,
-            goal,
-            subject=asked.sources,
-            audit_log=audit_log,
-            keep=asked.keep,
-            members=asked.members,
-        )
-        for goal in asked.goals
-    )
-    return {one for made in cuts for one in made.removals}
+    cutter = Cutter(first.snapshot, asked.goals, audit_log, asked.keep, asked.members, first.candidates)
+    return set(cutter.run(asked.sources, direct=False).changes)
 
 
 def _next_of(now: Round, chosen: set[Candidate], free: bool) -> tuple[Candidate, Round] | None:

@@ -12,8 +12,8 @@ from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import Final, NamedTuple
 
+from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.plan.candidates import NONE, SURELY
-from simkit.analysis.plan.open_paths import Candidate
 from simkit.analysis.plan.rounds import Round
 
 TRIED: Final = 4

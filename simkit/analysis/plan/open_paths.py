@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 
+from simkit.analysis.escalation.cut.cutter import Candidate, Policy
 from simkit.analysis.escalation.cut.pod_security import OPEN_NAMESPACE, EnforceLevel
-from simkit.analysis.escalation.cut.refused_accounts import RefuseAccounts, refusing
+from simkit.analysis.escalation.cut.refused_accounts import refusing
 from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals
 from simkit.analysis.escalation.cut.removal_kinds import Removal
 from simkit.analysis.escalation.find.edge import Edge
@@ -20,8 +21,6 @@ from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
 
 Granted = tuple[tuple[GrantSource, ...], ...]
-Candidate = Removal | EnforceLevel | RefuseAccounts
-"""One change: what is taken out of a binding or a role, a level of pod security, or an admission policy."""
 
 
 class OpenStep(NamedTuple):
@@ -49,12 +48,20 @@ class Stopping:
             if known is None:
                 known = self._known[need] = tuple(self._removals.of_edge(edge))
             found = known
-        if edge.variant.condition == OPEN_NAMESPACE:
-            level = EnforceLevel(edge.value("namespace"))
-            if level.stops(edge):
-                found = (*found, level)
-        policy = refusing(self._facts, edge)
-        return found if policy is None else (*found, policy)
+        return (*found, *policies_of(self._facts, edge))
+
+
+def policies_of(facts: ClusterFacts, edge: Edge) -> Iterator[Policy]:
+    """The levels of pod security and admission policies after which a step is not possible any more."""
+    if not edge.primitive:
+        return
+    if edge.variant.condition == OPEN_NAMESPACE:
+        level = EnforceLevel(edge.value("namespace"))
+        if level.stops(edge):
+            yield level
+    policy = refusing(facts, edge)
+    if policy is not None:
+        yield policy
 
 
 class OpenPaths:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from simkit.analysis.causes.remedy import Remedy
+from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.plan.candidates import Use, object_of
-from simkit.analysis.plan.open_paths import Candidate
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from simkit.analysis.causes.remedy import Remedy
+from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.find.edge import Reached
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
@@ -18,7 +19,7 @@ from simkit.analysis.findings.kept import CountedFindings
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.plan.alternatives import Alternatives
 from simkit.analysis.plan.candidates import Candidates, Use
-from simkit.analysis.plan.open_paths import Candidate, GoalEnds, OpenPaths, Stopping
+from simkit.analysis.plan.open_paths import GoalEnds, OpenPaths, Stopping
 from simkit.analysis.rbac.subject import Members
 from simkit.logic.rbac.binding import Subject
 from simkit.snapshot.overlay import OverlaySnapshot

@@ -46,8 +46,10 @@ def plan_curve(steps: pd.DataFrame, *, before: tuple[int, int, int], knee: int =
     axes.xaxis.set_major_locator(MaxNLocator(20, integer=True))
     axes.set_xlim(-0.3, len(steps) + 0.3)
     axes.set_xlabel("changes made", fontsize=9)
-    where = {"xycoords": "axes fraction", "textcoords": "offset points"}
-    axes.annotate("\n".join(named), (0, 0), xytext=(0, -44), fontsize=8.5, color=INK, va="top", **where)
+    below = axes.annotate(
+        "\n".join(named), (0, 0), xytext=(0, -44), xycoords="axes fraction", textcoords="offset points"
+    )
+    below.set(fontsize=8.5, color=INK, va="top")
     axes.set_ylabel("left", fontsize=9)
     title(axes, f"What remains after each of {len(steps):,} changes")
     axes.legend(fontsize=8, frameon=False, loc="upper right")

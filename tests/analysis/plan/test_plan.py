@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from simkit.analysis import audit, escalations, plan
 from simkit.analysis.admission.simulated_writes import BINDINGS, POLICIES
+from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.find.goal import parse_goal
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.plan.candidates import Candidates
 from simkit.analysis.plan.choice import closing_most
-from simkit.analysis.plan.open_paths import Candidate, OpenPaths
+from simkit.analysis.plan.open_paths import OpenPaths
 from simkit.analysis.plan.rounds import Question, Round
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, RBAC, SERVICE_ACCOUNTS
 from simkit.meta.errors import SimkitError
@@ -225,6 +226,32 @@ def test_all_changes_close_all_paths() -> None:
     assert list(found.summary()["what"]) == ["before", "at the knee", "after all"]
     with pytest.raises(SimkitError, match="best is 0"):
         plan(snapshot, best=0)
+
+
+def test_rules_that_move_are_followed() -> None:
+    """When a rule goes, those behind it get other numbers: each step changes the rule that it means."""
+    snapshot = world(
+        *(role("cluster-admin", rule("*", "*", groups="*")), binding("boss", "cluster-admin", "sa:ops/admin")),
+        *(fenced("ops"), account("ops", "admin"), binding("b", "several", *(f"user:u{one}" for one in range(40)))),
+        role("several", rule("create", "serviceaccounts/token"), RULES[2], rule("get", "pods")),
+    )
+    found = plan(snapshot, goal="cluster-admin", best=None, keep=["sa:ops/admin"])
+    first, second = (str(step.change) for step in found)
+    assert first == "take create serviceaccounts/token out of rule 0 of ClusterRole several"
+    assert second.startswith("take impersonate ")
+    assert second.endswith(" out of rule 0 of ClusterRole several")
+    assert found.left == ()
+
+
+def test_all_changes_have_levels_of_pod_security() -> None:
+    """Where a label is the cheaper change, and refuses no running pod, a plan of all changes has it."""
+    users = [f"user:u{one}" for one in range(5)]
+    objects = [
+        *(namespace("dev"), account("dev", "app"), pod("dev", "web", "app")),
+        *(role("runner", rule("create,get", "pods")), binding("run", "runner", *users, namespace="dev")),
+    ]
+    [step] = plan(world(*objects), goal="a node", best=None)
+    assert (step.change.kind, step.remaining) == ("enforce pod security", 0)
 
 
 def test_a_plan_is_verified_step_by_step() -> None:

@@ -1,0 +1,246 @@
+"""The search for the cheapest changes that close all paths to some goals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.escalation.cut.hitting_set import Solved, cheapest_hitting_set
+from simkit.analysis.escalation.cut.pod_security import EnforceLevel
+from simkit.analysis.escalation.cut.refused_accounts import RefuseAccounts
+from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, changes_of
+from simkit.analysis.escalation.cut.removal_kinds import Removal
+from simkit.analysis.escalation.cut.result import after
+from simkit.analysis.escalation.find.edge import Edge
+from simkit.analysis.escalation.find.goal import Goal
+from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.search import always, path_towards, towards, ways_to
+from simkit.analysis.escalation.find.states import AttackState, subject_state
+from simkit.analysis.least_privilege.change import Change
+from simkit.analysis.least_privilege.usage import default_bindings, usage
+from simkit.analysis.rbac.index import index_of
+from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subject, several
+from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
+from simkit.meta.domain import SYSTEM_NAMESPACE
+from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED
+from simkit.meta.progress import tracked
+from simkit.snapshot.protocol import Snapshot
+
+OPEN_TO_ALL: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, SERVICE_ACCOUNTS)
+ROUNDS: Final = 200
+"""The limit of rounds; each round finds only the paths that the cut before left open."""
+Policy = EnforceLevel | RefuseAccounts
+Candidate = Removal | Policy
+"""One change: what is taken out of a binding or a role, a level of pod security, or an admission policy."""
+Start = tuple[int, AttackState]
+"""The number of a goal, and a state in which a path to it starts."""
+
+
+class Policies(Protocol):
+    """The changes besides removals that may be chosen."""
+
+    def of(self, edge: Edge) -> tuple[Policy, ...]:
+        """Those by which a step is not possible any more."""
+
+    def cost(self, one: Policy) -> float:
+        """The cost of one, to be compared with that of removals."""
+
+    def changes(self, one: Policy) -> tuple[Change, ...]:
+        """The objects of one."""
+
+
+class NoPolicies:
+    """Removals alone."""
+
+    def of(self, edge: Edge) -> tuple[Policy, ...]:
+        """None."""
+        return ()
+
+    def cost(self, one: Policy) -> float:
+        """None is ever asked for."""
+        raise NotImplementedError(str(one))
+
+    def changes(self, one: Policy) -> tuple[Change, ...]:
+        """None is ever asked for."""
+        raise NotImplementedError(str(one))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The changes that a search chose; ``exact`` if they are proven to be the cheapest for the paths that it saw."""
+
+    starts: tuple[Start, ...]
+    changes: frozenset[Candidate]
+    exact: bool
+
+
+def trusted(snapshot: Snapshot) -> Callable[[Subject], bool]:
+    """A predicate for subjects of the control plane: its own users and groups, and the accounts of its controllers."""
+    index, kept = index_of(snapshot), default_bindings(snapshot)
+    controllers = {
+        normalize_subject(subject)
+        for binding in index.bindings()
+        if binding.key in kept
+        for subject in binding.subjects
+        if subject.kind == SERVICE_ACCOUNT and subject.namespace == SYSTEM_NAMESPACE
+    }
+
+    def test(subject: Subject) -> bool:
+        if subject.kind == SERVICE_ACCOUNT:
+            return subject in controllers
+        return subject.name.startswith("system:") and not subject.name.startswith(OPEN_TO_ALL)
+
+    return test
+
+
+class Cutter:
+    """One search for a cut."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        goals: Sequence[Goal],
+        log: AuditLog | None,
+        keep: frozenset[Subject],
+        members: Members,
+        policies: Policies | None = None,
+    ) -> None:
+        self.snapshot, self.goals, self.members = snapshot, tuple(goals), members
+        self.graph = graph_of(snapshot, members)
+        self.used = dict(usage(snapshot, log).allowed) if log is not None else {}
+        self.ways = PossibleRemovals(snapshot, keep, self.used)
+        self._in_use = self.ways.in_use
+        self._policies: Policies = policies or NoPolicies()
+        self._ends = [GoalHolders(goal, self.graph) for goal in self.goals]
+        self._sets: dict[frozenset[Candidate], dict[Start, Path]] = {}
+        """The sets of changes that close paths, each with one path of each start that it closes."""
+        self.left: dict[Start, Path] = {}
+        """The paths that no change closes."""
+        self._solved: Solved[Candidate] = {}
+        self._everybody = False
+
+    def run(self, subject: Subject | str | Iterable[Subject | str] | None, *, direct: bool) -> Chosen:
+        """Find and close paths until none is left."""
+        starts = tuple(self._starts(subject, direct=direct))
+        self._everybody = subject is None
+        chosen: frozenset[Candidate] = frozenset()
+        exact = True
+        for _ in tracked(iter(range(ROUNDS)), "closing paths, round"):
+            waiting = [start for start in starts if start not in self.left]
+            paths = self._open(self.graph, waiting, chosen, direct=direct)
+            paths = paths or self._still_open(waiting, chosen, direct=direct)
+            if not paths:
+                break
+            for start, path in paths.items():
+                self._learn(start, path, chosen)
+            chosen, exact = self._chosen()
+        return Chosen(starts, chosen, exact)
+
+    def closed(self) -> dict[Path, frozenset[Candidate]]:
+        """The paths that are closed, each with the changes that would have closed it."""
+        found = ((start, path, some) for some, paths in self._sets.items() for start, path in paths.items())
+        return {path: some for start, path, some in found if start not in self.left}
+
+    def changes(self, chosen: Iterable[Candidate]) -> tuple[Change, ...]:
+        """The objects after changes."""
+        removals, policies = _parted(chosen)
+        made = changes_of(removals, self.snapshot, self.graph.facts.index, self._in_use)
+        return (*made, *(change for one in sorted(policies, key=str) for change in self._policies.changes(one)))
+
+    def cost(self, one: Candidate) -> float:
+        """The cost of a change."""
+        return self._policies.cost(one) if isinstance(one, Policy) else self.ways.cost(one)
+
+    def _starts(self, subject: Subject | str | Iterable[Subject | str] | None, *, direct: bool) -> Iterator[Start]:
+        if subject is not None:
+            listed = [subject_state(parse_subject(one)) for one in several(subject)]
+            yield from ((number, state) for number in range(len(self.goals)) for state in listed)
+            return
+        is_trusted = trusted(self.snapshot)
+        for number, goal in enumerate(self.goals):
+            found = ways_to(self.graph, goal)
+            for state in self.graph.sources():
+                outside = state.subject is not None and not is_trusted(state.subject)
+                if outside and state in found and (direct or path_towards(found, state, goal).hops):
+                    yield number, state
+
+    def _open(
+        self, graph: EscalationGraph, starts: Iterable[Start], chosen: frozenset[Candidate], *, direct: bool
+    ) -> dict[Start, Path]:
+        """The best path of each start that still reaches its goal."""
+        by_goal: dict[int, list[AttackState]] = {}
+        for number, state in starts:
+            by_goal.setdefault(number, []).append(state)
+        removals, policies = _parted(chosen)
+        usable = self._usable(removals, policies) if chosen else always
+        opened: dict[Start, Path] = {}
+        for number, listed in by_goal.items():
+            goal = self.goals[number]
+            holds = self._holding(number, removals) if chosen and goal.question else None
+            found = towards(graph, goal, sources=None if self._everybody else listed, usable=usable, holds=holds)
+            paths = ((state, path_towards(found, state, goal)) for state in listed if state in found)
+            opened.update(((number, state), path) for state, path in paths if direct or path.hops)
+        return opened
+
+    def _usable(self, removals: frozenset[Removal], policies: frozenset[Policy]) -> Callable[[Edge], bool]:
+        """The predicate of the steps that are possible after changes."""
+
+        def usable(edge: Edge) -> bool:
+            if policies and not policies.isdisjoint(self._policies.of(edge)):
+                return False
+            return self.ways.usable(edge, removals)
+
+        return usable
+
+    def _holding(self, number: int, removals: frozenset[Removal]) -> Callable[[AttackState], bool]:
+        """The predicate of the states that have a goal after removals."""
+        ends = self._ends[number]
+        return lambda state: ends.test(state) and not self.ways.stops(ends.requirements(state), removals)
+
+    def _still_open(self, starts: Iterable[Start], chosen: frozenset[Candidate], *, direct: bool) -> dict[Start, Path]:
+        """The paths in the changed snapshot, where more may be possible than the remaining steps say."""
+        if not chosen:
+            return {}
+        graph = graph_of(after(self.snapshot, self.changes(chosen)), self.members)
+        return self._open(graph, starts, frozenset(), direct=direct)
+
+    def _learn(self, start: Start, path: Path, chosen: frozenset[Candidate]) -> None:
+        """Record the changes that would close a path: for each requirement those of its first open source."""
+        removals, _ = _parted(chosen)
+        ways: set[Candidate] = {*self.ways.of_path(path, removals)}
+        ways.update(self.ways.of_needs(self._ends[start[0]].requirements(path.end), removals))
+        ways.update(one for edge in path.edges for one in self._policies.of(edge))
+        options = frozenset(one for one in ways if one not in self._in_use.barred)
+        if options - chosen:
+            self._sets.setdefault(options - chosen, {})[start] = path
+        else:
+            self.left[start] = path
+
+    def _chosen(self) -> tuple[frozenset[Candidate], bool]:
+        """The cheapest changes that close all known paths, and True if they are proven to be the cheapest."""
+        barred: set[Removal] = self._in_use.barred
+        while True:
+            for some, paths in self._sets.items():
+                if not some - barred:
+                    self.left.update(paths)
+            wanted = {
+                some - barred for some, paths in self._sets.items() if any(start not in self.left for start in paths)
+            }
+            weights = {one: self.cost(one) for some in wanted for one in some}
+            chosen, exact = cheapest_hitting_set(wanted, weights, self._solved)
+            if not self._in_use.bar(_parted(chosen)[0]):
+                return chosen, exact
+
+
+def _parted(chosen: Iterable[Candidate]) -> tuple[frozenset[Removal], frozenset[Policy]]:
+    """Removals, and the others."""
+    removals, policies = set[Removal](), set[Policy]()
+    for one in chosen:
+        if isinstance(one, Policy):
+            policies.add(one)
+        else:
+            removals.add(one)
+    return frozenset(removals), frozenset(policies)
