@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
-from simkit.analysis.causes.narrowing import Narrowing, closing_finding, closing_steps
+from simkit.analysis.causes.narrowing import Narrowing, closing_finding, closing_steps, permissions_text
 from simkit.analysis.causes.remedy import Remedy
 from simkit.analysis.escalation.cut.change_text import stored
 from simkit.analysis.escalation.cut.pod_security import enforcing, refused_pods, risk_of_level
 from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
-from simkit.analysis.escalation.cut.removal_kinds import Removal, RemovePermissions
+from simkit.analysis.escalation.cut.removal_kinds import Removal, RemoveSubject
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.table.primitive import requirements_of
@@ -26,7 +26,7 @@ from simkit.analysis.findings.workloads import accounts_in_use
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.proposal import without
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, display_name
-from simkit.analysis.rbac.subject import normalize_subject
+from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.names import Key
 from simkit.snapshot.protocol import Snapshot
@@ -102,6 +102,9 @@ class Advisor:
         narrow = self._narrowing(key, findings, paths)
         if narrow is not None:
             return self._removal(narrow)
+        leaving = self._leaving(paths, self._survey.index.bindings_of(key))
+        if leaving:
+            return self._unbinding(leaving)
         if not self._survey.index.bindings_of(key) and stored(self._snapshot, key) is not None:
             risk = "a tool that binds it when it is needed would miss it"
             return Remedy(
@@ -120,9 +123,7 @@ class Advisor:
             remedy = self._removal(narrow) if narrow is not None else None
             if remedy is not None and any((change.obj or {}).get("rules") for change in remedy.changes):
                 return remedy
-            found = self._removals(paths)
-            named = {one.subject for one in found if not isinstance(one, RemovePermissions)}
-            leaving = tuple(one for one in map(normalize_subject, binding.subjects) if one in named)
+            leaving = tuple(one.subject for one in self._leaving(paths, (binding,)))
         everybody = dict.fromkeys(one for finding in findings if finding.check == EVERYBODY for one in finding.subjects)
         leaving = leaving or tuple(everybody)
         worst = max((finding.severity for finding in findings), default=Severity.HIGH)
@@ -159,12 +160,36 @@ class Advisor:
                 found.update(set(self._ways.of_needs(zip(needs, edge.granted_by), frozenset())))
         return sorted(found, key=lambda one: (-found[one], self._ways.cost(one), str(one)))
 
+    def _leaving(self, paths: Sequence[Path], bindings: Iterable[Binding]) -> list[RemoveSubject]:
+        """The subjects to take out of bindings so that no path begins with them.
+
+        Besides those by whom the best paths begin, those go whose paths begin as well by one of their groups.
+        """
+        named = {one for one in self._removals(paths) if isinstance(one, RemoveSubject)}
+        begun, starts = {one.binding for one in named}, {path.subject for path in paths}
+        every = (RemoveSubject(each.key, normalize_subject(one)) for each in bindings for one in each.subjects)
+        return [
+            one
+            for one in dict.fromkeys(every)
+            if one in named or (one.binding in begun and text_of(one.subject) in starts)
+        ]
+
     def _removal(self, some: Narrowing) -> Remedy:
         changes = changes_of(some, self._snapshot, self._survey.index, self._ways.in_use)
         subjects = self._ways.subjects(some[0])
-        taken = ", and ".join(f"{', '.join(map(str, one.permissions))} out of rule {one.rule}" for one in some)
+        taken = ", and ".join(f"{permissions_text(one.permissions)} out of rule {one.rule}" for one in some)
         text = f"Take {taken} of {display_name(some[0].role)}."
         return Remedy(text, self._risk(subjects), changes, subjects, self._snapshot)
+
+    def _unbinding(self, some: Sequence[RemoveSubject]) -> Remedy:
+        """The subjects taken out of the bindings by which their paths begin; others keep the role."""
+        changes = changes_of(some, self._snapshot, self._survey.index, self._ways.in_use)
+        subjects = tuple(dict.fromkeys(one.subject for one in some))
+        by_binding: dict[Key, list[Subject]] = {}
+        for one in some:
+            by_binding.setdefault(one.binding, []).append(one.subject)
+        text = ", and ".join(f"{listed(leaving)} out of {display_name(key)}" for key, leaving in by_binding.items())
+        return Remedy(f"Take {text}.", self._risk(subjects), changes, subjects, self._snapshot)
 
     def _without(self, binding: Binding, leaving: Iterable[Subject], nature: Nature) -> Remedy:
         subjects = tuple(dict.fromkeys(leaving))

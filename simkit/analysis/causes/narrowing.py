@@ -46,6 +46,17 @@ def closing_finding(ways: PossibleRemovals, role: Key, risk: RiskyPermission, re
     return _fewest(ways, role, dict.fromkeys(held))
 
 
+def permissions_text(permissions: Iterable[Permission]) -> str:
+    """Permissions in words, those with the same verbs together: ``create/update pods, services, get secrets``."""
+    verbs: dict[str, list[str]] = {}
+    for one in permissions:
+        verbs.setdefault(one.resource, []).append(one.verb)
+    together: dict[str, list[str]] = {}
+    for resource, some in verbs.items():
+        together.setdefault("/".join(some), []).append(resource)
+    return ", ".join(f"{words} {', '.join(resources)}" for words, resources in together.items())
+
+
 def _needs(
     graph: EscalationGraph, role: Key, subjects: Iterable[Subject], goals: Sequence[Goal]
 ) -> Iterator[tuple[Requirement, ...]]:

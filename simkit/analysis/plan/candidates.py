@@ -64,7 +64,7 @@ class Candidates:
         self.ways = PossibleRemovals(survey.snapshot, keep, used)
         self._harms: dict[Policy, int] = {}
         if earlier is not None and "_running" in vars(earlier):
-            self._running = earlier._running
+            vars(self)["_running"] = vars(earlier)["_running"]
 
     @cached_property
     def _facts(self) -> ClusterFacts:

@@ -224,6 +224,8 @@ def _remedy(remedy: Remedy, dump: Dump, *, full: bool = True) -> dict[str, Any]:
 
 
 def _permission(row: Mapping[Any, Any]) -> str:
+    if row["verb"] == row["resource"] == "*":
+        return "everything"
     what = row["url"] or f"{row['resource']}.{row['api_group']}".rstrip(".")
     return f"{row['verb']} {what}" + (f" {row['name']}" if row["name"] else "")
 

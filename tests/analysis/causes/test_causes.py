@@ -142,6 +142,18 @@ def test_after_its_remedy_no_path_begins_with_a_cause(snapshot: MemorySnapshot) 
             assert not [left.text for left in causes(one.remedy.after()) if left.key == one.key and left.paths]
 
 
+def test_accounts_that_are_named_beside_their_group_leave_too() -> None:
+    """The best path of an account begins by its group; its own entry would give the same path."""
+    snapshot = world(
+        *(ALL, fenced("ops"), account("ops", "admin"), account("dev", "app")),
+        binding("ops-admin", "cluster-admin", "sa:ops/admin"),
+        *(role("all-tokens", rule("*", "serviceaccounts/token")), role("viewer", rule("get", "pods"))),
+        binding("tokens", "all-tokens", "group:system:authenticated", "sa:dev/app"),
+        binding("views", "viewer", "sa:dev/app"),
+    )
+    assert not escalations(cause_of(snapshot, "tokens").remedy.after(), "sa:dev/app")
+
+
 def test_a_role_loses_all_that_leads_on() -> None:
     """Where a role gives several ways to the same goal, its remedy takes all of them, and leaves the rest."""
     snapshot = world(
