@@ -97,7 +97,7 @@ def _objects_of(finding: Mapping[str, Any]) -> list[str]:
 def _paths_by(
     report: Mapping[str, Any], pairs: Iterable[tuple[str, str]], writers: Mapping[str, list[str]]
 ) -> dict[str, list[str]]:
-    """Who wrote what new paths go through."""
+    """The writers of what new paths go through."""
     wanted, found = set(pairs), dict[str, list[str]]()
     for group in report.get("path_groups") or ():
         granted = [by for step in group["steps"] for by in step["granted_by"]]

@@ -65,7 +65,7 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
 
 
 def _links(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What leads from causes to their ways and findings, and from findings to a way that was proven."""
+    """The links from causes to their ways and findings, and from findings to a way that was proven."""
     titles = {finding["id"]: finding["title"] for finding in (*content["findings"], *content["accepted"])}
     ways: dict[str, list[Mapping[str, Any]]] = {}
     for group in content["path_groups"]:

@@ -73,7 +73,7 @@ class EscalationGraph:
         self._reads: dict[AttackState, tuple[Read, ...]] = {}
         self._earlier: tuple[EscalationGraph, UnchangedReads] | None = None
         self.ways: dict[str, Mapping[AttackState, Reached]] = {}
-        """What was found towards common goals: see ``ways_to``."""
+        """The states from which common goals can be reached: see ``ways_to``."""
 
     def after(self, snapshot: Snapshot, changed: Collection[Key]) -> EscalationGraph:
         """The graph of a snapshot that differs from this one by some objects.

@@ -68,7 +68,7 @@ def towards(
 
 
 def ways_to(graph: EscalationGraph, goal: Goal) -> Mapping[AttackState, Reached]:
-    """What ``towards`` finds for all sources; worked out once for each graph where the goal is a common one."""
+    """The answer of ``towards`` for all sources; worked out once for each graph where the goal is a common one."""
     if not any(goal is one for one in KEPT):
         return towards(graph, goal)
     known = graph.ways.get(goal.name)
