@@ -9,11 +9,13 @@ import enum
 from dataclasses import dataclass, replace
 
 from simkit.meta.fields import Term
+from simkit.meta.frozen_init import quickly_made
 from simkit.meta.identity import Identity
 from simkit.meta.labels import Requirement
 from simkit.meta.names import Key
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Attributes:
     """The attributes of one authorization request. ``path`` is set for non-resource requests only.
@@ -65,6 +67,7 @@ class Evidence:
     rule: int
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Decision:
     """An authorizer's answer: ``reason`` in kube-apiserver's words, ``error`` for failures during the evaluation."""

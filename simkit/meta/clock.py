@@ -6,11 +6,13 @@ import math
 import random
 import threading
 import time
-import uuid
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Protocol
+from typing import Final, Protocol
 
+_RANDOM_BITS: Final = ~(0xF000 << 64 | 0xC000 << 48)
+"""The digits of a UUID that are random: all but those of its version and its variant."""
+_VERSION_4: Final = 4 << 76 | 0x8000 << 48
 SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """The letters of generated names: no vowels, to avoid words."""
 
@@ -82,7 +84,8 @@ class NameSource:
         """A random (version 4) UUID as text."""
         with self._lock:
             bits = self._random.getrandbits(128)
-        return str(uuid.UUID(int=bits, version=4))
+        digits = f"{bits & _RANDOM_BITS | _VERSION_4:032x}"
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
     def suffix(self, length: int = 5) -> str:
         """A random suffix for ``generateName``."""

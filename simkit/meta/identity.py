@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from simkit.meta.frozen_init import quickly_made
 from simkit.meta.name_validation import dns_label, dns_subdomain
 
 ANONYMOUS: Final = "system:anonymous"
@@ -19,6 +20,7 @@ SERVICE_ACCOUNTS: Final = "system:serviceaccounts"
 SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Identity:
     """A user name with its uid, groups and extra attributes."""

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlencode
 
 import orjson
 
+from simkit.meta.frozen_init import quickly_made
 from simkit.meta.objects import Object
 
 BODY_LIMIT: Final = 3 * 1024 * 1024
@@ -21,6 +22,7 @@ DROPPED: Final = 0
 """The status of an answer that never arrives: the connection is dropped instead."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """Credentials of a connection and its headers."""
@@ -42,6 +44,7 @@ class Sender:
         """Facts about the sender, found by the engine that answers."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Request:
     """One HTTP request. Header names are in lower case; ``path`` is still percent-encoded, without the query."""

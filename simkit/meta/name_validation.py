@@ -73,7 +73,8 @@ def dns_subdomain_with_underscore(name: str) -> Sequence[str]:
 
 def dns_subdomain(name: str, prefix: bool = False) -> Sequence[str]:
     """The errors of a lower-case RFC 1123 subdomain."""
-    name = _masked(name, prefix)
+    if prefix:
+        name = _masked(name, prefix)
     wrong = [] if len(name) <= 253 else [too_long_text(253)]
     if not _SUBDOMAIN_RE.fullmatch(name):
         wrong.append(
@@ -89,7 +90,8 @@ def dns_subdomain(name: str, prefix: bool = False) -> Sequence[str]:
 
 def dns_label(name: str, prefix: bool = False) -> Sequence[str]:
     """The errors of a lower-case RFC 1123 label."""
-    name = _masked(name, prefix)
+    if prefix:
+        name = _masked(name, prefix)
     wrong = [] if len(name) <= 63 else [too_long_text(63)]
     if not _LABEL_RE.fullmatch(name) and _SUBDOMAIN_RE.fullmatch(name):
         wrong.append("must not contain dots")

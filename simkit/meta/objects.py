@@ -75,7 +75,7 @@ def at(obj: Any, *path: str | int) -> Any:
     True
     """
     for step in path:
-        if isinstance(obj, Mapping):
+        if obj.__class__ is dict or isinstance(obj, Mapping):
             obj = obj.get(step)
         elif isinstance(step, int) and isinstance(obj, Sequence) and -len(obj) <= step < len(obj):
             obj = obj[step]

@@ -62,8 +62,10 @@ def decode(value: Any, schema: Schema, *, under: Iterable[str] = (), converted: 
     result = read(value if isinstance(value, dict) else dict(value), reading)
     if reading.error is not None:
         raise DecodeError(reading.error)
-    prefix = "".join(f"{name}." for name in under)
-    problems = [text.replace('"', f'"{prefix}', 1) for text in reading.problems] if prefix else reading.problems
+    problems = reading.problems
+    if under and problems:
+        prefix = "".join(f"{name}." for name in under)
+        problems = [text.replace('"', f'"{prefix}', 1) for text in problems]
     return Decoded(result, sorted(problems) if converted else problems)
 
 

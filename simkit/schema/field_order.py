@@ -17,7 +17,12 @@ from simkit.schema.structural import Schema
 Ordering = Callable[[Any], Any]
 """A function from a value to the same value in order; the argument does not change."""
 
+_Plan = tuple[tuple[str, Ordering | None], ...]
+"""The fields of an object in order, with the orderings of their values."""
 _LAST: Final = 1 << 20
+_LONGEST: Final = 64
+_MOST: Final = 64
+"""The limits of the orders that are kept for a type: of their fields, and of their number."""
 
 
 @cache
@@ -36,7 +41,7 @@ class _Ranks(dict[str, int]):
 class Fields:
     """The ordering of the fields of one type and their values."""
 
-    __slots__ = ("_inner", "_node", "_rank")
+    __slots__ = ("_inner", "_known", "_node", "_rank")
 
     def __init__(self, node: Schema) -> None:
         package, _, name = node.name.rpartition(".")
@@ -45,18 +50,35 @@ class Fields:
         self._rank = _Ranks({field: number for number, field in enumerate(names)}).__getitem__
         self._node = node
         self._inner: dict[str, Ordering | None] = {}
+        self._known: dict[tuple[str, ...], _Plan] = {}
+        """The orders of objects with these fields, as they came."""
 
     def __call__(self, value: Any) -> Any:
         if value.__class__ is not dict:
             return value
-        inner, out = self._inner, {}
-        for name in sorted(value, key=self._rank):
+        given = tuple(value)
+        plan = self._known.get(given)
+        if plan is None:
+            plan = self._found(given)
+        out = {}
+        for name, order in plan:
+            item = value[name]
+            out[name] = order(item) if order is not None else item
+        return out
+
+    def _found(self, given: tuple[str, ...]) -> _Plan:
+        """The order of an object with these fields; it is kept for others."""
+        inner = self._inner
+        for name in given:
             if name not in inner:
                 node = self._node.field(name)
                 inner[name] = ordering(node) if node is not None else None
-            order, item = inner[name], value[name]
-            out[name] = order(item) if order is not None else item
-        return out
+        plan = tuple((name, inner[name]) for name in sorted(given, key=self._rank))
+        if len(given) <= _LONGEST:
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[given] = plan
+        return plan
 
 
 def ordering(node: Schema) -> Ordering | None:

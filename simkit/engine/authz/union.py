@@ -38,8 +38,9 @@ class UnionAuthorizer:
             if decision.verdict is not NO_OPINION:
                 return decision
             undecided.append(decision)
-        reason = "\n".join(decision.reason for decision in undecided if decision.reason)
-        return Decision(NO_OPINION, reason, error=aggregate_errors(one.error for one in undecided if one.error))
+        reason = "\n".join([decision.reason for decision in undecided if decision.reason])
+        errors = [decision.error for decision in undecided if decision.error]
+        return Decision(NO_OPINION, reason, error=aggregate_errors(errors) if errors else "")
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
         lists = [authorizer.rules_for(identity, namespace) for authorizer in self._authorizers]

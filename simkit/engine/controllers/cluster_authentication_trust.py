@@ -53,8 +53,9 @@ class ClusterAuthenticationTrust:
 
     def follow(self, changes: Sequence[Change]) -> None:
         """Hear what was written."""
-        if any(change.entry.key == AUTHENTICATION for change in changes):
-            self._news = True
+        for change in changes:
+            if change.entry.key == AUTHENTICATION:
+                self._news = True
 
     def settle(self) -> None:
         """Put back what is missing, if the config map was written or deleted. What cannot be read is left as it is."""

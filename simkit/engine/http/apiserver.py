@@ -14,8 +14,9 @@ from simkit.engine.http.handler import ExecutionMode
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import HandledRequest
-from simkit.engine.pipeline.prepared_reads import PreparedReads
+from simkit.engine.pipeline.prepared_reads import Moment, PreparedReads
 from simkit.engine.pipeline.prepared_reviews import PreparedReviews
+from simkit.engine.pipeline.prepared_writes import PreparedWrites
 from simkit.engine.pipeline.work_estimate import may_pause, takes_long
 from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError, unexplained
@@ -80,6 +81,7 @@ class APIServerHandler:
         self._refusing = False
         self._reads = PreparedReads(engine)
         self._reviews = PreparedReviews(engine, self._reads)
+        self._writes = PreparedWrites(engine, self._reads)
 
     def prepare(self) -> None:
         """Make readiness checks fail, because the server is about to shut down."""
@@ -98,13 +100,8 @@ class APIServerHandler:
         """The answer to a request, or the wait for a seat. Authentication is part of it."""
         if self._refuses(request):
             return _leaving()
-        reviews = request.path.startswith(_REVIEWS)
-        if not reviews and request.method != "GET":
-            handled = HandledRequest(self._engine, request)
-            return handled.serve() or QueuedRequest(handled)
-        kept = self._reviews if reviews else self._reads
-        if request.refreshed or (reviews and request.sender is not None and request.sender.caller is not None):
-            prepared = kept.answer(request)
+        if request.refreshed or request.method != "GET":  # other reads were tried at once
+            prepared = self._prepared(request)
             if prepared is not None:
                 return prepared
         began = self._reads.moment()
@@ -112,12 +109,35 @@ class APIServerHandler:
         response = handled.serve()
         if response is None:
             return QueuedRequest(handled)
-        kept.learn(handled.context, response, began)
+        self._learn(handled, response, began)
         return response
 
     def at_once(self, request: Request) -> Response | None:
-        """The answer to a read like one before; None if the handler chain has to answer."""
-        return None if self._refusing else self._reads.answer(request)
+        """The answer to a request like one before; None if the whole handler chain has to answer."""
+        return None if self._refusing else self._prepared(request)
+
+    def _prepared(self, request: Request) -> Response | None:
+        if request.method == "GET":
+            return self._reads.answer(request)
+        if not request.body:  # or it is still to come
+            return None
+        reviews = request.path.startswith(_REVIEWS)
+        if reviews and (answer := self._reviews.answer(request)) is not None:
+            return answer
+        handled = self._writes.prepared(request)
+        response = handled.serve() if handled is not None else None
+        if reviews and handled is not None and response is not None:
+            self._reviews.learn_of_known(handled.context, response)
+        return response
+
+    def _learn(self, handled: HandledRequest, response: Response, began: Moment) -> None:
+        context = handled.context
+        if context.request.method == "GET":
+            self._reads.learn(context, response, began)
+            return
+        self._writes.learn(context, response, began)
+        if context.request.path.startswith(_REVIEWS):
+            self._reviews.learn(context, response, began)
 
     def enter(self, request: Request) -> Response | AuthorizedRequest:
         """The refusal of an unauthenticated or forbidden request, or the request that takes its body."""

@@ -139,6 +139,21 @@ def _dispatched(engine: Engine, context: RequestContext) -> Response:
     return response
 
 
+def plain_handler(scope: RequestScope, info: RequestInfo) -> Handler | None:
+    """The handler of a write of a built-in kind that needs no more than its scope; None: it has a way of its own.
+
+    What follows from a write is done behind it, unless the resource is not stored.
+    """
+    resource = scope.resource
+    if scope.custom is not None:
+        return None
+    if not info.subresource:
+        return VIRTUAL_RESOURCES.get(resource.group_resource) or VERBS.get(info.verb)
+    if (resource.group_resource, info.subresource) in SUBRESOURCES:
+        return None
+    return SUBRESOURCE_VERBS.get(info.verb) if resource.subresource_gvk(info.subresource) == resource.gvk else None
+
+
 def _check_verb(info: RequestInfo, resource: Resource) -> None:
     """Raise 405 for a verb that the path does not have; media types are looked at later."""
     verbs = resource.subresources[info.subresource].verbs if info.subresource else resource.verbs

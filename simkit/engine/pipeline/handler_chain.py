@@ -24,7 +24,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.filters.impersonation import impersonate
 from simkit.engine.pipeline.flowcontrol.max_in_flight import TooManyRequests
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
-from simkit.engine.pipeline.metrics.counters import Route, counted_name, route
+from simkit.engine.pipeline.metrics.counters import Counter, Route, counted_name, route
 from simkit.engine.pipeline.non_resource import exposition, paths
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
@@ -33,7 +33,7 @@ from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.engine.pipeline.request_log import LOGGED_FROM, log_request
 from simkit.meta import go_json
-from simkit.meta.attributes import Verdict
+from simkit.meta.attributes import ALLOW, Decision, Verdict
 from simkit.meta.behaviour import begin_serving, end_serving
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, too_large, unauthorized
@@ -83,8 +83,13 @@ def _identified(engine: Engine, context: RequestContext) -> Identity:
         raise
     if has_extra_space(context.request.headers):
         context.warnings.append(SPACED)
-    context.counted += (_RECOGNIZED, ("authenticated_user_requests", (counted_name(identity.user),)))
+    context.counted += recognized(identity)
     return identity
+
+
+def recognized(identity: Identity) -> Sequence[Counter]:
+    """The counters of an authenticated request."""
+    return _RECOGNIZED, ("authenticated_user_requests", (counted_name(identity.user),))
 
 
 def limit_concurrency(engine: Engine, context: RequestContext) -> None:
@@ -105,10 +110,8 @@ def authorize(engine: Engine, context: RequestContext) -> None:
     ask = context.info.asks(context.actor())
     decision = engine.authorizer.authorize(ask)
     notes = context.annotations
-    if decision.allowed:
-        context.counted.append(_ALLOWED)
-        notes[DECISION], notes[REASON] = "allow", decision.reason
-        context.reason = decision.reason
+    if decision.verdict is ALLOW:
+        allow(context, decision)
         return
     if decision.error:
         context.counted.append(("authorization_attempts_total", ("error",)))
@@ -120,6 +123,13 @@ def authorize(engine: Engine, context: RequestContext) -> None:
     refused = forbid(ask, decision.reason)
     refused.headers = (*refused.headers, NO_SNIFFING)
     raise refused
+
+
+def allow(context: RequestContext, decision: Decision) -> None:
+    """Note that the authorizer allows a request."""
+    context.counted.append(_ALLOWED)
+    context.annotations[DECISION], context.annotations[REASON] = "allow", decision.reason
+    context.reason = decision.reason
 
 
 def dispatch_request(engine: Engine, context: RequestContext) -> Response:
@@ -164,6 +174,8 @@ class HandledRequest:
         True for clients in the same process; requests without an identity are clients' anyway.
     filters
         The handler chain that it goes through.
+    context
+        What is known of the request already; None: nothing but who makes it.
     """
 
     __slots__ = ("_began", "_engine", "_left", "_trusted", "context")
@@ -176,10 +188,11 @@ class HandledRequest:
         *,
         client: bool = False,
         filters: Sequence[Filter] = HANDLER_CHAIN,
+        context: RequestContext | None = None,
     ) -> None:
         from_client = client or identity is None
         self._engine, self._began = engine, perf_counter()
-        self.context = RequestContext(request, identity=identity, from_client=from_client)
+        self.context = context or RequestContext(request, identity=identity, from_client=from_client)
         self._left, self._trusted = filters, identity is not None
 
     def serve_headers(self) -> Response | None:

@@ -18,6 +18,7 @@ from simkit.meta.domain import META_GROUP
 from simkit.meta.duration import seconds
 from simkit.meta.errors import StatusError, bad_request, invalid, unexplained
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required, too_long, unsupported
+from simkit.meta.frozen_init import quickly_made
 from simkit.meta.go_number import parse_uint
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
@@ -32,6 +33,7 @@ _LONGEST: Final = 400
 _UNPRINTABLE: Final = re.compile(r"[^\x20-\x7e\u00a0-\uffff]")
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
     """The options of a POST, PUT or PATCH."""

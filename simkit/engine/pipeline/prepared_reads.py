@@ -1,7 +1,8 @@
 """Reads of single objects that are answered without the handler chain, since equal ones went through it before.
 
 What the chain found out is kept in two places. A caller is what the headers of a connection mean: its identity, for the
-rest of the second in which it was authenticated, as long as nothing changes on which authentication may rest. A
+rest of the second in which it was authenticated, as long as nothing changes on which authentication may rest. Then it
+is authenticated again, by itself. A
 prepared read is what a path means to an identity: the resource, the key, the attributes for the authorizer, the flow.
 The authorizer is asked each time, the seats are looked at each time, and the object is read each time.
 
@@ -13,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from simkit.engine.authn.bearer import credentials_of
 from simkit.engine.pipeline.api_services import SERVICES
 from simkit.engine.pipeline.dispatch import find
 from simkit.engine.pipeline.engine import Engine
@@ -26,10 +28,15 @@ from simkit.engine.pipeline.request_log import LOGGED_FROM
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Authenticator, Change
 from simkit.meta.attributes import ALLOW, Attributes
+from simkit.meta.behaviour import begin_serving, end_serving
+from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response, Sender
 from simkit.meta.names import GroupResource, Key
 from simkit.schema.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from simkit.engine.pipeline.prepared_writes import Writes
 
 _RESTS_ON: Final = frozenset(
     {SERVICES, *(GroupResource("", name) for name in ("secrets", "serviceaccounts", "pods", "nodes"))}
@@ -47,9 +54,9 @@ _PLAIN: Final = MediaTypeOptions()
 class PreparedRead:
     """The meaning of a path for an identity."""
 
-    __slots__ = ("ask", "catalogue", "counted", "encoding", "flow", "head", "headers", "key", "sums")
+    __slots__ = ("ask", "catalogue", "counted", "encoding", "flow", "head", "headers", "key", "routes", "sums")
 
-    def __init__(self, engine: Engine, context: RequestContext, scope: RequestScope, key: Key) -> None:
+    def __init__(self, engine: Engine, context: RequestContext, scope: RequestScope, key: Key, routes: int) -> None:
         self.key, self.head, self.encoding = key, scope.head, scope.encoding
         self.catalogue: Catalogue = engine.catalogue
         self.ask: Attributes = context.info.asks(context.actor())
@@ -57,6 +64,7 @@ class PreparedRead:
         self.headers = list(context.flow.headers) if context.flow is not None else []
         self.counted: Sequence[Counter] = tuple(context.counted)
         self.sums: Sums = engine.metrics.sums_of(context, 200)
+        self.routes = routes
 
 
 Reads = dict[str, PreparedRead]
@@ -66,13 +74,14 @@ Moment = tuple[int, int]
 class Caller:
     """The meaning of the headers of a connection."""
 
-    __slots__ = ("authenticator", "changes", "identity", "reads", "second")
+    __slots__ = ("authenticator", "changes", "identity", "reads", "second", "writes")
 
     def __init__(
         self, authenticator: Authenticator, identity: Identity, reads: Reads, changes: int, second: int
     ) -> None:
         self.authenticator, self.identity, self.reads = authenticator, identity, reads
         self.changes, self.second = changes, second
+        self.writes: Writes = {}
 
 
 class PreparedReads:
@@ -82,12 +91,16 @@ class PreparedReads:
         self._engine = engine
         self.changes = 0
         """The number of changes of resources on which callers rest."""
+        self.routes = 0
+        """The number of changes of what decides which server answers: what was prepared before is void."""
         self._reads: dict[Identity, Reads] = {}
         engine.store.listen(self._follow, _RESTS_ON)
 
     def _follow(self, changes: Sequence[Change]) -> None:
         self.changes += 1
-        self._reads = {}
+        if any(change.entry.key.resource == SERVICES for change in changes):
+            self.routes += 1
+            self._reads = {}
 
     def answer(self, request: Request) -> Response | None:
         """The answer to a read that was prepared; None: the handler chain has to answer."""
@@ -97,11 +110,11 @@ class PreparedReads:
         if self._engine.shared_store and not request.refreshed:
             return None
         read = caller.reads.get(request.path)
-        return self._answered(caller, read) if read is not None else None
+        return self._answered(request, caller, read) if read is not None else None
 
-    def _answered(self, caller: Caller, read: PreparedRead) -> Response | None:
+    def _answered(self, request: Request, caller: Caller, read: PreparedRead) -> Response | None:
         engine, began = self._engine, perf_counter()
-        if not self.holds(caller, read.catalogue):
+        if read.routes != self.routes or not self.holds(request, caller, read.catalogue):
             return None
         entry = engine.store.get(read.key)
         tail = entry.encodings.get(read.encoding) if entry is not None else None
@@ -114,17 +127,33 @@ class PreparedReads:
         engine.metrics.repeat(read.counted, read.sums, len(body), perf_counter() - began)
         return Response(200, body, headers=read.headers.copy())
 
-    def holds(self, caller: Caller, catalogue: Catalogue) -> bool:
+    def holds(self, request: Request, caller: Caller, catalogue: Catalogue) -> bool:
         """True if a caller is still who it was, and what was prepared for it with a catalogue means the same."""
         engine = self._engine
         return (
-            caller.changes == self.changes
-            and caller.second == int(engine.clock.now())
-            and caller.authenticator is engine.authenticator
+            caller.authenticator is engine.authenticator
             and catalogue is engine.catalogue
             and engine.client_hook is None
             and engine.verbosity < LOGGED_FROM
+            and (
+                (caller.changes == self.changes and caller.second == int(engine.clock.now()))
+                or self._is_still(request, caller)
+            )
         )
+
+    def _is_still(self, request: Request, caller: Caller) -> bool:
+        """Authenticate a caller again; True if it is still the same one."""
+        engine, began = self._engine, self.moment()
+        token = begin_serving(engine.behaviour)
+        try:
+            same = engine.authenticator.authenticate(credentials_of(request)) == caller.identity
+        except StatusError:  # the handler chain refuses it
+            return False
+        finally:
+            end_serving(token)
+        if same:
+            caller.changes, caller.second = began
+        return same
 
     def moment(self) -> Moment:
         """The present moment: the number of changes on which callers rest, and the second."""
@@ -150,14 +179,18 @@ class PreparedReads:
         reads = self._reads_of(context.identity)
         if len(reads) >= _PATHS:
             reads.clear()
-        key = scope.registry_scope.key(info.namespace, info.name)
+        key, routes = scope.registry_scope.key(info.namespace, info.name), self.routes
         if began[0] == self.changes:
-            reads[request.path] = PreparedRead(engine, context, scope, key)
+            reads[request.path] = PreparedRead(engine, context, scope, key, routes)
             self.know(sender, context.identity, began)
 
-    def know(self, sender: Sender, identity: Identity, began: Moment) -> None:
+    def know(self, sender: Sender, identity: Identity, began: Moment) -> Caller:
         """Remember who sends with equal headers; ``began`` is a moment from before the authentication."""
-        sender.caller = Caller(self._engine.authenticator, identity, self._reads_of(identity), *began)
+        known = Caller(self._engine.authenticator, identity, self._reads_of(identity), *began)
+        if isinstance(sender.caller, Caller) and sender.caller.identity == identity:
+            known.writes = sender.caller.writes
+        sender.caller = known
+        return known
 
     def is_plain(self, context: RequestContext) -> bool:
         """True if nothing about a request asks for more than its object."""

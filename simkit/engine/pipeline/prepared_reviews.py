@@ -98,7 +98,7 @@ class PreparedReviews:
         if review is None or request.headers.get("content-type", NONE)[0] not in PLAIN:
             return None
         engine, began = self._engine, perf_counter()
-        if not self._reads.holds(caller, review.catalogue) or not self._passes_admission():
+        if not self._reads.holds(request, caller, review.catalogue) or not self._passes_admission():
             return None
         if engine.authorizer.authorize(review.ask).verdict is not ALLOW or not engine.limits.passes(review.flow):
             return None
@@ -106,6 +106,12 @@ class PreparedReviews:
         engine.settle()
         engine.metrics.repeat(review.counted, review.sums, len(body), perf_counter() - began)
         return Response(201, body, headers=review.headers.copy())
+
+    def learn_of_known(self, context: RequestContext, response: Response) -> None:
+        """The same as ``learn`` for a review of a caller that was known."""
+        caller: Caller | None = context.request.sender.caller if context.request.sender is not None else None
+        if caller is not None:
+            self.learn(context, response, (caller.changes, caller.second))
 
     def learn(self, context: RequestContext, response: Response, began: Moment) -> None:
         """Prepare a review that was sent before, if it is plain; ``began`` is from before its authentication."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from simkit.engine.pipeline.representation.negotiation import MediaTypeOptions
 from simkit.engine.pipeline.request_info import RequestInfo
@@ -53,21 +53,27 @@ class Ticket(Protocol):
         ...
 
 
+_UNKNOWN: Final = RequestInfo("", "")
+_PLAIN: Final = MediaTypeOptions()
+
+
 @dataclass(slots=True)
 class RequestContext:
     """A request with the results of its filters so far."""
 
     request: Request
-    info: RequestInfo = field(default_factory=lambda: RequestInfo("", ""))
+    info: RequestInfo = _UNKNOWN
     identity: Identity | None = None
     """The user of the request; after impersonation, the impersonated one."""
     caller: Identity | None = None
     """The authenticated user, whoever is impersonated."""
     from_client: bool = False
     """True for requests of clients; False for those of controllers and of callers that are trusted."""
-    output_media_type: MediaTypeOptions = field(default_factory=MediaTypeOptions)
+    output_media_type: MediaTypeOptions = _PLAIN
     reason: str = ""
     """The authorizer's reason."""
+    route: Any = None
+    """The labels of its metrics (a ``metrics.counters.Route``), if they are known; else they are made of the others."""
     matched_path: str | None = None
     """Empty for resource requests; for other paths the pattern that matches; None if none does."""
     request_kind: bool | None = None

@@ -13,6 +13,7 @@ from simkit.kinds.conversions.convert import kept_in
 from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Spoke
 from simkit.kinds.strategies import strategy_of
 from simkit.kinds.strategy import DEFAULT_STRATEGY, Strategy
+from simkit.language.merge.fieldset import Fields as OwnedFields
 from simkit.meta import go_json
 from simkit.meta.deadline import checked
 from simkit.meta.errors import bad_request
@@ -75,6 +76,8 @@ class RequestScope:
         """The key under which entries cache their bytes."""
         self.first_records: dict[tuple[str, Hashable], Mapping[str, Any]] = {}
         """The managed fields of new objects, by their managers and their structure."""
+        self.reset_fields: dict[str, OwnedFields] = {}
+        """The fields that a write does not own, by subresource."""
 
     def beside(self, resource: Resource) -> RequestScope:
         """Another resource of the same server."""

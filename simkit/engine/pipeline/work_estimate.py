@@ -52,7 +52,7 @@ _COMPILED: Final = frozenset(
 """Resources whose writes compile schemas or expressions, or ask about every rule."""
 _PAUSED_PARTS: Final = ("", "status", "scale", "binding")
 """Subresources whose writes are nothing but writes of one object."""
-_BINDINGS: Final = tuple(
+POLICY_BINDINGS: Final = tuple(
     GroupResource(api_group("admissionregistration"), f"{kind}admissionpolicybindings")
     for kind in ("validating", "mutating")
 )
@@ -86,6 +86,13 @@ def takes_long(engine: Engine, request: Request) -> bool:
     return _long_write(engine, request, info, found)
 
 
+def plain_limit(engine: Engine, request: Request, info: RequestInfo, found: Resource) -> int:
+    """Bytes of a body, and of the object that it changes, up to which such writes never take long; 0: they may."""
+    if found.custom or info.resource in _COMPILED or any(map(engine.store.count, POLICY_BINDINGS)):
+        return 0
+    return _body_limit(request)
+
+
 def may_pause(request: Request) -> bool:
     """True if a write holds no lock while it waits for the store: it concerns one object that has no numbers of its
     own, as Services have."""
@@ -113,7 +120,7 @@ def _long_read(engine: Engine, request: Request, info: RequestInfo, resource: Gr
 
 
 def _long_write(engine: Engine, request: Request, info: RequestInfo, found: Resource) -> bool:
-    if found.custom or info.resource in _COMPILED or any(map(engine.store.count, _BINDINGS)):
+    if found.custom or info.resource in _COMPILED or any(map(engine.store.count, POLICY_BINDINGS)):
         return True
     if info.verb == "deletecollection":
         return engine.store.count(found.storage) > DELETED

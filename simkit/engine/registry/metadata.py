@@ -81,18 +81,22 @@ def validate(
     if not name:
         errors.append(required("metadata.name", "name or generateName is required"))
     else:
-        errors += [invalid_value("metadata.name", name, text) for text in name_rule(name, False)]
+        for text in name_rule(name, False):
+            errors.append(invalid_value("metadata.name", name, text))
     namespace = metadata.get("namespace")
     if namespaced:
         if not namespace:
             errors.append(required("metadata.namespace"))
         else:
-            errors += [invalid_value("metadata.namespace", namespace, text) for text in dns_label(namespace)]
+            for text in dns_label(namespace):
+                errors.append(invalid_value("metadata.namespace", namespace, text))
     elif namespace:
         errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
-    errors += validate_object_meta(metadata) + validate_finalizers(metadata)
-    if metadata.get("finalizers") and not unqualified_finalizers:
-        errors += _finalizer_name_errors(metadata)
+    errors += validate_object_meta(metadata)
+    if metadata.get("finalizers"):
+        errors += validate_finalizers(metadata)
+        if not unqualified_finalizers:
+            errors += _finalizer_name_errors(metadata)
     return errors
 
 

@@ -66,7 +66,7 @@ class Registry:
 
     def _allocated(self, write: Write, draft: Draft, live: Object | None) -> AbstractContextManager[None]:
         """A context that holds the allocated addresses of an object during validation and storage."""
-        if write.scope.resource != SERVICES or write.subresource:
+        if not _allocates(write):
             return nullcontext()
         return self.allocation.reserved(draft, live, dry_run=write.dry_run)
 
@@ -84,6 +84,8 @@ class Registry:
             _numbered(draft["metadata"].get("resourceVersion", ""))
         meta.stamp_new(draft, self.name_source, self.clock.now(), by_update=write.creates)
         write.scope.drop_disabled_fields(draft, None)
+        if not _allocates(write):
+            return self._insert(write, draft)
         with self._allocated(write, draft, None):
             return self._insert(write, draft)
 
@@ -118,9 +120,11 @@ class Registry:
     def _new_errors(self, scope: RegistryScope, draft: Draft) -> list[FieldError]:
         """The errors of a new object: those of its metadata where the kind looks at them."""
         strategy = scope.strategy
-        own = list(self._held_against(strategy.validate(draft, None)))
+        own = strategy.validate(draft, None)
+        if own:
+            own = self._held_against(own)
         if own and not strategy.checks_new_metadata:
-            return own
+            return list(own)
         shared = meta.validate(
             draft,
             namespaced=scope.namespaced,
@@ -366,12 +370,20 @@ def _refuse_numbered(draft: Object) -> None:
 
     It is the last check, as in ``k8s.io/apiserver/pkg/storage/etcd3/store.go``, release 1.30.
     """
+    given = draft["metadata"].get("resourceVersion")
+    if not given:
+        return
     try:
-        version = parse_uint(draft["metadata"].get("resourceVersion") or "0")
+        version = parse_uint(given)
     except ValueError:
         return
     if version:
         raise unexplained("resourceVersion should not be set on objects to be created")
+
+
+def _allocates(write: Write) -> bool:
+    """True if a write may take numbers that are given out once only."""
+    return write.scope.resource == SERVICES and not write.subresource
 
 
 def should_delete_during_update(draft: Object) -> bool:

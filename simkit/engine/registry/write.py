@@ -12,6 +12,7 @@ from typing import Any
 from simkit.engine.seams import Entry, Intent
 from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError
+from simkit.meta.frozen_init import quickly_made
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupKind, GroupResource, Key
 from simkit.meta.objects import Draft, Object
@@ -64,6 +65,7 @@ class RegistryScope:
         return Key(self.resource, namespace if self.namespaced else "", name)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Write:
     """One write: the intent, and the functions between the intent and the store.
@@ -92,6 +94,7 @@ class Write:
     """The user of the write, for kinds that store it."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Deletion:
     """One deletion. ``validate`` is admission, called with the object that is really stored."""
@@ -108,6 +111,7 @@ class Deletion:
     """The resourceVersion that the object must have; None: any."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of a write. On a dry run the entry is not stored."""

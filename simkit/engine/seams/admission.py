@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 from simkit.engine.seams.reinvocation import ReinvocationContext
+from simkit.meta.frozen_init import quickly_made
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource, GroupVersionKind
 from simkit.meta.objects import Object
@@ -13,6 +14,7 @@ from simkit.meta.objects import Object
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Review:
     """The attributes of a request under admission (admission.Attributes), as the object is about to be stored.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
 from simkit.meta.clock import Clock
+from simkit.meta.frozen_init import quickly_made
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 
@@ -38,6 +39,7 @@ class Entry:
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Change:
     """One change of a store. For DELETED, ``entry`` is the last state under the revision of its removal."""

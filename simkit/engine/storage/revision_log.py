@@ -50,7 +50,7 @@ class _Segment:
         """Take in the next change. Its revision comes last: a reader takes only changes whose revision it has seen."""
         self.changes.append(change)
         self.times.append(now)
-        self.revisions.append(change.revision)
+        self.revisions.append(change.entry.revision)
 
     def count(self, through: Revision) -> int:
         """The number of its changes up to a revision."""

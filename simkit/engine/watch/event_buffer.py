@@ -49,7 +49,7 @@ class EventBuffer:
         """Append a change, which is younger than all others."""
         # The revision comes last: a reader takes only changes whose revision it has seen.
         self._segment.changes.append(change)
-        self._segment.revisions.append(change.revision)
+        self._segment.revisions.append(change.entry.revision)
 
     def drop(self, through: Revision, *, at_once: bool = False) -> None:
         """Drop the changes up to a revision, as soon as it is worth the copying, or at once."""

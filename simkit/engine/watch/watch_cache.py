@@ -119,6 +119,15 @@ class WatchCache:
 
     def _take(self, changes: Sequence[Change]) -> set[GroupResource]:
         """Append changes to their buffers; returns the resources with news."""
+        if len(changes) == 1:  # the usual case
+            change = changes[0]
+            if change.entry.revision <= self.revision:
+                return set()
+            resource = change.entry.key.resource
+            self.buffer(resource).append(change)
+            self.revision = change.entry.revision
+            self._sweep(1)
+            return {resource}
         fresh = [change for change in changes if change.revision > self.revision]
         for change in fresh:
             self.buffer(change.entry.key.resource).append(change)

@@ -40,8 +40,9 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
             yield invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData")
     for key in binaries:
         yield from validate_key(f"binaryData[{key}]", key)
-    size = sum(len(value.encode()) for value in texts.values())
-    size += sum(len(base64.b64decode(value)) for value in binaries.values())
+    size = len("".join(texts.values()).encode())
+    if binaries:
+        size += sum(len(base64.b64decode(value)) for value in binaries.values())
     if size > LARGEST:
         yield too_long("", LARGEST)
 

@@ -34,7 +34,9 @@ def structure(obj: Mapping[str, Any]) -> Hashable | None:
 def _collect(obj: Mapping[str, Any], found: list[Hashable]) -> bool:
     for name, value in obj.items():
         found.append(name)
-        if isinstance(value, dict):
+        if value and value.__class__ is str:
+            found.append(True)
+        elif isinstance(value, dict):
             if not _collect(value, found):
                 return False
             found.append(_END)

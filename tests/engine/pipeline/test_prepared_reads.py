@@ -17,7 +17,7 @@ from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.identity import MASTERS, Identity
-from simkit.meta.message import Request, Response, Sender
+from simkit.meta.message import Credentials, Request, Response, Sender
 
 PATH = "/api/v1/namespaces/default/configmaps/one"
 TOKENS = {"root": Identity("root", (MASTERS,)), "ann": Identity("ann", ("devs",))}
@@ -118,13 +118,26 @@ def test_a_removed_binding_counts_at_once(scene: Scene) -> None:
 
 def test_an_identity_is_known_for_the_rest_of_a_second(scene: Scene) -> None:
     """Credentials expire on the clock, so they are looked at again each second, and only for their connection."""
-    request = scene.sender()
+    request, seen = scene.sender(), Counter[str]()
+    members = scene.cluster.engine.authenticator._members  # type: ignore[attr-defined]
+
+    class Known:
+        leaves_process = False
+
+        def authenticate(self, credentials: Credentials) -> Identity | None:
+            seen[credentials.bearer] += 1
+            return next(filter(None, (member.authenticate(credentials) for member in members)), None)
+
+    scene.cluster.engine.authenticator._members = (Known(),)  # type: ignore[attr-defined]
     scene.ask(request())
     assert scene.handler.at_once(scene.sender()()) is None
-    scene.clock.advance(seconds=1)
+    for second in range(3):
+        assert scene.handler.at_once(request()) is not None
+        assert scene.handler.at_once(request()) is not None
+        assert seen["ann"] == second + 1
+        scene.clock.advance(seconds=1)
+    scene.cluster.engine.authenticator._members = ()  # type: ignore[attr-defined]
     assert scene.handler.at_once(request()) is None
-    assert scene.ask(request()).status == 200
-    assert scene.handler.at_once(request()) is not None
 
 
 def test_the_token_of_a_removed_account_is_refused(scene: Scene) -> None:

@@ -130,8 +130,8 @@ class FlowControl(InFlight):
                 self.rejected[flow.level.name, flow.schema.name, outcome] += 1
                 raise TooManyRequests
 
-    def passes(self, flow: request_context.Flow | None) -> bool:
-        """Count a read of one object as executed if there is a seat for it now; False if it has to ``enter``."""
+    def passes(self, flow: request_context.Flow | None, *, mutating: bool = False) -> bool:
+        """Count a short request as executed if there is a seat for it now; False if it has to ``enter``."""
         if not isinstance(flow, Flow):
             return False
         with self._lock:

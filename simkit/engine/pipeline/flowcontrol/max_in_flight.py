@@ -47,8 +47,8 @@ class ConcurrencyLimiter(Protocol):
         """Release the seats of the request, if it has any."""
         ...
 
-    def passes(self, flow: Flow | None) -> bool:
-        """Count a read of one object that takes a seat for no time at all; False if it has to ``enter``."""
+    def passes(self, flow: Flow | None, *, mutating: bool = False) -> bool:
+        """Count a short request that takes a seat for next to no time; False if it has to ``enter``."""
         ...
 
 
@@ -102,10 +102,10 @@ class MaxInFlight(InFlight):
             self._running[kind] += 1
         context.request_kind = kind
 
-    def passes(self, flow: Flow | None) -> bool:
-        """True if there is room for one more read-only request."""
-        limit = self._limits[False]
-        return not limit or self._running[False] < limit
+    def passes(self, flow: Flow | None, *, mutating: bool = False) -> bool:
+        """True if there is room for one more request, read-only or mutating."""
+        limit = self._limits[mutating]
+        return not limit or self._running[mutating] < limit
 
     def leave(self, context: RequestContext) -> None:
         """Count a request out, if it was counted."""

@@ -38,7 +38,8 @@ MalformedBody = go_json.Malformed
 
 def media_type(request: Request) -> str:
     """The body's media type in lower case without parameters; JSON by default."""
-    return request.header("content-type").split(";")[0].strip().lower() or JSON
+    given = request.header("content-type")
+    return given if given == JSON else given.split(";")[0].strip().lower() or JSON
 
 
 def body_media(request: Request) -> str:

@@ -72,7 +72,8 @@ def object_response(
 ) -> Response:
     """The response with one stored object."""
     if not media_type.transform and media_type.media == JSON:
-        return Response(status, scope.head + scope.tails([entry])[0] + b"\n")
+        tail = scope.tails([entry])[0] if scope.calls_out else scope.kept_tail(entry)
+        return Response(status, scope.head + tail + b"\n")
     return document_response(single_object(scope, entry, media_type, now), media_type, status=status)
 
 

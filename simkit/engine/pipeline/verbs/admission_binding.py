@@ -31,12 +31,14 @@ from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP, api_group
 from simkit.meta.errors import bad_request, forbidden
 from simkit.meta.fielderror import FieldError, quoted
+from simkit.meta.frozen_init import quickly_made
 from simkit.meta.names import GroupResource, GroupVersion, Key
 from simkit.meta.objects import Draft, Object, labels_of, name_of
 from simkit.schema.decoding import DecodeError
 from simkit.schema.structural import Schema
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class AdmissionBinding:
     """Admission, escalation check and authorization of one request's write, bound to that request."""
@@ -158,6 +160,14 @@ def reset_fields(scope: RequestScope, subresource: str) -> Fields:
     return _STATUS if scope.registry_scope.resource != _SIGNING_REQUESTS else of_paths(("f:status",), ("f:spec",))
 
 
+def _known_reset_fields(scope: RequestScope, subresource: str) -> Fields:
+    """The same, found once for each endpoint."""
+    found = scope.reset_fields.get(subresource)
+    if found is None:
+        found = scope.reset_fields[subresource] = reset_fields(scope, subresource)
+    return found
+
+
 def converter(scope: RequestScope) -> Converter | None:
     """A converter for managed fields in other versions of the kind; None if there is one version only."""
     if not scope.has_shapes:
@@ -214,7 +224,6 @@ def managed_fields_tracker(
 ) -> Callable[[Object | None, Draft], Draft]:
     """The tracker of ``managedFields`` for a write that is not an apply."""
     schema: Schema = scope.schema
-    reset, convert = reset_fields(scope, subresource), converter(scope)
 
     def track(live: Object | None, wanted: Draft) -> Draft:
         now = timestamp(engine.clock.now())
@@ -253,8 +262,8 @@ def managed_fields_tracker(
             api_version=scope.resource.api_version,
             time=now,
             subresource=subresource,
-            reset_fields=reset,
-            convert=convert,
+            reset_fields=_known_reset_fields(scope, subresource),
+            convert=converter(scope),
         )
 
     return track

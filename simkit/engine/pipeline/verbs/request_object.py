@@ -42,12 +42,19 @@ def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema:
         value = bodies.parse(body, media, repeats)
     except bodies.MalformedBody as error:
         raise bodies.unrecognized(gvk.kind, f"couldn't get version/kind; json parse error: {error}", body) from None
-    custom = custom_bodies.custom_version(engine.catalogue, gvk)
+    custom = None if schema.name else custom_bodies.custom_version(engine.catalogue, gvk)
     if custom is not None:
         return _read_custom(context, custom, value, validation, bodies.repeat_errors(repeats))
-    group_version = GroupVersion(gvk.group, gvk.version)
-    bodies.check_kind(value, body, group_version, gvk.kind, kind_known(engine.catalogue))
-    return fit(context, value, gvk, schema, validation, bodies.repeat_errors(repeats))
+    if not _is_of(value, gvk):
+        group_version = GroupVersion(gvk.group, gvk.version)
+        bodies.check_kind(value, body, group_version, gvk.kind, kind_known(engine.catalogue))
+    return fit(context, value, gvk, schema, validation, bodies.repeat_errors(repeats) if repeats else ())
+
+
+def _is_of(value: Any, gvk: GroupVersionKind) -> bool:
+    """True if a body says that it is of this kind, as most do."""
+    is_object = isinstance(value, dict)
+    return is_object and value.get("kind") == gvk.kind and value.get("apiVersion") == gvk.api_version
 
 
 def _read_custom(
@@ -89,12 +96,14 @@ def fit(
         decoded = decode(value or {}, schema, converted=converted)
     except DecodeError as error:
         raise bad_request(f"{_unfit(gvk)}: {error}") from error
-    report(context, gvk, validation, [*repeated, *decoded.problems])
-    draft: Draft = {"kind": gvk.kind, "apiVersion": gvk.api_version}
+    if repeated or decoded.problems:
+        report(context, gvk, validation, [*repeated, *decoded.problems])
+    kind, api_version = gvk.kind, gvk.api_version
+    draft: Draft = {"kind": kind, "apiVersion": api_version}
     if not schema.name and not keep_nulls:
         drop_nulls(decoded.object, schema)
     draft.update(decoded.object)
-    draft["kind"], draft["apiVersion"] = gvk.kind, gvk.api_version
+    draft["kind"], draft["apiVersion"] = kind, api_version
     metadata = draft["metadata"] = dict(draft.get("metadata") or {})
     if schema.name and at(value, "metadata", "managedFields") == []:  # a wish, but of custom objects: forget all owners
         metadata["managedFields"] = []

@@ -18,7 +18,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.virtual_resources.reviews import receive_review, review_response
 from simkit.engine.pipeline.virtual_resources.selector_attributes import selector_errors
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.meta.attributes import Attributes, Decision
+from simkit.meta.attributes import ALLOW, DENY, Attributes, Decision
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
 from simkit.meta.errors import bad_request, invalid
@@ -145,8 +145,8 @@ def _answered(
 
 def review_status(decision: Decision, spec: Mapping[str, Any]) -> dict[str, Any]:
     """The status of a review with a specification, after the authorizer's decision."""
-    status: dict[str, Any] = {"allowed": decision.allowed}
-    if decision.verdict.name == "DENY":
+    status: dict[str, Any] = {"allowed": decision.verdict is ALLOW}
+    if decision.verdict is DENY:
         status["denied"] = True
     if decision.reason:
         status["reason"] = decision.reason

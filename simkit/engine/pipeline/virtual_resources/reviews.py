@@ -40,7 +40,10 @@ def receive_review(engine: Engine, context: RequestContext, scope: RequestScope)
     metadata = {**given, "managedFields": tracked["metadata"].get("managedFields")}
     draft = {**draft, "metadata": {name: value for name, value in metadata.items() if value}}
     review = create_attributes(context, scope, scope.resource.gvk, name_of(draft), draft, options)
-    draft = dict(engine.admission.mutate(review))
+    mutated = engine.admission.mutate(review)
+    if mutated is draft:
+        return ReceivedReview(draft, review)
+    draft = dict(mutated)
     return ReceivedReview(draft, replace(review, object=draft))
 
 

@@ -22,6 +22,8 @@ _RULE: Final = (
 
 def validate_key(path: str, key: str) -> list[FieldError]:
     """The errors of a key, which must be valid as a file name."""
+    if key[:1] != "." and len(key) <= 253 and _KEY.fullmatch(key):
+        return []
     return [invalid_value(path, key, text) for text in key_texts(key)]
 
 
