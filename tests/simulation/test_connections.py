@@ -177,6 +177,12 @@ def test_a_terminal_echoes_and_mends_lines() -> None:
         def end_input(self) -> None:
             self.fed.append(b"")
 
+        def end_file(self) -> None:
+            self.fed.append(b"^D")
+
+        def interrupt(self) -> None:
+            self.fed.append(b"^C")
+
         def poll(self) -> list[tuple[str, bytes]]:
             return []
 
@@ -188,9 +194,29 @@ def test_a_terminal_echoes_and_mends_lines() -> None:
 
     process = Recorder()
     terminal: RemoteProcess = Terminal(process)
-    terminal.feed(b"lx\x7fs\r\x04")
-    assert process.fed == [b"ls\n", b""]
-    assert terminal.poll() == [("stdout", b"lx\b \bs\n")]
+    terminal.feed(b"lx\x7fs\r\x04a\x04b\x03")
+    assert process.fed == [b"ls\n", b"^D", b"a", b"^C"]
+    assert terminal.poll() == [("stdout", b"lx\b \bs\nab^C\n")]
+
+
+def test_a_shell_behind_a_terminal() -> None:
+    """Ctrl-C ends a command and not the shell, Ctrl-D the input of a command; at the prompt it ends the shell."""
+    cluster = simulated(1)
+    cluster.create(pod("web", container={"tty": True, "stdin": True}, command=["sh"]))
+    cluster.settle()
+    simulation = cluster._control_plane.simulation
+    assert simulation is not None
+    found = cluster.get("pod", "web")
+    terminal = simulation.connections.command(found, "main", ["sh"], stdin=True, tty=True)
+    for typed in (b"sleep inf\r", b"\x03", b"echo $?\r", b"cat\r", b"x\r", b"\x04", b"echo after\r", b"\x04"):
+        terminal.feed(typed)
+        terminal.poll()
+    assert terminal.exit_code == 0
+    attached = simulation.connections.command(found, "main", None, stdin=True, tty=True)
+    attached.feed(b"echo hello\r")
+    assert b"".join(data for _, data in attached.poll()) == b"echo hello\nhello\n/ # "
+    attached.feed(b"cat\rab\x03echo again\r")
+    assert b"".join(data for _, data in attached.poll()) == b"cat\nab^C\necho again\n/ # again\n/ # "
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.binary(max_size=70_000)), max_size=4), st.integers(1, 50))

@@ -17,7 +17,8 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.connections.container_log import LogStream, log_text
 from simkit.simulation.connections.remote_processes import AttachedProcess, ExecProcess, FailedProcess
-from simkit.simulation.connections.terminal import Terminal
+from simkit.simulation.connections.terminal import ControlledProcess, Terminal
+from simkit.simulation.kubelet.environment import TERMINAL, TERMINAL_VARIABLE
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.ports import listener
 from simkit.simulation.kubelet.process import Process
@@ -96,9 +97,11 @@ class KubeletConnections:
 
     def _exec(
         self, pod: Object, spec: Mapping[str, Any], command: Sequence[str], *, stdin: bool, tty: bool
-    ) -> RemoteProcess:
+    ) -> ControlledProcess:
         now = self._clock.now()
-        variables = dict(self._kubelets.runtime.environment(pod, spec)) | ({"TERM": "xterm"} if tty else {})
+        variables = dict(self._kubelets.runtime.environment(pod, spec))
+        variables.pop(TERMINAL_VARIABLE, "")
+        variables |= TERMINAL if tty else {}
         given = self._kubelets.runtime.processes.container(pod, spec, now, variables)
         told = self._kubelets.behaviours.command(pod, spec, command[0])
         try:

@@ -37,6 +37,14 @@ class ExecProcess:
     def end_input(self) -> None:
         self._process.end_input(self._now())
 
+    def end_file(self) -> None:
+        """End the input of what reads at the moment."""
+        self._process.end_file(self._now())
+
+    def interrupt(self) -> None:
+        """End what it does at the moment."""
+        self._process.interrupt(self._now())
+
     def poll(self) -> Sequence[tuple[str, bytes]]:
         due = self._process.next_time
         if due is not None and due < _FOREVER and isinstance(self._clock, SimulatedClock):
@@ -78,6 +86,14 @@ class AttachedProcess:
         if self._once:
             self._process.end_input(self._clock.now())
 
+    def end_file(self) -> None:
+        """End the input of what reads at the moment."""
+        self._process.end_file(self._clock.now())
+
+    def interrupt(self) -> None:
+        """End what it does at the moment."""
+        self._process.interrupt(self._clock.now())
+
     def poll(self) -> Sequence[tuple[str, bytes]]:
         self._process.advance(self._clock.now())
         fresh = self._process.printed[max(0, self._seen - self._process.dropped) :]
@@ -104,6 +120,12 @@ class FailedProcess:
         """Drop the input: the process has not started."""
 
     def end_input(self) -> None:
+        """Do nothing: the process has not started."""
+
+    def end_file(self) -> None:
+        """Do nothing: the process has not started."""
+
+    def interrupt(self) -> None:
         """Do nothing: the process has not started."""
 
     def poll(self) -> Sequence[tuple[str, bytes]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from simkit.engine.seams import RemoteProcess
 
@@ -10,10 +11,22 @@ _ERASE = b"\b \b"
 _RETURN, _NEWLINE, _INTERRUPT, _END, _BACKSPACES = 13, 10, 3, 4, (8, 127)
 
 
+class ControlledProcess(RemoteProcess, Protocol):
+    """A process that a terminal can control."""
+
+    def interrupt(self) -> None:
+        """End what it does at the moment, as Ctrl-C does."""
+        ...
+
+    def end_file(self) -> None:
+        """End the input of what reads at the moment, as Ctrl-D does."""
+        ...
+
+
 class Terminal:
     """A process behind a terminal, as exec and attach with ``-t`` have it."""
 
-    def __init__(self, process: RemoteProcess) -> None:
+    def __init__(self, process: ControlledProcess) -> None:
         self._process = process
         self._line, self._echoed = bytearray(), bytearray()
 
@@ -36,10 +49,12 @@ class Terminal:
             elif byte == _INTERRUPT:
                 self._echoed += b"^C\n"
                 self._line.clear()
-                self._send(b"\n")
+                self._process.interrupt()
             elif byte == _END:
-                if not self._line:
-                    self._process.end_input()
+                if self._line:
+                    self._send(b"")
+                else:
+                    self._process.end_file()
             else:
                 self._echoed.append(byte)
                 self._line.append(byte)

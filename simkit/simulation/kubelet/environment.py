@@ -21,6 +21,9 @@ SERVICES: Final = GroupResource("", "services")
 Get = Callable[[Key], Object | None]
 """The object of a key, if it is there."""
 _REFERENCE: Final = re.compile(r"\$(\$|\(([A-Za-z_.-][\w.-]*)\))")
+TERMINAL_VARIABLE: Final = "TERM"
+TERMINAL: Final[Mapping[str, str]] = {TERMINAL_VARIABLE: "xterm"}
+"""The variable of programs that have a terminal."""
 _MASTER: Final = ("default", "kubernetes")
 
 
@@ -40,6 +43,7 @@ def environment(pod: Object, container: Mapping[str, Any], get: Get, services: I
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOSTNAME": at(pod, "spec", "hostname") or name_of(pod),
         "HOME": "/root",
+        **(TERMINAL if container.get("tty") else {}),
     }
     linked = services if at(pod, "spec", "enableServiceLinks") is not False else ()
     master = get(Key(SERVICES, *_MASTER))

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from simkit.meta.objects import Object
 from simkit.simulation.shell.files import Files
+from simkit.simulation.shell.interruption import CODE, Interrupted
 from simkit.simulation.shell.network import Network, NoNetwork
 
 STDOUT, STDERR = "stdout", "stderr"
@@ -86,6 +87,7 @@ class Process:
         self._steps, self._now = steps, started
         self._takes_input, self._given = takes_input, b""
         self._wish: Input | None = None
+        self._file_ended = False
         self._answer: bytes | None = None
         self.printed: list[Printed] = []
         self.dropped = 0
@@ -102,7 +104,7 @@ class Process:
     @property
     def _blocked(self) -> bool:
         """True if it waits for input that may still come."""
-        return self._wish is not None and self._takes_input and not self._line()
+        return self._wish is not None and self._takes_input and not self._line() and not self._file_ended
 
     def _line(self) -> bytes:
         """The input that fulfils the present wish, which is not taken away yet."""
@@ -120,6 +122,18 @@ class Process:
         """Tell it that no more input comes."""
         self._takes_input = False
         self.advance(now)
+
+    def end_file(self, now: float) -> None:
+        """Tell whoever reads next that no more input comes; those who read later get some again."""
+        self._file_ended = True
+        self.advance(now)
+
+    def interrupt(self, now: float) -> None:
+        """End what it does at the moment."""
+        if self.ended is None:
+            self._now, self._wish, self._answer, self._given = min(self._now, now), None, None, b""
+            self._go_on(lambda: self._steps.throw(Interrupted()))
+            self.advance(now)
 
     def advance(self, now: float) -> None:
         """Let it run until the present."""
@@ -152,10 +166,18 @@ class Process:
         if self._wish is not None:
             self._answer, self._wish = self._line(), None
             self._given = self._given[len(self._answer) :]
+            self._file_ended = self._file_ended and bool(self._answer)
+        self._go_on(lambda: self._steps.send(self._answer))
+
+    def _go_on(self, following: Callable[[], Step]) -> None:
+        """Do what the next step of the program says."""
         try:
-            step = self._steps.send(self._answer)
+            step = following()
         except StopIteration as end:
             self.ended = (self._now, _exit_code(end.value))
+            return
+        except Interrupted:
+            self.ended = (self._now, CODE)
             return
         self._answer = None
         if isinstance(step, Input):

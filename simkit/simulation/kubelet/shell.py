@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import Any, Final
 
 from simkit.simulation.kubelet.process import Container, Input, Output, Program, Step
 from simkit.simulation.shell.commands import COMMANDS
-from simkit.simulation.shell.interpreter import Exit, Machine, Read, Run, Write, run_script
+from simkit.simulation.shell.interpreter import Effect, Exit, Machine, Read, Run, Write, run_script
+from simkit.simulation.shell.interruption import Interrupted
 from simkit.simulation.shell.syntax import ScriptError, command_names, parse
 
 _SHELLS: Final = ("sh", "bash", "ash")
@@ -63,19 +65,27 @@ def run_command(machine: Machine, command: Sequence[str]) -> Run:
 
 
 def _steps(machine: Machine, run: Run) -> Generator[Step, Any, Any]:
-    """Effects of a script as steps of a process."""
-    sent = b""
+    """Effects of a script as steps of a process. An interruption goes to what runs at the moment."""
+    following: Callable[[], Effect] = partial(next, run)
     try:
-        effect = next(run)
         while True:
-            sent = b""
-            if isinstance(effect, Write):
-                yield Output(effect.data, effect.stream)
-            elif isinstance(effect, Read):
-                sent = yield Input(effect.everything)
-            else:
-                machine.now += effect
-                yield effect
-            effect = run.send(sent)
+            effect = following()
+            try:
+                following = partial(run.send, (yield from _step(machine, effect)))
+            except Interrupted as problem:
+                following = partial(run.throw, problem)
     except StopIteration as end:
         return end.value
+
+
+def _step(machine: Machine, effect: Effect) -> Generator[Step, Any, bytes]:
+    """One effect; gives back what is sent for it."""
+    if isinstance(effect, Write):
+        yield Output(effect.data, effect.stream)
+    elif isinstance(effect, Read):
+        found: bytes = yield Input(effect.everything)
+        return found
+    else:
+        machine.now += effect
+        yield effect
+    return b""

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from simkit.simulation.shell.arithmetic import ArithmeticFault, value_of
 from simkit.simulation.shell.files import FileError, Files, resolved
+from simkit.simulation.shell.interruption import CODE, Interrupted
 from simkit.simulation.shell.network import Network, NoNetwork
 from simkit.simulation.shell.syntax import Chain, If, Loop, Node, Pipeline, ScriptError, Simple, Word, parse
 
@@ -91,19 +92,21 @@ def run_script(machine: Machine, text: str) -> Run:
 
 
 def run_interactive(machine: Machine, *, prompt: bool) -> Run:
-    """Run each line that comes in, until there is none."""
+    """Run each line that comes in, until there is none. An interruption ends the line."""
     while True:
-        if prompt:
-            yield Write(f"{machine.folder if machine.folder != '/' else '/'} # ".encode())
-        line = yield Read()
-        if not line:
-            return machine.code
-        machine.steps = 0
         try:
+            if prompt:
+                yield Write(f"{machine.folder} # ".encode())
+            line = yield Read()
+            if not line:
+                return machine.code
+            machine.steps = 0
             machine.code = yield from run_node(machine, parse(line.decode("utf-8", "replace")))
         except ScriptError as error:
             yield Write(f"sh: {error}\n".encode(), STDERR)
             machine.code = 2
+        except Interrupted:
+            machine.code = CODE
         except Exit as end:
             return end.code
 
