@@ -7,6 +7,7 @@ import gzip
 
 import pytest
 
+from simkit.simulation.shell.archives import packed, unpack
 from simkit.simulation.shell.files import FileError, Files
 from simkit.simulation.shell.text_commands import _letters
 from tests.simulation.worlds import execute, pod, simulated
@@ -108,6 +109,29 @@ def test_variables() -> None:
         ("dd if=/dev/zero of=/z bs=1K count=2 2>/dev/null; wc -c < /z; stat -c %s /z", "2048\n2048\n"),
         ("uptime | wc -l; uname -s; basename /a/b.c .c; dirname /a/b", "1\nLinux\nb\n/a\n"),
         ("ls / | grep -x bin; which ls; date nonsense 2>&1", "bin\n/bin/ls\ndate: invalid date 'nonsense'\n"),
+        ("cd /etc; touch a.x b.x .c.x; echo *.x '*.x' /e*/[b-z].x no*thing", "a.x b.x *.x /etc/b.x no*thing\n"),
+        ("cd /etc; touch a.x b.x; p='*.x'; echo $p \"$p\"; rm /etc/*.x; ls /etc/*.x 2>&1 | wc -l", "a.x b.x *.x\n1\n"),
+        (
+            "mkdir /d; echo 1 > /d/f; ln -s f /d/l; ln -s /d /e; cat /e/l; readlink /d/l; readlink -f /e/l",
+            "1\nf\n/d/f\n",
+        ),
+        (
+            "echo 1 > /f; ln -s /f /l; echo 2 >> /l; cat /f; rm /l; ls -l /f | cut -c1-10,33-42",
+            "1\n2\n-rw-r--r--        4\n",
+        ),
+        (
+            "ln -s b /a; ln -s a /b; cat /a 2>&1; find / -type l | wc -l",
+            "cat: can't open '/a': Symbolic link loop\n2\n",
+        ),
+        ("mkdir /d; ln -s x /d/l; cp -r /d /c; ls -l /c | tail -1 | grep -o 'l -> x'; ls -a /c", "l -> x\n.\n..\nl\n"),
+        ("set; case $0-$# in sh-0) echo none;; *) echo some;; esac", "none\n"),
+        (
+            "case a.gz in *.tar|*.gz) echo packed ;; esac; f=/a/b.c; echo ${f##*/} ${f%.*} ${#f} ${g:-h}",
+            "packed\nb.c /a/b 6 h\n",
+        ),
+        ("printf 'a b c\\nd\\n' | while read x y; do echo \"$y,$x\"; done", "b c,a\n,d\n"),
+        ("sh -c 'echo $0 $2; for a in \"$@\"; do echo $a; done' me 'x y' z", "me z\nx y\nz\n"),
+        ("[ -L /x -o -d /etc ] && [ ! -s /etc/no ] && [[ a == a && b != c ]] && echo yes", "yes\n"),
         ("echo -n abc | sha256sum | cut -c1-8", "ba7816bf\n"),
         ("echo x | tee /t | cat; cat /t", "x\nx\n"),
         ("i=0; while [ $i -lt 3 ]; do echo $i; i=$((i+1)); done", "0\n1\n2\n"),
@@ -180,3 +204,20 @@ def test_mounted_trees() -> None:
         files.remove("/given/x/y")
     with pytest.raises(FileError, match="busy"):
         files.remove("/volume")
+
+
+def test_links_in_archives_and_mounts() -> None:
+    """Archives keep symbolic links; a link leads into what is mounted, and one in a volume is seen from all its mounts."""
+    files, volume = Files(folders=("/",)), Files({"/data": "1"}, folders=("/",))
+    files.mount("/volume", volume)
+    files.link("volume/data", "/link")
+    files.link("data", "/volume/inner")
+    assert (files.read("/link"), files.read("/volume/inner"), volume.read("/inner")) == (b"1", b"1", b"1")
+    other = Files(folders=("/",))
+    unpack(other, packed(files, ["volume", "link"], "/", 0.0), "/copy")
+    assert other.target("/copy/link") == "volume/data"
+    assert (other.read("/copy/link"), other.read("/copy/volume/inner")) == (b"1", b"1")
+    with pytest.raises(FileError, match="File exists"):
+        files.link("x", "/link")
+    files.remove("/link")
+    assert files.read("/volume/data") == b"1"

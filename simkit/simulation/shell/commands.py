@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
+from simkit.simulation.shell.archives import packed, unpack
 from simkit.simulation.shell.effects import error, line, read_all, whole
 from simkit.simulation.shell.file_commands import FILE_COMMANDS
 from simkit.simulation.shell.files import FileError
@@ -19,6 +21,7 @@ from simkit.simulation.shell.interpreter import (
     run_interactive,
     run_script,
 )
+from simkit.simulation.shell.listing import LISTING_COMMANDS
 from simkit.simulation.shell.network_commands import NETWORK_COMMANDS
 from simkit.simulation.shell.system_commands import SYSTEM_COMMANDS
 from simkit.simulation.shell.text_commands import TEXT_COMMANDS
@@ -66,19 +69,6 @@ def _cat(machine: Machine, words: list[str]) -> Run:
             yield Write(machine.files.read(machine.path(name)))
         except FileError as problem:
             yield error("cat", f"can't open '{name}': {problem}")
-            code = 1
-    return code
-
-
-def _ls(machine: Machine, words: list[str]) -> Run:
-    code = 0
-    for name in [word for word in words[1:] if not word.startswith("-")] or ["."]:
-        try:
-            path = machine.path(name)
-            for each in [name] if machine.files.is_file(path) else machine.files.listed(path):
-                yield line(each)
-        except FileError as problem:
-            yield error("ls", f"{name}: {problem}")
             code = 1
     return code
 
@@ -138,6 +128,17 @@ def _export(machine: Machine, words: list[str]) -> Run:
         if equals:
             machine.environment[name] = value
     return 0
+
+
+def _read(machine: Machine, words: list[str]) -> Run:
+    """A line of the input, split into variables; the last one gets the rest."""
+    names = [word for word in words[1:] if not word.startswith("-")] or ["REPLY"]
+    given = yield Read()
+    left = given.decode("utf-8", "replace").rstrip("\n")
+    for name in names[:-1]:
+        machine.environment[name], _, left = left.strip().partition(" ")
+    machine.environment[names[-1]] = left.strip()
+    return int(not given)
 
 
 def _date(machine: Machine, words: list[str]) -> Run:
@@ -202,10 +203,16 @@ def _whoami(machine: Machine, words: list[str]) -> Run:
 
 def _test(machine: Machine, words: list[str]) -> Run:
     yield from ()
-    given = [word for word in words[1:] if word != "]"]
-    negated = bool(given) and given[0] == "!"
-    holds = _holds(machine, given[1:] if negated else given)
-    return int(holds is negated)
+    return int(not _either([word for word in words[1:] if word not in ("]", "]]")], machine))
+
+
+def _either(given: list[str], machine: Machine) -> bool:
+    """Conditions that ``-o`` and ``-a`` join."""
+    for operator, joined in (("-o", any), ("||", any), ("-a", all), ("&&", all)):
+        if operator in given[1:-1]:
+            place = given.index(operator, 1)
+            return joined(_either(part, machine) for part in (given[:place], given[place + 1 :]))
+    return not _either(given[1:], machine) if given[:1] == ["!"] and len(given) > 1 else _holds(machine, given)
 
 
 def _holds(machine: Machine, given: list[str]) -> bool:
@@ -214,8 +221,12 @@ def _holds(machine: Machine, given: list[str]) -> bool:
             return machine.files.is_file(machine.path(path))
         case ["-d", path]:
             return machine.files.is_folder(machine.path(path))
-        case ["-e", path]:
+        case ["-e" | "-r" | "-w" | "-x", path]:
             return machine.files.exists(machine.path(path))
+        case ["-L" | "-h", path]:
+            return machine.files.target(machine.path(path)) is not None
+        case ["-s", path]:
+            return machine.files.is_file(machine.path(path)) and bool(machine.files.read(machine.path(path)))
         case ["-z", text]:
             return not text
         case ["-n", text] | [text]:
@@ -236,14 +247,16 @@ def _sh(machine: Machine, words: list[str]) -> Run:
     flags = [word for word in given if word.startswith("-")]
     rest = [word for word in given if not word.startswith("-")]
     if any("c" in flag for flag in flags):
-        return (yield from run_script(machine.child(), rest[0] if rest else ""))
+        given = words[words.index(rest[0]) :] if rest else [""]
+        child = replace(machine.child(), script=given[1] if len(given) > 1 else words[0], arguments=tuple(given[2:]))
+        return (yield from run_script(child, given[0]))
     if rest:
         try:
             text = machine.files.read(machine.path(rest[0])).decode("utf-8", "replace")
         except FileError:
             yield error("sh", f"can't open '{rest[0]}': No such file or directory")
             return 2
-        return (yield from run_script(machine.child(), text))
+        return (yield from run_script(replace(machine.child(), script=rest[0], arguments=tuple(rest[1:])), text))
     prompt = machine.environment.get("TERM") is not None
     return (yield from run_interactive(machine.child(), prompt=prompt))
 
@@ -266,10 +279,10 @@ def _tar(machine: Machine, words: list[str]) -> Run:
         index += 1
     try:
         if "c" in flags:
-            yield Write(machine.files.packed(paths, folder, machine.now))
+            yield Write(packed(machine.files, paths, folder, machine.now))
             return 0
         if "x" in flags:
-            machine.files.unpack((yield from read_all()), folder)
+            unpack(machine.files, (yield from read_all()), folder)
             return 0
     except FileError as problem:
         yield error("tar", f"{paths[0] if paths else '-'}: {problem}")
@@ -282,7 +295,6 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "echo": _echo,
     "printf": _printf,
     "cat": _cat,
-    "ls": _ls,
     "mkdir": _mkdir,
     "touch": _touch,
     "rm": _rm,
@@ -291,6 +303,8 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "env": _env,
     "printenv": _env,
     "export": _export,
+    "local": _export,
+    "read": _read,
     "date": _date,
     "sleep": _sleep,
     "seq": _seq,
@@ -306,11 +320,13 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "id": _whoami,
     "test": _test,
     "[": _test,
+    "[[": _test,
     "sh": _sh,
     "bash": _sh,
     "ash": _sh,
     "tar": _tar,
     **FILE_COMMANDS,
+    **LISTING_COMMANDS,
     **TEXT_COMMANDS,
     **SYSTEM_COMMANDS,
     **NETWORK_COMMANDS,

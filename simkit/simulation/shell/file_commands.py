@@ -13,6 +13,19 @@ from simkit.simulation.shell.files import MOST_BYTES, FileError
 from simkit.simulation.shell.interpreter import STDERR, Machine, Run, Write
 
 
+def _copy(machine: Machine, source: str, into: str, *, keeps: bool) -> None:
+    """Copy a file or a folder. Links in a folder stay links; ``keeps`` says that the source itself may be one."""
+    for found in machine.files.tree(source if keeps else machine.files.real(source)):
+        place = into + found[len(source if keeps else machine.files.real(source)) :]
+        target = machine.files.target(found)
+        if target is not None:
+            machine.files.link(target, place)
+        elif machine.files.is_file(found):
+            machine.files.write(place, machine.files.read(found))
+        else:
+            machine.files.make_folder(place)
+
+
 def _copied(machine: Machine, words: list[str], *, moves: bool) -> Run:
     """``cp`` and ``mv``: files, and folders with all that is in them."""
     name, (given, paths) = words[0], options(words[1:])
@@ -24,13 +37,12 @@ def _copied(machine: Machine, words: list[str], *, moves: bool) -> Run:
         source = machine.path(each)
         into = f"{target}/{source.rpartition('/')[2]}" if machine.files.is_folder(target) else target
         try:
+            if machine.files.target(source) is None and not machine.files.exists(source):
+                raise FileError("No such file or directory")
             if machine.files.is_folder(source) and not moves and not {"r", "R", "a"} & given.keys():
                 yield error(name, f"omitting directory '{each}'")
                 return 1
-            for found in machine.files.below(source):
-                machine.files.write(into + found[len(source) :], machine.files.read(found))
-            if machine.files.is_folder(source):
-                machine.files.make_folder(into)
+            _copy(machine, source, into, keeps=moves or bool({"a", "d", "P"} & given.keys()))
             if moves:
                 machine.files.remove(source)
         except FileError as problem:
@@ -56,6 +68,13 @@ def _changes_mode(machine: Machine, words: list[str]) -> Run:
     return 0
 
 
+def _kind(machine: Machine, path: str) -> str:
+    """The letter of a kind of file: ``l``, ``f`` or ``d``."""
+    if machine.files.target(path) is not None:
+        return "l"
+    return "f" if machine.files.is_file(path) else "d"
+
+
 def _find(machine: Machine, words: list[str]) -> Run:
     paths: list[str] = []
     for word in words[1:]:
@@ -71,7 +90,7 @@ def _find(machine: Machine, words: list[str]) -> Run:
             yield error("find", f"{start}: No such file or directory")
             return 1
         for found in machine.files.tree(root):
-            right_kind = not kind or (kind == "f") == machine.files.is_file(found)
+            right_kind = not kind or kind == _kind(machine, found)
             if right_kind and fnmatchcase(found.rpartition("/")[2], wanted):
                 inner = found[len(root) :].lstrip("/")
                 yield line(f"{start.rstrip('/')}/{inner}" if inner else start)
@@ -101,16 +120,6 @@ def _stat(machine: Machine, words: list[str]) -> Run:
         kind = "regular file" if machine.files.is_file(path) else "directory"
         form = given.get("c", "  File: %n\n  Size: %s\t%F")
         yield line(form.replace("%n", name).replace("%s", str(size)).replace("%F", kind))
-    return 0
-
-
-def _readlink(machine: Machine, words: list[str]) -> Run:
-    """Paths without dots; there are no links."""
-    given, names = options(words[1:])
-    if words[0] == "readlink" and "f" not in given:
-        return 1
-    for name in names:
-        yield line(machine.path(name))
     return 0
 
 
@@ -164,8 +173,6 @@ FILE_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "basename": _basename,
     "dirname": _dirname,
     "stat": _stat,
-    "readlink": _readlink,
-    "realpath": _readlink,
     "df": _df,
     "dd": _dd,
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Bytes that the files of one container may have together."""
+_MOST_LINKS: Final = 40
+"""The number of symbolic links that a path may lead through."""
 
 
 class FileError(Exception):
@@ -42,6 +42,7 @@ class Files:
     def __init__(self, given: Mapping[str, bytes | str] | None = None, folders: Iterable[str] = ROOT) -> None:
         self._files: dict[str, bytes] = {}
         self._folders: set[str] = set(folders)
+        self._links: dict[str, str] = {}
         self._mounts: dict[str, Files | Source] = {}
         for path, content in (given or {}).items():
             self.write(path, content.encode() if isinstance(content, str) else content)
@@ -50,7 +51,7 @@ class Files:
         """An independent copy; what is mounted stays shared."""
         copy = Files()
         copy._files, copy._folders = dict(self._files), set(self._folders)
-        copy._mounts = dict(self._mounts)
+        copy._mounts, copy._links = dict(self._mounts), dict(self._links)
         return copy
 
     def mount(self, path: str, tree: Files | Source) -> None:
@@ -63,6 +64,50 @@ class Files:
             if known == at or known.startswith(at.rstrip("/") + "/"):
                 return self._mounts[at], "/" + known[len(at) :].lstrip("/")
         return None
+
+    def _all_links(self) -> Mapping[str, str]:
+        """The targets of all symbolic links by path, those of mounted trees among them."""
+        found = dict(self._links)
+        for at, tree in self._mounts.items():
+            if isinstance(tree, Files):
+                found |= {resolved(path.lstrip("/"), at): target for path, target in tree._all_links().items()}
+        return found
+
+    def real(self, path: str, *, last: bool = True) -> str:
+        """The path that a path leads to through symbolic links. Raises FileError where they lead in circles.
+
+        Parameters
+        ----------
+        last
+            Whether the last name may be a link too.
+        """
+        links, known = self._all_links(), resolved(path)
+        for _ in range(_MOST_LINKS if links else 0):
+            parts = known.split("/")
+            ends = range(2, len(parts) + last)
+            linked = next((end for end in ends if "/".join(parts[:end]) in links), None)
+            if linked is None:
+                return known
+            target = resolved(links["/".join(parts[:linked])], "/".join(parts[: linked - 1]) or "/")
+            known = resolved("/".join(parts[linked:]), target)
+        if links:
+            raise FileError("Symbolic link loop")
+        return known
+
+    def link(self, target: str, path: str) -> None:
+        """Make a symbolic link. Raises FileError where something is in its place, or nothing can be written."""
+        known = self.real(path, last=False)
+        if self.target(known) is not None or self.exists(known):
+            raise FileError("File exists")
+        inner = self._mounted(known)
+        if inner is None:
+            self._links[known] = target
+        else:
+            _writable(inner[0]).link(target, inner[1])
+
+    def target(self, path: str) -> str | None:
+        """The target of a symbolic link, as it was given; None for what is none."""
+        return self._all_links().get(self.real(path, last=False))
 
     def _content(self) -> Mapping[str, bytes]:
         """All files by path, those of mounted trees among them."""
@@ -85,6 +130,9 @@ class Files:
                 found.add(at)
         return found
 
+    def _all_paths(self) -> Iterable[str]:
+        return (*self._content(), *self._all_folders(), *self._all_links())
+
     def _file(self, known: str) -> bytes | None:
         """The content of a file. Of what is mounted, only the tree that the path leads into is asked."""
         inner = self._mounted(known) if self._mounts else None
@@ -97,14 +145,14 @@ class Files:
 
     def read(self, path: str) -> bytes:
         """The content of a file. Raises FileError."""
-        found = self._file(resolved(path))
+        found = self._file(self.real(path))
         if found is not None:
             return found
         raise FileError("Is a directory" if self.is_folder(path) else "No such file or directory")
 
     def write(self, path: str, content: bytes, *, append: bool = False) -> None:
         """Write a file. Raises FileError where a folder is in its place, or the tree is full or cannot be written."""
-        known = resolved(path)
+        known = self.real(path)
         if self._mounts and (inner := self._mounted(known)) is not None:
             _writable(inner[0]).write(inner[1], content, append=append)
             return
@@ -127,7 +175,7 @@ class Files:
 
     def make_folder(self, path: str) -> None:
         """Make a folder, and those that it is in. Raises FileError where nothing can be written."""
-        known = resolved(path)
+        known = self.real(path)
         inner = self._mounted(known)
         if inner is None:
             self._folders.add(known)
@@ -135,9 +183,9 @@ class Files:
             _writable(inner[0]).make_folder(inner[1])
 
     def remove(self, path: str) -> None:
-        """Remove a file, or a folder with all that is in it. Raises FileError."""
-        known = resolved(path)
-        if not self.exists(known):
+        """Remove a file, a link, or a folder with all that is in it. Raises FileError."""
+        known = self.real(path, last=False)
+        if self.target(known) is None and not self.exists(known):
             raise FileError("No such file or directory")
         prefix = known.rstrip("/") + "/"
         if any(at == known or at.startswith(prefix) for at in self._mounts):
@@ -147,21 +195,23 @@ class Files:
             _writable(inner[0]).remove(inner[1])
             return
         self._files = {at: content for at, content in self._files.items() if at != known and not at.startswith(prefix)}
+        self._links = {at: target for at, target in self._links.items() if at != known and not at.startswith(prefix)}
         self._folders = {at for at in self._folders if at != known and not at.startswith(prefix)} | {"/"}
 
     def is_file(self, path: str) -> bool:
         """True if a file is there."""
-        return self._file(resolved(path)) is not None
+        return self._file(self.real(path)) is not None
 
     def is_folder(self, path: str) -> bool:
         """True if a folder is there."""
-        known = resolved(path)
+        known = self.real(path)
         prefix = known.rstrip("/") + "/"
         if any(at.startswith(prefix) for at in self._mounts):
             return True
         inner = self._mounted(known) if self._mounts else None
         if inner is None:
-            return known in self._folders or any(at.startswith(prefix) for at in (*self._files, *self._folders))
+            everything = (*self._files, *self._folders, *self._links)
+            return known in self._folders or any(at.startswith(prefix) for at in everything)
         tree, rest = inner
         if isinstance(tree, Files):
             return tree.is_folder(rest)
@@ -178,16 +228,16 @@ class Files:
             return [path]
         if not self.is_folder(path):
             raise FileError("No such file or directory")
-        prefix = resolved(path).rstrip("/") + "/"
-        inside = (at[len(prefix) :] for at in (*self._content(), *self._all_folders()) if at.startswith(prefix))
+        prefix = self.real(path).rstrip("/") + "/"
+        inside = (at[len(prefix) :] for at in self._all_paths() if at.startswith(prefix))
         return sorted({name.partition("/")[0] for name in inside if name})
 
     def tree(self, path: str) -> list[str]:
-        """The paths of a folder and of all that is below it, in order."""
+        """The paths of a folder and of all that is below it, in order. Links are not followed."""
         known = resolved(path)
         prefix = known.rstrip("/") + "/"
         found = {known}
-        for at in (*self._content(), *self._all_folders()):
+        for at in self._all_paths():
             if at.startswith(prefix):
                 parts = at[len(prefix) :].split("/")
                 found |= {prefix + "/".join(parts[: end + 1]) for end in range(len(parts))}
@@ -195,7 +245,7 @@ class Files:
 
     def below(self, path: str) -> list[str]:
         """The paths of all files below a folder, or of one file. Raises FileError."""
-        known = resolved(path)
+        known = self.real(path)
         content = self._content()
         if known in content:
             return [known]
@@ -203,39 +253,6 @@ class Files:
             raise FileError("No such file or directory")
         prefix = known.rstrip("/") + "/"
         return sorted(at for at in content if at.startswith(prefix))
-
-    def packed(self, paths: Iterable[str], folder: str, moment: float) -> bytes:
-        """A tar archive of files and folders, named as they were asked for, from a folder. Raises FileError."""
-        made = io.BytesIO()
-        with tarfile.open(fileobj=made, mode="w", format=tarfile.PAX_FORMAT) as archive:
-            for path in paths:
-                root = resolved(path, folder)
-                if not self.is_file(root):
-                    entry = tarfile.TarInfo(path.strip("/") or ".")
-                    entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, 0o755, int(moment)
-                    archive.addfile(entry)
-                for found in self.below(root):
-                    inner = found[len(root) :].lstrip("/")
-                    name = "/".join(part for part in (path.strip("/"), inner) if part)
-                    entry = tarfile.TarInfo(name)
-                    content = self.read(found)
-                    entry.size, entry.mtime, entry.mode = len(content), int(moment), 0o644
-                    archive.addfile(entry, io.BytesIO(content))
-        return made.getvalue()
-
-    def unpack(self, data: bytes, folder: str) -> None:
-        """Write the files of a tar archive into a folder. Raises FileError for what is no archive."""
-        try:
-            with tarfile.open(fileobj=io.BytesIO(data), mode="r:*") as archive:
-                for entry in archive:
-                    path = resolved(entry.name, folder)
-                    if entry.isdir():
-                        self.make_folder(path)
-                    elif entry.isreg():
-                        content = archive.extractfile(entry)
-                        self.write(path, content.read(MOST_BYTES + 1) if content is not None else b"")
-        except (tarfile.TarError, EOFError, OSError) as error:
-            raise FileError("invalid tar magic") from error
 
 
 def _writable(tree: Files | Source) -> Files:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from simkit.simulation.shell.arithmetic import ArithmeticFault, value_of
 from simkit.simulation.shell.files import FileError, Files, resolved
 from simkit.simulation.shell.interruption import CODE, Interrupted
 from simkit.simulation.shell.network import Network, NoNetwork
-from simkit.simulation.shell.syntax import Chain, If, Loop, Node, Pipeline, ScriptError, Simple, Word, parse
+from simkit.simulation.shell.patterns import escaped, matching
+from simkit.simulation.shell.syntax import Case, Chain, If, Loop, Node, Pipeline, ScriptError, Simple, Word, parse
+from simkit.simulation.shell.variables import value_named
 
 STDOUT, STDERR = "stdout", "stderr"
 _MOST_OUTPUT: Final = 4 * 1024 * 1024
 _MOST_STEPS: Final = 200_000
 NOT_FOUND: Final = 127
+_MAGIC: Final = frozenset("*?[")
 _DOLLAR: Final = re.compile(r"\$(?:\{([^}$]*)\}|([A-Za-z_]\w*|[?#$]))")
 """A variable in an expression."""
 
@@ -68,6 +72,9 @@ class Machine:
     """The exit code of the last command."""
     steps: int = 0
     network: Network = field(default_factory=NoNetwork)
+    script: str = "sh"
+    arguments: Sequence[str] = ()
+    """The name of the script, and the words after it."""
 
     def child(self) -> Machine:
         """A shell of its own over the same files."""
@@ -126,6 +133,8 @@ def run_node(machine: Machine, node: Node) -> Run:
             yield from _loop(machine, node)
         case If(branches, otherwise):
             yield from _if(machine, branches, otherwise)
+        case Case():
+            yield from _case(machine, node)
     return machine.code
 
 
@@ -136,6 +145,17 @@ def _if(machine: Machine, branches: Sequence[tuple[Node, Node]], otherwise: Node
     machine.code = 0
     if otherwise is not None:
         return (yield from run_node(machine, otherwise))
+    return 0
+
+
+def _case(machine: Machine, node: Case) -> Run:
+    subject = yield from joined(machine, node.subject)
+    machine.code = 0
+    for patterns, body in node.branches:
+        for word in patterns:
+            wanted = "".join(pattern for _, pattern in (yield from _split(machine, word)))
+            if fnmatchcase(subject, wanted):
+                return (yield from run_node(machine, body))
     return 0
 
 
@@ -221,49 +241,58 @@ def _captured(run: Run, given: bytes | None) -> Generator[Effect, bytes, tuple[b
 
 
 def expanded(machine: Machine, word: Word) -> Generator[Effect, bytes, list[str]]:
-    """The words that a word becomes: variables without quotes are split at blanks."""
-    found, current, present = [], "", False
+    """The words that a word becomes: variables without quotes are split at blanks, patterns become paths."""
+    found: list[str] = []
+    for text, pattern in (yield from _split(machine, word)):
+        paths = [] if _MAGIC.isdisjoint(pattern) else matching(machine.files, machine.folder, pattern)
+        found += paths or [text]
+    return found
+
+
+def joined(machine: Machine, word: Word) -> Generator[Effect, bytes, str]:
+    """A word as one text, such as the value of a variable."""
+    return "".join(text for text, _ in (yield from _split(machine, word)))
+
+
+def _split(machine: Machine, word: Word) -> Generator[Effect, bytes, list[tuple[str, str]]]:
+    """The words that a word becomes, each with the pattern of file names that it is."""
+    found, current, pattern, present = list[tuple[str, str]](), "", "", False
     for piece in word:
-        text = piece.text
+        text, parts = piece.text, None
         if piece.kind == "variable":
-            text = _variable(machine, piece.text)
+            text = value_named(machine, piece.text)
+            parts = list(machine.arguments) if piece.text == "@" else None
         elif piece.kind == "command":
             output, machine.code = yield from _captured(run_script(machine.child(), piece.text), None)
             text = output.decode("utf-8", "replace").rstrip("\n")
         elif piece.kind == "number":
             text = str((yield from _number(machine, piece.text)))
-        if piece.kind == "text" or piece.quoted:
-            current, present = current + text, True
+        if piece.kind == "text" or (piece.quoted and parts is None):
+            current, pattern, present = current + text, pattern + (escaped(text) if piece.quoted else text), True
             continue
-        parts = text.split()
+        parts = text.split() if parts is None else parts
         if not parts:
             continue
-        if text[0].isspace() and present:
-            found.append(current)
-            current = ""
+        if text[:1].isspace() and present:
+            found.append((current, pattern))
+            current = pattern = ""
         for part in parts[:-1]:
-            found.append(current + part)
-            current = ""
-        current, present = current + parts[-1], True
-    return [*found, current] if present else found
+            found.append((current + part, pattern + (escaped(part) if piece.quoted else part)))
+            current = pattern = ""
+        last = parts[-1]
+        current, pattern, present = current + last, pattern + (escaped(last) if piece.quoted else last), True
+    return [*found, (current, pattern)] if present else found
 
 
 def _number(machine: Machine, text: str) -> Generator[Effect, bytes, int]:
     """The value of an expression. An error in it ends the script, as in the shells of containers."""
     try:
-        return value_of(_DOLLAR.sub(lambda found: _variable(machine, found[1] or found[2]), text), machine.environment)
+        return value_of(
+            _DOLLAR.sub(lambda found: value_named(machine, found[1] or found[2]), text), machine.environment
+        )
     except ArithmeticFault as fault:
         yield Write(f"sh: {fault}\n".encode(), STDERR)
         raise Exit(2) from None
-
-
-def _variable(machine: Machine, name: str) -> str:
-    special: Mapping[str, str] = {"?": str(machine.code), "$": "1", "#": "0", "@": "", "*": "", "0": "sh"}
-    if name in special:
-        return special[name]
-    name, separator, default = name.partition(":-")
-    value = machine.environment.get(name, "")
-    return value or (default if separator else "")
 
 
 def _simple(machine: Machine, node: Simple) -> Run:
@@ -274,7 +303,7 @@ def _simple(machine: Machine, node: Simple) -> Run:
         words += yield from expanded(machine, word)
     assigned = {}
     for name, value in node.assignments:
-        assigned[name] = "".join((yield from expanded(machine, value)))
+        assigned[name] = yield from joined(machine, value)
     if not words:
         machine.environment.update(assigned)
     if words and words[0] in ("break", "continue"):
@@ -286,7 +315,7 @@ def _simple(machine: Machine, node: Simple) -> Run:
         run = command(machine, words) if command is not None else _unknown(words[0])
     targets = []
     for operator, target in node.redirections:
-        targets.append((operator, "".join((yield from expanded(machine, target)))))
+        targets.append((operator, (yield from joined(machine, target))))
     try:
         return (yield from _redirected(machine, run, targets))
     except FileError as error:

@@ -93,7 +93,15 @@ class If:
     otherwise: Node | None = None
 
 
-Node = Simple | Pipeline | Chain | Loop | If
+@dataclass(frozen=True, slots=True)
+class Case:
+    """``case`` with its branches in order: patterns, and what is done for them."""
+
+    subject: Word
+    branches: tuple[tuple[tuple[Word, ...], Node], ...]
+
+
+Node = Simple | Pipeline | Chain | Loop | If | Case
 
 
 class _Token(NamedTuple):
@@ -267,7 +275,7 @@ class _Reader:
                 self._position += 1
                 while self._take("\n"):
                     pass
-            elif not self.done and self._operator() not in (";", "\n", ")") and self._plain() not in ends:
+            elif not self.done and self._operator() not in (";", "\n", ")", ";;") and self._plain() not in ends:
                 raise ScriptError(f"syntax error: unexpected {self.shown}")
         self._depth -= 1
         return Chain(tuple(parts))
@@ -288,6 +296,8 @@ class _Reader:
                 return Loop(kind, self._body(), condition=condition)
         if self._take("if"):
             return self._if()
+        if self._take("case"):
+            return self._case()
         if self._take("("):
             node = self.chain(())
             self._expect(")")
@@ -309,6 +319,32 @@ class _Reader:
         while self._take(";", "\n"):
             pass
         return Loop("for", self._body(), name, tuple(words))
+
+    def _next_word(self) -> Word:
+        if self.done or self._operator():
+            raise ScriptError(f"syntax error: unexpected {self.shown}")
+        self._position += 1
+        return self._tokens[self._position - 1].word
+
+    def _skip_lines(self) -> None:
+        while self._take("\n"):
+            pass
+
+    def _case(self) -> Case:
+        subject, branches = self._next_word(), list[tuple[tuple[Word, ...], Node]]()
+        self._skip_lines()
+        self._expect("in")
+        self._skip_lines()
+        while not self._take("esac"):
+            self._take("(")
+            patterns = [self._next_word()]
+            while self._take("|"):
+                patterns.append(self._next_word())
+            self._expect(")")
+            branches.append((tuple(patterns), self.chain(("esac",))))
+            self._take(";;")
+            self._skip_lines()
+        return Case(subject, tuple(branches))
 
     def _body(self) -> Node:
         self._expect("do")
@@ -371,3 +407,5 @@ def command_names(node: Node) -> set[str]:
         case If(branches, otherwise):
             found = set().union(*(command_names(each) for branch in branches for each in branch))
             return found | (command_names(otherwise) if otherwise is not None else set())
+        case Case(_, cases):
+            return set().union(*(command_names(body) for _, body in cases))

@@ -1,0 +1,57 @@
+"""Tar archives of file trees, as ``kubectl cp`` sends and gets them."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterable, Iterator
+
+from simkit.simulation.shell.files import MOST_BYTES, FileError, Files, resolved
+
+
+def packed(files: Files, paths: Iterable[str], folder: str, moment: float) -> bytes:
+    """A tar archive of files, folders and links, named as they were asked for, from a folder. Raises FileError."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path in paths:
+            root = resolved(path, folder)
+            if files.target(root) is None and not files.exists(root):
+                raise FileError("No such file or directory")
+            for found in files.tree(root):
+                inner = found[len(root) :].lstrip("/")
+                name = "/".join(part for part in (path.strip("/"), inner) if part) or "."
+                for entry, content in _entry(files, found, name):
+                    entry.mtime = int(moment)
+                    archive.addfile(entry, io.BytesIO(content))
+    return made.getvalue()
+
+
+def _entry(files: Files, path: str, name: str) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
+    entry, content, target = tarfile.TarInfo(name), b"", files.target(path)
+    if target is not None:
+        entry.type, entry.mode, entry.linkname = tarfile.SYMTYPE, 0o777, target
+    elif files.is_file(path):
+        content = files.read(path)
+        entry.size, entry.mode = len(content), 0o644
+    else:
+        entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+    yield entry, content
+
+
+def unpack(files: Files, data: bytes, folder: str) -> None:
+    """Write the content of a tar archive into a folder. Raises FileError for what is no archive."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:*") as archive:
+            for entry in archive:
+                path = resolved(entry.name, folder)
+                if entry.isdir():
+                    files.make_folder(path)
+                elif entry.issym():
+                    if files.target(path) is not None:
+                        files.remove(path)
+                    files.link(entry.linkname, path)
+                elif entry.isreg():
+                    content = archive.extractfile(entry)
+                    files.write(path, content.read(MOST_BYTES + 1) if content is not None else b"")
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise FileError("invalid tar magic") from error
