@@ -208,7 +208,7 @@ def _test(machine: Machine, words: list[str]) -> Run:
 
 def _either(given: list[str], machine: Machine) -> bool:
     """Conditions that ``-o`` and ``-a`` join."""
-    for operator, joined in (("-o", any), ("||", any), ("-a", all), ("&&", all)):
+    for operator, joined in (("-o", any), ("-a", all)):
         if operator in given[1:-1]:
             place = given.index(operator, 1)
             return joined(_either(part, machine) for part in (given[:place], given[place + 1 :]))
