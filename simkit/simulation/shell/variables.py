@@ -50,7 +50,7 @@ def _plain(state: Variables, name: str) -> str | None:
 
 
 def _with_default(state: Variables, name: str, value: str | None, given: re.Match[str]) -> str:
-    """What stands for a value that is not there, or with a colon also for an empty one; ``+`` is for one that is."""
+    """The text for a value that is not there, or with a colon also for an empty one; ``+`` is for one that is."""
     colon, operator, word = given.groups()
     there = bool(value) if colon else value is not None
     if operator == "+":
