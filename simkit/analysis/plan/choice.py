@@ -116,8 +116,8 @@ def plan(
 def _steps(first: Round, best: int | None, free: bool, chosen: set[Candidate] | None) -> tuple[list[PlanStep], Round]:
     now, steps = first, list[PlanStep]()
     while now.paths and (best is None or len(steps) < best):
-        last = best is not None and len(steps) + 1 == best
-        found = next_change(now, free=free, alone=last) if chosen is None else _next_of(now, chosen, free)
+        left = None if best is None else best - len(steps)
+        found = next_change(now, free=free, left=left) if chosen is None else _next_of(now, chosen, free)
         if found is None:
             break
         one, then = found

@@ -41,7 +41,7 @@ class RatedChange(NamedTuple):
         return (-self.closes, self.harm, self.cost, self.text)
 
 
-def next_change(now: Round, *, free: bool, alone: bool) -> tuple[Candidate, Round] | None:
+def next_change(now: Round, *, free: bool, left: int | None) -> tuple[Candidate, Round] | None:
     """The best next change, with the cluster after it; None where no change closes anything.
 
     Changes that break something which is used come only when no other closes a path.
@@ -50,14 +50,16 @@ def next_change(now: Round, *, free: bool, alone: bool) -> tuple[Candidate, Roun
     ----------
     free
         Whether only changes count that cost nothing which is known to be used.
-    alone
-        Whether no other change follows, so that the first of two that close paths together is of no use.
+    left
+        The number of changes that may still be made, this one among them; None for any number. The first of two that
+        close paths together is of no use as the last change, and as the last but one only if the two do it alone.
     """
     rated = sorted(_rated(now), key=lambda one: one.order)
     for allowed in ((NONE,),) if free else (range(SURELY), (SURELY,)):
         found = _lazily(now, [one for one in rated if one.harm in allowed])
-        if found is None and not alone:
-            found = _first_of_two(now, [one for one in rated if one.harm <= allowed[-1]], allowed[-1])
+        if found is None and left != 1:
+            some = [one for one in rated if one.harm <= allowed[-1]]
+            found = _first_of_two(now, some, allowed[-1], alone=left == 2)
         if found is not None:
             return found
     return None
@@ -95,15 +97,23 @@ def _lazily(now: Round, ordered: Iterable[RatedChange]) -> tuple[Candidate, Roun
     return None if best is None else best[1:]
 
 
-def _first_of_two(now: Round, ordered: Iterable[RatedChange], most_harm: int) -> tuple[Candidate, Round] | None:
-    """The first of the two changes that together close most paths; the second stops the ways around the first."""
-    best, found = 0, None
+def _first_of_two(
+    now: Round, ordered: Iterable[RatedChange], most_harm: int, *, alone: bool
+) -> tuple[Candidate, Round] | None:
+    """The first of the two changes that together close most paths; the second stops the ways around the first.
+
+    Of pairs that close as many one is taken whose first change opens no path, as it does for whoever had the goal.
+    ``alone`` says that no third change follows, so that the pair is tried.
+    """
+    best, found = (0, 0), None
     for first in islice(ordered, PAIRED):
         then = now.after(first.change)
         closed = len(now.paths) - len(then.paths)
-        seconds = (one for one in _rated(then) if one.harm <= most_harm and closed + one.closes > best)
+        seconds = (one for one in _rated(then) if one.harm <= most_harm and closed + one.closes >= best[0])
         for second in sorted(seconds, key=lambda one: one.order):
-            closes = closed + then.modelled([second.change]) if closed + second.closes > best else 0
-            if closes > best:
-                best, found = closes, (first.change, then)
+            closes = closed + then.modelled([second.change]) if closed + second.closes >= best[0] else 0
+            if closes <= 0 or (closes, min(closed, 0)) <= best:
+                continue
+            if not alone or len(then.after(second.change).paths) < len(now.paths):
+                best, found = (closes, min(closed, 0)), (first.change, then)
     return found

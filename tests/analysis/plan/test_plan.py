@@ -80,7 +80,7 @@ RATIOS: list[float] = []
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(small(), st.integers(1, 2))
+@given(small(), st.integers(1, 5))
 def check_against_exhaustive_search(snapshot: MemorySnapshot, number: int) -> None:
     """A plan closes at least half of what the best changes close; what it says of itself is so."""
     found = plan(snapshot, goal=GOALS, best=number)
@@ -98,10 +98,30 @@ def check_against_exhaustive_search(snapshot: MemorySnapshot, number: int) -> No
 
 
 def test_a_plan_against_exhaustive_search() -> None:
-    """On random small clusters the plan closes nine tenths of what the best changes close, in the mean."""
+    """On random small clusters the first one to five changes close 98 of 100 of what the best ones close, in the
+    mean."""
     RATIOS.clear()
     check_against_exhaustive_search()
-    assert not RATIOS or mean(RATIOS) >= 0.9, f"mean ratio {mean(RATIOS):.3f} of {len(RATIOS)} clusters"
+    assert not RATIOS or mean(RATIOS) >= 0.98, f"mean ratio {mean(RATIOS):.3f} of {len(RATIOS)} clusters"
+
+
+def test_no_pair_is_begun_that_the_last_changes_cannot_end() -> None:
+    """With two changes left a pair is tried first: here three are needed, and one of them alone opens paths, since
+    whoever had the goal has a path then.
+    """
+    everybody, actor = "group:system:authenticated", RULES[2]
+    snapshot = world(
+        *(namespace("dev"), fenced("ops"), account("dev", "app"), account("dev", "two"), account("ops", "app")),
+        *(account("ops", "admin"), pod("ops", "boss-0", "admin"), pod("dev", "two-0", "two")),
+        *(role("cluster-admin", rule("*", "*", groups="*")), binding("boss", "cluster-admin", "sa:ops/admin")),
+        *(role("r0", RULES[0], actor), role("r2", actor, RULES[1]), role("r3", actor)),
+        *(binding("b1", "r2", "sa:dev/two"), binding("b4", "r3", everybody, "user:u4")),
+        *(binding("b2", "r2", everybody, "user:u1", namespace="ops"), binding("b6", "r0", "user:u5", namespace="ops")),
+    )
+    for number in (1, 2, 3):
+        found = plan(snapshot, goal=GOALS, best=number)
+        assert len(found.left) <= found.paths - len(found)
+    assert not found.left
 
 
 def test_two_ways_need_two_changes() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import count
 from typing import Any, Final, TypeVar
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
@@ -98,6 +99,21 @@ class ClusterFacts:
     def once(self, make: Callable[[ClusterFacts], Iterable[T]]) -> tuple[T, ...]:
         """The results of a function for these facts, computed once per cluster."""
         return self._composed(("once", make), lambda: tuple(make(self)))
+
+    def each(self, fact: str | Callable[[ClusterFacts], Iterable[T]]) -> Iterator[T]:
+        """The items of a sequence: of a property, or of what ``once`` gives; only those asked for count as read."""
+        for place in count():
+            self.reads.note("item", fact, place)
+            found = self.item(fact, place)
+            if found is None:
+                return
+            yield found
+
+    def item(self, fact: str | Callable[[ClusterFacts], Iterable[Any]], place: int) -> Any:
+        """The item of a sequence at a place; None behind the last. The reading is not noted."""
+        with self.reads.noted():
+            some: Sequence[Any] = getattr(self, fact) if isinstance(fact, str) else self.once(fact)
+        return some[place] if place < len(some) else None
 
     def gives_the_same(self, earlier: ClusterFacts, make: Callable[[ClusterFacts], Iterable[Any]]) -> bool:
         """True if ``once`` gives the same for a function as in an earlier cluster; it is worked out for that."""
@@ -370,6 +386,11 @@ class ClusterFacts:
             for role in self.scan(CLUSTER_ROLES)
             if role.get("aggregationRule")
         )
+
+    @RecordedFact
+    def cluster_roles(self) -> tuple[str, ...]:
+        """The names of all ClusterRoles."""
+        return tuple(map(name_of, self.scan(CLUSTER_ROLES)))
 
     def deputies(self, part: str) -> tuple[Subject, ...]:
         """The service accounts with this name or a name that ends in it."""

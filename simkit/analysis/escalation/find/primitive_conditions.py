@@ -16,7 +16,7 @@ from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
 from simkit.analysis.escalation.find.matching import Holder, VariantMatch
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.rbac.subject import text_of
-from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, Subject
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, Binding, Subject
 from simkit.logic.rbac.cover import covers
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
@@ -82,7 +82,8 @@ def _width(bound: tuple[Any, str]) -> tuple[bool, str, str]:
 def _role_of_others(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     """A role that others have and the holder has not; roles of whole groups first."""
     own = {key for key, _ in holder.bound}
-    for binding, subject in facts.bound_people:
+    people: Iterator[tuple[Binding, Subject]] = facts.each("bound_people")
+    for binding, subject in people:
         if binding.role not in own and match.allows("role", binding.role.name):
             yield {"role": binding.role.name, "beneficiary": text_of(subject), "scope": binding.namespace}
             return
@@ -103,7 +104,7 @@ def _may_label(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iter
     """A role whose rules the holder has, and a bound aggregated role by which others gain rules that lead further."""
     everywhere = {one for one, holds in holder.held.items() if any(not hold.namespace for hold in holds)}
     creating = not any(met.requirement.label == "role" for met in match.met)
-    for one in facts.once(_pushes):
+    for one in facts.each(_pushes):
         into = next((found for found in one.into if found[2] != holder.state.subject), None)
         if into is None or (creating and not one.beyond_rbac) or not one.needed <= everywhere:
             continue
@@ -159,7 +160,7 @@ def _rewritten(facts: ClusterFacts, match: VariantMatch, aggregated: str) -> Ite
         return
     filled = dict(facts.aggregated)
     names = match.names("role")
-    for name in (name_of(role) for role in facts.scan(CLUSTER_ROLES)) if names is None else names:
+    for name in facts.cluster_roles if names is None else names:
         there = facts.rules(Key(CLUSTER_ROLES, "", name)) is not None
         if there and name not in filled and name != aggregated:
             yield name
