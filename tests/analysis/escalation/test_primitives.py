@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from simkit.analysis import audit, escalations
 from simkit.analysis.escalation.find.escapes import escapes_of
 from simkit.analysis.escalation.find.outcomes import OUTCOMES
 from simkit.analysis.escalation.find.primitive_conditions import CONDITIONS
@@ -14,6 +15,9 @@ from simkit.analysis.escalation.table.requirement import Permission, parse_requi
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.errors import SimkitError
 from simkit.schema.catalogue import Catalogue
+from simkit.snapshot.memory import MemorySnapshot
+from tests.analysis.escalation.scenes import fenced, pod
+from tests.analysis.worlds import account, binding, role, rule
 from tests.shared import SHARED, needs_shared
 
 ROWS = {"A": 14, "B": 7, "C": 11, "D": 19, "E": 9, "F": 5, "G": 12, "H": 8, "I": 10, "J": 10}
@@ -78,6 +82,22 @@ def test_an_unknown_primitive_is_an_error() -> None:
     """The message tells what ids look like."""
     with pytest.raises(SimkitError, match="A1 to K18"):
         primitives().primitive("Z9")
+
+
+@pytest.mark.parametrize(("release", "paths"), [("1.30", 1), ("1.34", 1), ("1.35", 0), ("1.36", 0)])
+def test_get_alone_opens_no_connection_in_later_releases(release: str, paths: int) -> None:
+    """From 1.35 on the server asks for create too; create alone stays enough, as for clients that send a POST."""
+    objects = [
+        *(role("cluster-admin", rule("*", "*", groups="*")), binding("boss", "cluster-admin", "sa:ops/admin")),
+        *(fenced("ops"), account("ops", "admin"), pod("ops", "boss-0", "admin")),
+        *(role("looks", rule("get", "pods/exec,pods/attach")), binding("looks", "looks", "user:ann", namespace="ops")),
+        *(role("runs", rule("create", "pods/exec")), binding("runs", "runs", "user:bob", namespace="ops")),
+    ]
+    snapshot = MemorySnapshot(objects, release, captured=["*"])
+    assert len(escalations(snapshot, "user:ann", goal="cluster-admin")) == paths
+    assert len(escalations(snapshot, "user:bob", goal="cluster-admin")) == 1
+    found = [one for one in audit(snapshot).findings if one.check == "pod-exec"]
+    assert len(found) == 1 + paths
 
 
 def test_needs_of_one_request_belong_together() -> None:

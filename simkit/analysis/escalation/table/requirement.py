@@ -101,8 +101,10 @@ def parse_requirements(
 
     Examples
     --------
+    A verb with ``<1.35`` is enough in earlier releases.
+
     >>> known = Catalogue.for_release("1.30")
-    >>> [requirement] = parse_requirements(("create|get pods/exec as pod",), {}, known)
+    >>> [requirement] = parse_requirements(("create|get<1.35 pods/exec as pod",), {}, known)
     >>> [str(one) for one in requirement.any_of], requirement.namespace, requirement.label
     (['create pods/exec', 'get pods/exec'], '', 'pod')
     """
@@ -122,18 +124,24 @@ def _need(text: str, groups: Mapping[str, str], catalogue: Catalogue, request: i
         namespace = namespace or (place if place not in (ANY_NAMESPACE, CLUSTER) else "")
         options += [
             Alternative(one, place == CLUSTER if place else _belongs_to_cluster(one, catalogue))
-            for one in _permissions(rest, groups)
+            for one in _permissions(rest, groups, catalogue.release)
         ]
     return Requirement(tuple(options), namespace, tuple(names.split(",")) if names else (), label, request)
 
 
-def _permissions(text: str, groups: Mapping[str, str]) -> list[Permission]:
+def _permissions(text: str, groups: Mapping[str, str], release: str) -> list[Permission]:
     verbs, _, things = text.strip().partition(" ")
     resources, _, group = things.partition(".")
     if not resources:
         raise SimkitError(f"{text!r} needs a verb and a resource")
     full = groups.get(group, group)
-    return [Permission(verb, full, resource) for verb in verbs.split("|") for resource in resources.split("|")]
+    known = [verb for word in verbs.split("|") for verb, _, end in (word.partition("<"),) if _is_before(release, end)]
+    return [Permission(verb, full, resource) for verb in known for resource in resources.split("|")]
+
+
+def _is_before(release: str, end: str) -> bool:
+    """True if a release is earlier than the first one in which a verb is not enough any more, if there is one."""
+    return not end or tuple(map(int, release.split("."))) < tuple(map(int, end.split(".")))
 
 
 def _belongs_to_cluster(permission: Permission, catalogue: Catalogue) -> bool:
