@@ -9,55 +9,45 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from simkit.snapshot.credential_names import called_like_secret
+
 GONE: Final = "REDACTED"
 """The text in place of a removed secret."""
-_CALLED: Final = re.compile(
-    r"pass(?:word|wd|phrase)?|pwd|(?<![a-z])pw(?![a-z])|secret|token|credential|auth|cookie"
-    r"|(?:api|private|access|shared|signing|encryption|master|account)[-_.]?key"
-)
-_KINDS_OF_KEYS: Final = (
-    *("api", "private", "access", "shared", "signing", "encryption", "master", "account", "secret"),
-)
-_ENDINGS: Final = (
-    *("password", "passwd", "passphrase", "pwd", "token", "credential", "authorization", "secret"),
-    *(
-        f"{kind}key"
-        for kind in ["api", "access", "private", "secret", "encryption", "shared", "signing", "master", "account"]
-    ),
-)
-_NAMES_ANOTHER: Final = frozenset({"secret"})
-"""Fields whose name says that they hold another object's name, not a value."""
-_SEPARATORS: Final = re.compile(r"[-_. ]")
 _NAME: Final = re.compile(r"[\w.-]+")
-_ASSIGNED: Final = re.compile(r"(['\"]?(?:=|: ?))(?:(['\"])|(?=[^\s;&|'\"]))")
+_ASSIGNED: Final = re.compile(r"(['\"]? ?(?:=(?!=)|:(?!:)) ?)(?:(['\"])|(?=[^\s;&|'\"]))")
+_FOLLOWS: Final = re.compile(r"( )(?:(['\"])|(?=[^\s;&|'\"-]))")
+"""What may be between a name and its value: a sign; behind flags and in commands that set something a space, too."""
+_SETTERS: Final = re.compile(r"(?:set|setenv|set_header|add_header) $")
 _PLAIN_VALUE: Final = re.compile(r"[^\s;&|'\"]+")
 _SCHEMES: Final = frozenset({"bearer", "basic", GONE.lower()})
 _IN_ADDRESS: Final = re.compile(r"[?&]([\w.-]+)=([^\s&'\"]+)")
 _LOGIN: Final = re.compile(r"(?<!\S)(-u ?|-U ?|--user[= ]|--proxy-user[= ])(['\"]?)[^\s:'\"-][^\s:'\"]*:[^\s'\"]+")
-_CLIENTS: Final = re.compile(r"mysql|mariadb|sshpass|mongo|redis-cli|ldap(?:search|add|modify|whoami)|smbclient|sqlcmd")
+_CLIENTS: Final = re.compile(
+    r"mysql|mariadb|sshpass|mongo|redis-cli|ldap(?:search|add|modify|whoami)|smbclient|sqlcmd|openssl|(?<![a-z])login(?![a-z])"
+)
 """Programs that take a password by a flag of one letter."""
-_LETTER: Final = re.compile(r"(?<!\S)(-[pPaw])(?:( )(?!-)|(?=[^\s=-]))([^\s'\"]+)")
-_BARE_LETTERS: Final = frozenset({"-p", "-P", "-a", "-w"})
+_LETTER: Final = re.compile(r"(?<!\S)(-[pPawkK])(?:( )(?!-)|(?=[^\s=-]))([^\s'\"]+)")
+_BARE_LETTERS: Final = frozenset({"-p", "-P", "-a", "-w", "-k", "-K"})
+_WRITTEN_OUT: Final = re.compile(
+    r"(?<!\S)((?:echo|printf)(?: -n)?|vault login|htpasswd -\w*b\w* \S+) (['\"]?)[^\s'\"$-][^\s'\"]*"
+)
+"""Commands whose next word is a password; what ``echo`` writes, where a program reads one from its input."""
 _LOGIN_FLAGS: Final = frozenset({"-u", "-U", "--user", "--proxy-user"})
 _SHAPES: Final = (
     (re.compile(r"(\w://)[^/\s:@]*:[^/\s@]+@"), rf"\1{GONE}@"),
     (re.compile(r"(?i)\b((?:bearer|basic) )[A-Za-z0-9._~+/=-]{8,}"), rf"\1{GONE}"),
     (re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*"), GONE),
-    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), GONE),
+    (
+        re.compile(
+            r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+            re.DOTALL,
+        ),
+        GONE,
+    ),
 )
 """Texts that are secrets anywhere: logins in URLs, bearer tokens, other tokens, private keys."""
-
-
-def holds_secret(field: str) -> bool:
-    """True if a field or annotation of this name holds a secret itself, not the name or the path of one.
-
-    Examples
-    --------
-    >>> [holds_secret(name) for name in ("secret-access-key", "sharedKey", "example.com/password", "passwordRef")]
-    [True, True, True, False]
-    """
-    last = _SEPARATORS.sub("", field.rpartition("/")[2]).lower()
-    return last not in _NAMES_ANOTHER and last.removesuffix("s").endswith(_ENDINGS)
+_LONG_WORD: Final = re.compile(r"[A-Za-z0-9_+-]{16,}")
+_TURN: Final = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
 
 
 def without_shapes(text: str) -> str:
@@ -65,6 +55,25 @@ def without_shapes(text: str) -> str:
     for shape, instead in _SHAPES:
         text = shape.sub(instead, text)
     return _IN_ADDRESS.sub(_unset_parameter, text)
+
+
+def without_random_words(text: str) -> str:
+    """The text without long words that only a generator writes: capitals, small letters and digits in turn.
+
+    Examples
+    --------
+    >>> without_random_words("ghp_x7Rq2LmZ9vKc4TbW8nYp of web-7d4b9c6f5-x2x9z, sha256:9f86d081884c7d659a2feaa0c55ad015")
+    'REDACTED of web-7d4b9c6f5-x2x9z, sha256:9f86d081884c7d659a2feaa0c55ad015'
+    """
+    return _LONG_WORD.sub(_random_word, text)
+
+
+def _random_word(found: re.Match[str]) -> str:
+    word = found[0]
+    if word.islower() or word.isupper() or word.isalpha() or "--" in word:
+        return word
+    turns = sum(1 for _ in _TURN.finditer(word))
+    return GONE if sum(letter.isdigit() for letter in word) >= 2 and turns >= len(word) * 0.45 else word
 
 
 def without_assignments(text: str) -> str:
@@ -79,15 +88,28 @@ def without_assignments(text: str) -> str:
     kept: list[str] = []
     done = 0
     for found in _NAME.finditer(text):
-        assigned = _ASSIGNED.match(text, found.end()) if found.start() >= done else None
-        if assigned is None or not _CALLED.search(found[0].lower()):
+        if found.start() < done or not called_like_secret(found[0]):
+            continue
+        assigned = _assigned(text, found)
+        if assigned is None:
             continue
         end = _end_of_value(text, assigned)
         if text[assigned.end() : end].lower() in _SCHEMES:
             continue
         kept += [text[done : assigned.end()], GONE]
         done = end
-    return _LOGIN.sub(rf"\1\2{GONE}", "".join([*kept, text[done:]]))
+    shown = "".join([*kept, text[done:]])
+    if "stdin" in shown or "vault" in shown or "htpasswd" in shown:
+        shown = _WRITTEN_OUT.sub(rf"\1 \2{GONE}", shown)
+    return _LOGIN.sub(rf"\1\2{GONE}", shown)
+
+
+def _assigned(text: str, name: re.Match[str]) -> re.Match[str] | None:
+    """What stands between a name and its value, if a value follows."""
+    found = _ASSIGNED.match(text, name.end())
+    if found is None and (name[0].startswith("-") or _SETTERS.search(text, max(0, name.start() - 12), name.start())):
+        found = _FOLLOWS.match(text, name.end())
+    return found
 
 
 def without_flags(words: Sequence[Any], programs: str = "") -> list[Any]:
@@ -112,12 +134,12 @@ def without_flags(words: Sequence[Any], programs: str = "") -> list[Any]:
 
 def _without_flag(word: str, before: str, *, client: bool) -> str:
     bare = before.startswith("-") and "=" not in before and _NAME.fullmatch(before)
-    if bare and not word.startswith("-") and (_CALLED.search(before.lower()) or (client and before in _BARE_LETTERS)):
+    if bare and not word.startswith("-") and (called_like_secret(before) or (client and before in _BARE_LETTERS)):
         return GONE
     if before in _LOGIN_FLAGS and ":" in word:
         return GONE
     name, sign, value = word.partition("=")
-    if sign and value and _NAME.fullmatch(name) and _CALLED.search(name.lower()):
+    if sign and value and _NAME.fullmatch(name) and called_like_secret(name):
         return f"{name}={GONE}"
     shown = without_assignments(word)
     return _LETTER.sub(rf"\1\2{GONE}", shown) if client else shown
@@ -134,6 +156,6 @@ def _end_of_value(text: str, assigned: re.Match[str]) -> int:
 
 
 def _unset_parameter(found: re.Match[str]) -> str:
-    if not _CALLED.search(found[1].lower()):
+    if not called_like_secret(found[1]):
         return found[0]
     return f"{found[0][: found.start(2) - found.start()]}{GONE}"

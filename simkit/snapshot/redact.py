@@ -7,13 +7,37 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.meta.objects import Object, annotations_of, with_metadata
-from simkit.snapshot.credentials import GONE, holds_secret, without_assignments, without_flags, without_shapes
+from simkit.snapshot.credential_names import called_like_secret, holds_secret
+from simkit.snapshot.credentials import (
+    GONE,
+    without_assignments,
+    without_flags,
+    without_random_words,
+    without_shapes,
+)
 from simkit.snapshot.pseudonyms import Pseudonyms
 from simkit.snapshot.withhold import is_secret, withheld
 
 _COPIES: Final = re.compile(r"last-(?:applied|handled)|/applied$")
 """Annotations in which clients keep a copy of the whole object."""
 _REQUEST_FIELDS: Final = {"request", "certificate"}
+_NAMES: Final = frozenset(
+    [
+        *("name", "namespace", "kind", "apiVersion", "apiGroup", "apiGroups", "resources", "resourceNames", "verbs"),
+        *("nonResourceURLs", "uid", "resourceVersion", "caBundle", "username", "user", "groups"),
+    ]
+)
+"""Fields that name something, by which analyses find what belongs together: no word in them is a credential."""
+_EXPRESSIONS: Final = re.compile(r"(?i)expression$|^(?:rule|pattern|jsonPath|query)$")
+"""Fields whose signs compare, and assign nothing."""
+_VALUES: Final = frozenset(
+    ["value", "val", "values", "plain", "plaintext", "plainText", "inline", "string", "raw", "data"]
+)
+"""Fields that hold what the field around them is called: ``password: {value: x}``."""
+_VARIABLES: Final = re.compile(r"(?i)(?:env|envs|environment|envvars|headers)$")
+"""Lists of names with values, or maps, of which every value is taken out."""
+_ANSWERS: Final = frozenset({"true", "false", "enabled", "disabled", "none", "null", "yes", "no"})
+"""Values of switches."""
 
 
 def redacted(
@@ -59,8 +83,8 @@ def _bare(obj: Object, *, keep_config: bool) -> Object:
     if kind == "ConfigMap" and not keep_config:
         return {name: _blanked(value) if name in ("data", "binaryData") else value for name, value in bare.items()}
     if kind == "CertificateSigningRequest":
-        return {name: _without_requests(value) if name in ("spec", "status") else value for name, value in bare.items()}
-    return {name: value if name == "metadata" else _cleaned(value) for name, value in bare.items()}
+        bare = {name: _without_requests(value) if name in ("spec", "status") else value for name, value in bare.items()}
+    return {name: value if name == "metadata" else _cleaned(value, name) for name, value in bare.items()}
 
 
 def _blanked(values: Any) -> Any:
@@ -77,23 +101,51 @@ def _note(name: str, text: Any) -> Any:
     """An annotation without credentials."""
     if not isinstance(text, str):
         return text
-    return GONE if text and holds_secret(name) else without_assignments(text)
+    return GONE if _hides(name, text) else without_random_words(without_assignments(text))
+
+
+def _hides(field: str, text: str) -> bool:
+    """True if a text is a credential because its field says so."""
+    return bool(text) and holds_secret(field) and text.lower() not in _ANSWERS
 
 
 def _cleaned(value: Any, field: str = "", programs: str = "") -> Any:
-    """The value without literal environment variables, and without credentials in flags and URLs."""
+    """The value without literal environment variables, and without credentials in fields, flags and texts."""
     if isinstance(value, str):
-        return GONE if value and holds_secret(field) else without_shapes(value)
+        return _text(value, field)
     if isinstance(value, Mapping):
-        called = _programs(value)
-        return {name: _cleaned(item, str(name), called) for name, item in value.items()}
+        return _cleaned_mapping(value, field)
     if not isinstance(value, list):
         return value
-    if field in ("env", "httpHeaders"):
+    if _VARIABLES.search(field):
         return [_unset(item) for item in value]
     if field in ("args", "command"):
-        return without_flags(value, programs)
-    return [_cleaned(item, field if isinstance(item, str) else "") for item in value]
+        return [
+            without_random_words(each) if isinstance(each, str) else each for each in without_flags(value, programs)
+        ]
+    return [_cleaned(item, field) for item in value]
+
+
+def _text(value: str, field: str) -> str:
+    if _hides(field, value):
+        return GONE
+    if field in _NAMES:
+        return without_shapes(value)
+    plain = without_shapes(value) if _EXPRESSIONS.search(field) else without_assignments(value)
+    return without_random_words(plain)
+
+
+def _cleaned_mapping(value: Mapping[str, Any], field: str) -> dict[str, Any]:
+    """The mapping, in which a value may be called by the field around it, or by a name beside it."""
+    if _VARIABLES.search(field):
+        return {name: GONE if isinstance(item, str) and item else _cleaned(item, name) for name, item in value.items()}
+    called = _programs(value)
+    beside = value.get("name", value.get("key"))
+    hidden = holds_secret(field) or (isinstance(beside, str) and called_like_secret(beside))
+    return {
+        name: _cleaned(item, "password" if hidden and name in _VALUES else str(name), called)
+        for name, item in value.items()
+    }
 
 
 def _programs(value: Mapping[str, Any]) -> str:
@@ -108,6 +160,9 @@ def _words(value: Any) -> Sequence[Any]:
 
 def _unset(variable: Any) -> Any:
     """A variable without its value; references to values are kept."""
-    if isinstance(variable, Mapping) and variable.get("value"):
-        return {**variable, "value": GONE}
-    return variable
+    if isinstance(variable, str):
+        name, sign, value = variable.partition("=")
+        return f"{name}={GONE}" if sign and value else _text(variable, "")
+    if not isinstance(variable, Mapping):
+        return variable
+    return {name: GONE if name in _VALUES and item else item for name, item in _cleaned_mapping(variable, "").items()}

@@ -22,6 +22,8 @@ SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".gz
 _INDENTED: Final = re.compile(r"\s*\n[ \t]+\S|[ \t]+\S")
 """Indented text, as in code, whose separator lines are indented too."""
 _GZIP: Final = b"\x1f\x8b"
+_DAMAGES: Final = (tarfile.TarError, EOFError, OSError, ValueError, OverflowError, RecursionError)
+"""What reading a damaged archive raises: headers that announce headers are read one within the other."""
 _TAR_AT: Final = 257
 _TAR: Final = b"ustar"
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -179,9 +181,9 @@ def _from_tar(name: str, content: bytes, unpacking: Unpacking, depth: int) -> It
             for path in _wanted(list(members), name, unpacking.report):
                 member = members[path]
                 stream = archive.extractfile(member)
-                if stream is not None and unpacking.has_room(f"{name}/{member.name}", member.size):
+                if stream is not None and unpacking.has_room(f"{name}/{member.name}", member.size, packed=len(content)):
                     yield from _from_bytes(f"{name}/{member.name}", stream.read(), unpacking, depth)
-    except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
+    except _DAMAGES as error:
         damage = error
     if damage is not None:
         hint = "fetch it again; the files before the damage were read"
@@ -194,7 +196,7 @@ def _list_members(archive: tarfile.TarFile, members: dict[PurePath, tarfile.TarI
         for member in archive:
             if member.isfile():
                 members[PurePath(member.name.lstrip("./"))] = member
-    except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
+    except _DAMAGES as error:
         return error
     return None
 

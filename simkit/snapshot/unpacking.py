@@ -49,7 +49,7 @@ class Unpacking:
     def gunzipped(self, name: str, content: bytes) -> bytes | None:
         """The unpacked content; of damaged content the part before the damage; None if it exceeds the limits."""
         found, hint = bytearray(), "fetch it again; what comes before the damage was read"
-        most = min(self.limits.unpacked_bytes - self.used, max(_GRACE, self.limits.ratio * len(content)))
+        most = self._most(len(content))
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
                 while part := stream.read1(_AT_ONCE):
@@ -62,10 +62,14 @@ class Unpacking:
         self.used += len(found)
         return bytes(found)
 
-    def has_room(self, name: str, size: int) -> bool:
-        """True if a member of an archive may be read; otherwise reports it."""
-        if self.used + size > self.limits.unpacked_bytes:
-            self._refuse(name, self.limits.unpacked_bytes - self.used)
+    def has_room(self, name: str, size: int, *, packed: int) -> bool:
+        """True if a member of an archive may be read; otherwise reports it.
+
+        An archive of so many packed bytes may announce any size: a sparse member takes no room in it.
+        """
+        most = self._most(packed)
+        if size > most:
+            self._refuse(name, most)
             return False
         self.used += size
         return True
@@ -78,6 +82,10 @@ class Unpacking:
         raised = f"--unpack nesting={depth + 1}, Limits(nesting={depth + 1})"
         self.report.add(name, None, what, f"it was left out; unpack it, or raise the limit: {raised}")
         return False
+
+    def _most(self, packed: int) -> int:
+        """The bytes that so many packed ones may still become."""
+        return min(self.limits.unpacked_bytes - self.used, max(_GRACE, self.limits.ratio * packed))
 
     def _refuse(self, name: str, most: int) -> None:
         what = f"it unpacks to more than {most:,} bytes, which is more than a dump does or may"

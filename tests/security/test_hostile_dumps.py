@@ -42,6 +42,24 @@ def config(value: bytes) -> bytes:
     return b'{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t","namespace":"a"},"spec":%s}' % value
 
 
+def sparse(size: int) -> bytes:
+    """An archive of 2 KB with a member of zeros (GNU format) that takes no room in it."""
+    info = tarfile.TarInfo("zeros.json")
+    header = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+    header[156:157] = tarfile.GNUTYPE_SPARSE
+    header[386:398] = header[398:410] = b"%011o\0" % 0
+    header[483:495] = b"%011o\0" % size
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    return bytes(header) + archive(("a.json", b"{}"))
+
+
+def announced(times: int) -> bytes:
+    """An archive in which a header announces the long name of a header that announces one, and so on."""
+    info = tarfile.TarInfo("a" * 200)
+    return info.tobuf(tarfile.GNU_FORMAT)[:1024] * times + archive(("a.json", b"{}"))
+
+
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
@@ -56,6 +74,8 @@ def config(value: bytes) -> bytes:
         ("rules.json", b'{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"r"},'
          b'"rules":[5,"text"]}', "rules[0] is a number"),
         ("cut.tar", archive(("a.json", b"{}" * 4000))[:700], "damaged"),
+        ("sparse.tar", sparse(3 << 30), "unpacks to more than"),
+        ("announced.tar", announced(3000), "damaged"),
         ("size.tar", archive(("a.json", b"{}")).replace(b"00000000002\0", b"77777777777\0"), "damaged"),
     ],
 )  # fmt: skip

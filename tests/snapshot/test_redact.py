@@ -201,12 +201,65 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         {"command": ["sh", "-c", "MYSQL_PWD=hunter2 mysql; curl -u me:hunter2 https://a; curl --user=me:hunter2 b"]},
         {"command": ["curl", "-u", "me:hunter2", "https://a"]},
         {"command": ["sh", "-c", 'echo "password: hunter2"; PASSWORD="two words hunter2"']},
+        {"command": ["sh", "-c", "kubectl --token hunter2 get pods; snowsql --private-key-passphrase hunter2"]},
+        {"command": ["sh", "-c", "echo hunter2 | docker login --password-stdin; vault login hunter2"]},
+        {"command": ["sh", "-c", "htpasswd -bn me hunter2; openssl enc -k hunter2; az login -u a -p hunter2 -t b"]},
+        {"command": ["sh", "-c", "aws configure set aws_secret_access_key hunter2"]},
+        {"note": "proxy_set_header X-Auth hunter2;", "config": "[db]\nsecret_key = hunter2\n"},
+        {"password": {"value": "hunter2"}, "tokens": [{"plain": "hunter2"}]},
+        {"params": [{"name": "api_key", "value": "hunter2"}, {"key": "secret", "val": "hunter2"}]},
+        {"values": "db:\n  password: hunter2\n", "mountOptions": ["username=me,password=hunter2"]},
+        {"env": {"KEY": "hunter2"}, "extraEnv": [{"name": "KEY", "value": "hunter2"}, "KEY=hunter2"]},
+        {"headers": [{"name": "X-Any", "value": "hunter2"}], "restuserkey": "hunter2", "sshKey": "hunter2"},
+        {"connectionString": "hunter2", "webhookUrl": "https://a/hunter2", "mnemonic": "hunter2", "pat": "hunter2"},
+        {"creds": "hunter2", "basic-auth": "me:hunter2", "licence": "hunter2", "otp": "hunter2", "seed": "hunter2"},
     ],
 )
 def test_credentials_as_programs_take_them(spec: dict[str, Any]) -> None:
     """Headers, queries of addresses, flags of one letter, variables of clients, fields spelled with hyphens."""
     obj = {"apiVersion": "example.com/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec}
     assert "hunter2" not in orjson.dumps(list(redacted([obj]))).decode()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"args": ["-p", "zK7qP2mX9vRt4LwB8nYc"], "note": "the value is ghp_zK7qP2mX9vRt4LwB8nYcAAAA, ok"},
+        {"command": ["sh", "-c", "login-to zK7qP2mX9vRt4LwB8nYc"]},
+    ],
+)
+def test_words_that_only_a_generator_writes_are_gone(spec: dict[str, Any]) -> None:
+    """Wherever they stand, and however their field is called."""
+    obj = {"apiVersion": "example.com/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec}
+    assert "zK7qP2mX9vRt4LwB8nYc" not in orjson.dumps(list(redacted([obj]))).decode()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"image": "web@sha256:9f86d081884c7d659a2feaa0c55ad0159f86d081884c7d659a2feaa0c55ad015", "nodeName": "node-a1"},
+        {"rule": "self.token=='a' || self.kind == 'PodAutoscalerV2Beta2'", "expression": "object.spec.password=='a'"},
+        {"args": ["--password-file", "/etc/p", "--token-path=/etc/t"], "secretName": "token", "enableAuth": "true"},
+        {
+            "subjects": [
+                {"kind": "User", "name": "oidc:token=ann@corp.example", "apiGroup": "rbac.authorization.k8s.io"}
+            ]
+        },
+        {"claims": [{"name": "app-pwd-claim-5f6d7c8b9-x2z4q"}], "version": "ImplementationSpecificV1Beta1"},
+    ],
+)
+def test_what_only_looks_like_a_credential_stays(spec: dict[str, Any]) -> None:
+    """Digests, names, expressions, paths of credentials and switches."""
+    obj = {"apiVersion": "example.com/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec}
+    assert next(redacted([obj]))["spec"] == spec
+
+
+def test_who_asks_for_a_certificate_keeps_no_token() -> None:
+    """The extra of a user is a credential where it is called so."""
+    spec = {"request": "hunter2", "signerName": "a.b/c", "username": "ann", "extra": {"token": ["hunter2"]}}
+    obj = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": "a"}}
+    shown = next(redacted([{**obj, "spec": spec}]))["spec"]
+    assert shown == {"request": "", "signerName": "a.b/c", "username": "ann", "extra": {"token": ["REDACTED"]}}
 
 
 def test_annotations_called_like_credentials_are_gone() -> None:
@@ -219,7 +272,25 @@ def test_annotations_called_like_credentials_are_gone() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["a", "a-", "pass", "token.", "eyJaaaaaaaa-", "basic ", "a://b:", 'key="', "pw='\" ", "?auth="]
+    "word",
+    [
+        "a",
+        "a-",
+        "pass",
+        "token.",
+        "eyJaaaaaaaa-",
+        "basic ",
+        "a://b:",
+        'key="',
+        "pw='\" ",
+        "?auth=",
+        "--pw ",
+        "echo ",
+        "vault login ",
+        "set token ",
+        "a1B2c3",
+        "pw ",
+    ],
 )
 def test_the_price_of_redaction_grows_with_the_text(word: str) -> None:
     """Twice the text costs about twice the time, whatever it repeats."""
