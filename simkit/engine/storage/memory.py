@@ -13,6 +13,7 @@ from simkit.engine.seams import ABSENT, Change, ChangeType, Compacted, Entry, Fu
 from simkit.engine.storage.listeners import Listener, Listeners
 from simkit.engine.storage.packed_entry import PACKED, PackedEntry
 from simkit.engine.storage.revision_log import RevisionLog
+from simkit.engine.storage.size_limit import check_size
 from simkit.engine.storage.state import State
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, unexplained
@@ -273,8 +274,9 @@ class MemoryStore:
 
 
 def _entry(key: Key, revision: Revision, obj: Object) -> Entry:
-    """The entry of an object that can be encoded again. Raises Unstorable for others."""
+    """The entry of an object that can be encoded again. Raises Unstorable for others, and the 500 of one too large."""
     text = _encoded(obj)
+    check_size(obj, len(text))
     if key.resource in PACKED:
         return PackedEntry(key, revision, text)
     return Entry(key, revision, obj, len(text))

@@ -125,7 +125,7 @@ def comprehension(writer: Writer, node: Comprehension) -> Code:
         inner = declared.element
     source = node.source.type
     native = source.kind == "list" or (source.kind == "map" and source.parameters[0].kind == "string")
-    visited = text if writer.fast and native else f"elements({text})"
+    visited = f"watched({text})" if writer.fast and native else f"elements({text})"
     variable = writer.fresh()
     writer.locals[id(node.reference)] = variable
     writer.declared[id(node.reference)] = inner

@@ -5,8 +5,8 @@ cel-go 0.17, common/types.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from simkit.language.cel.errors import EvaluationError, no_key, no_overload, shown
 from simkit.language.cel.patch_values import MadeObject
@@ -18,7 +18,11 @@ from simkit.language.cel.values import (
     Optional,
     kind_of,
 )
+from simkit.meta.deadline import check_deadline
 
+T = TypeVar("T")
+_BETWEEN: Final = 16
+"""Elements between two looks at the deadline."""
 KEYS: Final = frozenset({"bool", "int", "uint", "double", "string"})
 
 
@@ -51,14 +55,26 @@ def _not_iterable(kind: str) -> EvaluationError:
     return EvaluationError(f"got '{found}', expected iterable type")
 
 
+def watched(container: Collection[T]) -> Iterable[T]:
+    """The elements, with a look at the deadline of the request before the first, and now and then among many."""
+    check_deadline()
+    return container if len(container) <= _BETWEEN else _looked_at(container)
+
+
+def _looked_at(container: Iterable[T]) -> Iterator[T]:
+    for position, element in enumerate(container):
+        if position % _BETWEEN == 0:
+            check_deadline()
+        yield element
+
+
 def elements(container: Any) -> Iterable[Any]:
     """The elements of a comprehension: those of a list, or the keys of a map."""
     kind = kind_of(container)
     if kind == "list":
-        found: Iterable[Any] = container
-        return found
+        return watched(container)
     if kind == "map":
-        return map(plain_key, container)
+        return map(plain_key, watched(container))
     raise _not_iterable(kind)
 
 
@@ -66,9 +82,9 @@ def pairs(container: Any) -> Iterable[tuple[Any, Any]]:
     """The pairs of a comprehension with two variables: positions and elements, or keys and values."""
     kind = kind_of(container)
     if kind == "list":
-        return enumerate(container)
+        return enumerate(watched(container))
     if kind == "map":
-        return [(plain_key(key), value) for key, value in container.items()]
+        return watched([(plain_key(key), value) for key, value in container.items()])
     raise _not_iterable(kind)
 
 

@@ -13,10 +13,12 @@ from itertools import pairwise
 from typing import Any, Final
 
 from simkit.language.cel import operations as run
+from simkit.language.cel.containers import watched
 from simkit.language.cel.declarations import Library, Overload, declared, operator
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.limits import LONGEST_LIST
 from simkit.language.cel.values import Duration, UInt, kind_of
+from simkit.meta.deadline import check_deadline
 
 _ORDERED: Final = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _SUMMED: Final = {"int": 0, "uint": UInt(0), "double": 0.0, "duration": Duration(0)}
@@ -59,12 +61,12 @@ def _sum_from(zero: Any) -> Any:
 
 def index_of(values: Sequence[Any], wanted: Any) -> int:
     """The first position of an equal element, or -1."""
-    return next((position for position, value in enumerate(values) if run.equals(wanted, value)), -1)
+    return next((position for position, value in enumerate(watched(values)) if run.equals(wanted, value)), -1)
 
 
 def last_index_of(values: Sequence[Any], wanted: Any) -> int:
     """The last position of an equal element, or -1."""
-    return next((at for at in reversed(range(len(values))) if run.equals(wanted, values[at])), -1)
+    return next((at for at in watched(range(len(values) - 1, -1, -1)) if run.equals(wanted, values[at])), -1)
 
 
 def _overloads() -> tuple[Overload, ...]:
@@ -109,7 +111,7 @@ def distinct(values: Sequence[Any]) -> list[Any]:
     """The distinct elements, at their first positions."""
     found: list[Any] = []
     for value in values:
-        if not any(run.equals(value, other) for other in found):
+        if not any(run.equals(value, other) for other in watched(found)):
             found.append(value)
     return found
 
@@ -120,9 +122,14 @@ def sorted_by(values: Sequence[Any], keys: Sequence[Any]) -> list[Any]:
         raise EvaluationError("list elements must have the same type")
     if keys and kind_of(keys[0]) not in _ORDERED:
         raise EvaluationError("list elements must be comparable")
-    order = cmp_to_key(lambda one, other: run.greater(one, other) - run.less(one, other))
+    order = cmp_to_key(_order)
     pairs = sorted(zip(keys, values, strict=True), key=lambda pair: order(pair[0]))
     return [value for _, value in pairs]
+
+
+def _order(one: Any, other: Any) -> int:
+    check_deadline()
+    return bool(run.greater(one, other)) - bool(run.less(one, other))
 
 
 def numbers_below(end: int) -> list[int]:

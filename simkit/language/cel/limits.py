@@ -24,7 +24,7 @@ MESSAGE_BYTES: Final = 5_120
 LONGEST_TEXT: Final = 64 * 1024 * 1024
 """The longest text that a function may give, in letters. cel-go has no such limit, and may run out of memory."""
 LONGEST_LIST: Final = 1024 * 1024
-"""The longest list that a function may make from a number. cel-go has no such limit either."""
+"""The longest list that ``+`` or a function may make. cel-go has no such limit either."""
 
 _ADVICE: Final = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are "

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.language.cel.containers import KEYS, key_or_none
+from simkit.language.cel.containers import KEYS, key_or_none, watched
 from simkit.language.cel.errors import EvaluationError, no_overload
+from simkit.language.cel.limits import LONGEST_LIST, LONGEST_TEXT
 from simkit.language.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -24,6 +25,7 @@ from simkit.language.cel.values import (
     kind_of,
     timestamp,
 )
+from simkit.meta.deadline import check_deadline
 
 _ORDERED: Final = frozenset({"bool", "string", "bytes", "duration", "timestamp"})
 
@@ -53,6 +55,8 @@ def add(left: Any, right: Any) -> Any:
         if kind in NUMBERS:
             return _number(kind, left + right)
         if kind in ("string", "bytes"):
+            if len(left) + len(right) > LONGEST_TEXT:
+                raise EvaluationError(f"a text of {len(left) + len(right)} letters is larger than {LONGEST_TEXT}")
             return left + right
         if kind == "list":
             return joined(left, right)
@@ -69,6 +73,8 @@ def joined(left: Sequence[Any], right: Sequence[Any]) -> Sequence[Any]:
     if union is not None:
         found: Sequence[Any] = union(right)
         return found
+    if len(left) + len(right) > LONGEST_LIST:
+        raise EvaluationError(f"a list of {len(left) + len(right)} elements is longer than {LONGEST_LIST}")
     return [*left, *right]
 
 
@@ -213,8 +219,10 @@ def equals(left: Any, right: Any) -> bool:
         own = getattr(left, "cel_equals", None)
         if own is not None:
             return bool(own(right))
+        check_deadline()
         return len(left) == len(right) and all(map(equals, left, right))
     if kind == "map":
+        check_deadline()
         return len(left) == len(right) and all(_holds(right, key, value) for key, value in left.items())
     if kind == "optional":
         return left.present == right.present and (not left.present or equals(left.value, right.value))
@@ -234,7 +242,7 @@ def contained(value: Any, container: Any) -> bool:
     """``value in container``."""
     kind = kind_of(container)
     if kind == "list":
-        return any(equals(value, element) for element in container)
+        return any(equals(value, element) for element in watched(container))
     if kind == "map":
         return key_or_none(value) in container if kind_of(value) in KEYS else False
     raise no_overload()

@@ -115,6 +115,7 @@ GLOBALS: Final[Mapping[str, Any]] = {
             made_message,
             operations.truth,
             containers.elements,
+            containers.watched,
             containers.pairs,
             containers.insert,
             containers.key_of,

@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+import orjson
+
+from simkit.meta.errors import unexplained
 from simkit.meta.objects import copied
 from simkit.schema.structural import NO_DEFAULT, Schema
 
@@ -36,6 +39,8 @@ def _typed(node: Schema) -> bool:
 
 
 _LARGEST: Final = 2.0**63
+_MOST_ADDED: Final = 4 * 1024 * 1024
+"""Bytes of default values in one object. Stores take less; what is stored may get them from a later schema."""
 
 
 def write_whole(value: Any) -> None:
@@ -60,29 +65,56 @@ def write_whole(value: Any) -> None:
 
 
 def fill(value: Any, schema: Schema) -> None:
-    """Set defaults in an object in place: for absent fields and for nulls that are not allowed."""
+    """Set defaults in an object in place: for absent fields and for nulls that are not allowed.
+
+    Raises the 500 StatusError of an object that its defaults would make larger than any store takes.
+    """
+    if needs_filling(schema):
+        _fill(value, schema, _Room())
+
+
+class _Room:
+    """The bytes that defaults may still add to one object."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = _MOST_ADDED
+
+    def default_of(self, node: Schema) -> Any:
+        """A copy of a node's default."""
+        size = _SIZES.get(node)
+        if size is None:
+            size = _SIZES[node] = len(orjson.dumps(node.default))
+        self.left -= size
+        if self.left < 0:
+            raise unexplained(f"default values make the object larger than {_MOST_ADDED} bytes")
+        return copied(node.default)
+
+
+def _fill(value: Any, schema: Schema, room: _Room) -> None:
     if not needs_filling(schema):
         return
     if isinstance(value, dict):
-        _fill_object(value, schema)
+        _fill_object(value, schema, room)
     elif isinstance(value, list) and schema.items is not None:
         for index, item in enumerate(value):
             if item is None and _replaces_null(schema.items):
-                value[index] = copied(schema.items.default)
-            fill(value[index], schema.items)
+                value[index] = room.default_of(schema.items)
+            _fill(value[index], schema.items, room)
 
 
-def _fill_object(value: dict[str, Any], schema: Schema) -> None:
+def _fill_object(value: dict[str, Any], schema: Schema, room: _Room) -> None:
     for name, node in schema.fields.items():
         if node.default is not NO_DEFAULT and (name not in value or (value[name] is None and not node.nullable)):
-            value[name] = copied(node.default)
+            value[name] = room.default_of(node)
     for name, item in value.items():
         below = schema.field(name)
         if below is None:
             continue
         if item is None and _replaces_null(below):
-            value[name] = copied(below.default)
-        fill(value[name], below)
+            value[name] = room.default_of(below)
+        _fill(value[name], below, room)
 
 
 def _replaces_null(node: Schema) -> bool:
@@ -100,6 +132,8 @@ def needs_filling(schema: Schema) -> bool:
 
 
 _KNOWN: Final[WeakKeyDictionary[Schema, bool]] = WeakKeyDictionary()
+_SIZES: Final[WeakKeyDictionary[Schema, int]] = WeakKeyDictionary()
+"""The bytes of a node's default as JSON."""
 
 
 def _children(schema: Schema) -> list[Schema]:
