@@ -5,7 +5,8 @@ Upstream: pkg/controller/clusterroleaggregation, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import weakref
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -33,6 +34,11 @@ class ClusterRoleAggregationController:
     name = account = NAME
     watches: frozenset[GroupResource] = frozenset()
 
+    def __init__(self) -> None:
+        self._sync: weakref.ref[Lister] | None = None
+        self._applied: dict[str, Sequence[Object]] = {}
+        """The rules that this sync has applied, by role: its lister shows what was before."""
+
     def concerns(self, change: Change) -> bool:
         """True for cluster roles, since any may be part of another one."""
         return change.entry.key.resource == CLUSTER_ROLES
@@ -51,10 +57,21 @@ class ClusterRoleAggregationController:
         """Apply rules that differ. Roles that aggregate aggregated ones settle after some rounds."""
         role = lister.get(key)
         if role is not None:
-            rules = aggregated_rules(role, list(lister.scan(CLUSTER_ROLES)))
+            rules = aggregated_rules(role, self._as_applied(lister))
             if rules_of({"rules": rules}) != rules_of(role):
                 client.perform(_apply(name_of(role), rules))
+                self._applied[name_of(role)] = rules
         return None
+
+    def _as_applied(self, lister: Lister) -> list[Object]:
+        """All cluster roles with what this sync has applied: two roles that gather from each other would swap else."""
+        if self._sync is None or self._sync() is not lister:
+            self._sync, self._applied = weakref.ref(lister), {}
+        roles = lister.scan(CLUSTER_ROLES)
+        if not self._applied:
+            return list(roles)
+        applied = self._applied
+        return [{**role, "rules": applied[name_of(role)]} if name_of(role) in applied else role for role in roles]
 
 
 def _apply(name: str, rules: list[dict[str, object]]) -> Request:

@@ -63,12 +63,9 @@ class PersistentVolumeController(ResourceWatcher):
             volume = at(obj, "spec", "volumeName")
             named = [each for each in lister.scan(VOLUMES) if is_for(each, obj)]
             return [key, *([Key(VOLUMES, "", volume)] if volume else []), *keys_of(VOLUMES, named)]
-        waiting = [each for each in lister.scan(CLAIMS) if at(each, "status", "phase") != "Bound"]
-        concerned = keys_of(CLAIMS, waiting)
         if key.resource == VOLUMES:
-            holders = [each for each in lister.scan(CLAIMS) if at(each, "spec", "volumeName") == key.name]
-            concerned += [key, *keys_of(CLAIMS, holders)]
-        return concerned
+            return [key, *keys_of(CLAIMS, [each for each in lister.scan(CLAIMS) if _may_concern(each, obj)])]
+        return keys_of(CLAIMS, [each for each in lister.scan(CLAIMS) if at(each, "status", "phase") != "Bound"])
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
         return [*keys_of(CLAIMS, lister.scan(CLAIMS)), *keys_of(VOLUMES, lister.scan(VOLUMES))]
@@ -195,6 +192,16 @@ class PersistentVolumeController(ResourceWatcher):
             if not wanted.items() <= annotations_of(claim).items():
                 expect(replace(client, CLAIMS, _annotated(claim, wanted)), 404, 409)
             self._events.event(client, claim, "ExternalProvisioning", _WAITING.format(storage["provisioner"]))
+
+
+def _may_concern(claim: Object, volume: Object) -> bool:
+    """True if a claim has a volume or could have it: each claim that could not would look at all others in vain."""
+    spec = claim.get("spec") or {}
+    if spec.get("volumeName") == name_of(volume):
+        return True
+    if at(volume, "spec", "claimRef"):
+        return is_for(volume, claim)
+    return at(claim, "status", "phase") != "Bound" and best(claim, (volume,)) is not None
 
 
 def _claim_name(volume: Any) -> str:

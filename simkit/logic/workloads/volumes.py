@@ -38,14 +38,22 @@ def is_for(volume: Object, claim: Object) -> bool:
 
 def best(claim: Object, volumes: Iterable[Object]) -> Object | None:
     """The best volume for a claim: one that is reserved for it, else the smallest that meets its requests."""
-    fitting = [each for each in volumes if _fits(claim, each)]
-    kept = [each for each in fitting if is_for(each, claim)]
-    free = [each for each in fitting if not at(each, "spec", "claimRef")]
-    selector = at(claim, "spec", "selector")
-    if selector is not None:
-        free = [each for each in free if of_object(selector).matches(labels_of(each))]
-    found = kept or [each for each in free if class_of(each) == class_of(claim)]
-    return min(found, key=lambda each: (_size(each), name_of(each)), default=None)
+    kept: list[Object] = []
+    free: list[Object] = []
+    wanted, modes, selector = (
+        class_of(claim),
+        set(at(claim, "spec", "accessModes") or ()),
+        at(claim, "spec", "selector"),
+    )
+    chosen = None if selector is None else of_object(selector)
+    for each in volumes:  # what is read fast first: hundreds of claims may each look at hundreds of volumes in vain
+        if not at(each, "spec", "claimRef"):
+            near = class_of(each) == wanted and modes.issubset(at(each, "spec", "accessModes") or ())
+            if near and (chosen is None or chosen.matches(labels_of(each))) and _fits(claim, each):
+                free.append(each)
+        elif is_for(each, claim) and _fits(claim, each):
+            kept.append(each)
+    return min(kept or free, key=lambda each: (_size(each), name_of(each)), default=None)
 
 
 def _fits(claim: Object, volume: Object) -> bool:

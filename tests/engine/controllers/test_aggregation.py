@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import orjson
 
+import simkit
 from simkit.engine.controllers.cluster_role_aggregation import NAME, ClusterRoleAggregationController
 from simkit.engine.controllers.reconciler import ReconcilingController
 from simkit.meta.clock import SimulatedClock
@@ -64,3 +65,14 @@ def test_applies_no_rules_where_none_are_found() -> None:
     """If the selectors find nothing, the applied intent has no rules: those of others stay, its own go."""
     [(_, _, body)] = sent(role("whole", PODS, aggregationRule=SELECTED))
     assert "rules" not in body
+
+
+def test_roles_that_gather_from_each_other_come_to_rest() -> None:
+    """One sync sees what it has applied itself: two such roles swapped their rules for ever."""
+    cluster = simkit.Cluster(seed=1)
+    for name in ("a", "b", "c"):
+        made = role(name, rule("get", f"{name}.example", "things"), aggregationRule=SELECTED)
+        cluster.create({**made, "metadata": {"name": name, "labels": {"to": "whole"}}})
+    cluster.settle()
+    gathered = [cluster.get("clusterrole", name)["rules"] for name in ("a", "b", "c")]
+    assert [len(rules) for rules in gathered] == [2, 2, 2]

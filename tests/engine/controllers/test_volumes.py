@@ -7,6 +7,13 @@ from typing import Any
 import pytest
 
 import simkit
+from simkit.engine.controllers.lister import Lister
+from simkit.engine.controllers.persistent_volume_binder import PersistentVolumeController
+from simkit.engine.controllers.resources import VOLUMES
+from simkit.engine.seams import Change, Entry
+from simkit.meta.clock import SimulatedClock
+from simkit.meta.names import Key, Revision
+from simkit.snapshot.memory import MemorySnapshot
 from tests.engine.controllers.worlds import names, obj, patch, told, volume, wish
 
 
@@ -192,3 +199,14 @@ def test_volumes_that_go_with_their_claim(
     assert (status["phase"], status.get("message")) == ("Released" if message is None else "Failed", message)
     events = [("Warning", "VolumeFailedDelete", message)] if message else []
     assert [each[:3] for each in told(cluster, "v")] == events
+
+
+def test_a_volume_concerns_the_claims_that_could_have_it() -> None:
+    """Each claim that waits would else look at all volumes whenever one of them changes."""
+    waiting = [wish(name, **spec) for name, spec in (("fits", {}), ("other", {"storageClassName": "fast"}))]
+    modes = {**wish("modes"), "spec": {**wish("modes")["spec"], "accessModes": ["ReadWriteMany"]}}
+    named = wish("named", volumeName="v")
+    claims = MemorySnapshot([*waiting, modes, named], captured=["*"])
+    change = Change("ADDED", Entry(Key(VOLUMES, "", "v"), Revision(1), volume("v")), None)
+    found = PersistentVolumeController(SimulatedClock()).keys_affected(change, Lister(claims))
+    assert [key.name for key in found] == ["v", "fits", "named"]
