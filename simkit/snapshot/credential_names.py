@@ -1,4 +1,4 @@
-"""Which names of fields, variables and flags belong to credentials."""
+"""The names of fields, variables and flags that belong to credentials."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ GONE: Final = "REDACTED"
 _NAME: Final = re.compile(r"[\w.-]+")
 _ASSIGNED: Final = re.compile(r"(['\"]? ?(?:=(?!=)|:(?!:)) ?)(?:(['\"])|(?=[^\s;&|'\"]))")
 _FOLLOWS: Final = re.compile(r"( )(?:(['\"])|(?=[^\s;&|'\"-]))")
-"""What may be between a name and its value: a sign; behind flags and in commands that set something a space, too."""
+"""The text between a name and its value: a sign; behind flags and in commands that set something a space, too."""
 _SETTERS: Final = re.compile(r"(?:set|setenv|set_header|add_header) $")
 _PLAIN_VALUE: Final = re.compile(r"[^\s;&|'\"]+")
 _SCHEMES: Final = frozenset({"bearer", "basic", GONE.lower()})
@@ -105,7 +105,7 @@ def without_assignments(text: str) -> str:
 
 
 def _assigned(text: str, name: re.Match[str]) -> re.Match[str] | None:
-    """What stands between a name and its value, if a value follows."""
+    """The text between a name and its value, if a value follows."""
     found = _ASSIGNED.match(text, name.end())
     if found is None and (name[0].startswith("-") or _SETTERS.search(text, max(0, name.start() - 12), name.start())):
         found = _FOLLOWS.match(text, name.end())

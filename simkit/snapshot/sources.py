@@ -23,7 +23,7 @@ _INDENTED: Final = re.compile(r"\s*\n[ \t]+\S|[ \t]+\S")
 """Indented text, as in code, whose separator lines are indented too."""
 _GZIP: Final = b"\x1f\x8b"
 _DAMAGES: Final = (tarfile.TarError, EOFError, OSError, ValueError, OverflowError, RecursionError)
-"""What reading a damaged archive raises: headers that announce headers are read one within the other."""
+"""The errors of reading a damaged archive: headers that announce headers are read one within the other."""
 _TAR_AT: Final = 257
 _TAR: Final = b"ustar"
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
