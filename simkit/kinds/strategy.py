@@ -62,6 +62,8 @@ class Subresource:
     merge: Callable[[Draft, Object], None]
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
     warnings: Callable[[Object, Object | None], Sequence[str]] = _all_well  # type: ignore[assignment]
+    owns_all: bool = False
+    """True if a client owns even what ``merge`` takes away: it is called after the managed fields are tracked."""
     creates: bool = False
     """True if a write to it makes the object where there is none."""
 
@@ -157,6 +159,19 @@ class MetadataChecks:
     """In a write of the status or another part."""
 
 
+def checked_twice(once: Callable[[], bool] = _kept) -> MetadataChecks:
+    """The checks of a kind that is validated like a new object, and then as a change, which looks at all of it again.
+
+    Where ``once`` says so the release validates the change only. Fields that may not change are for ``validate_last``.
+    """
+
+    def twice() -> bool:
+        return not once()
+
+    whole, late = MetadataCheck(whole=True, until=once), MetadataCheck(whole=False, until=once)
+    return MetadataChecks((whole, MetadataCheck(whole=False, until=twice)), after=(late, again(once)))
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """The behaviour of one kind. Functions get objects in the storage version, unless stated otherwise.
@@ -206,8 +221,9 @@ class Strategy:
     """True if finalizers need no domain: kinds of apiextensions and custom ones."""
     allow_create_on_update: bool = False
     """True if PUT of an absent object creates it."""
-    stores_defaults_late: Callable[[Object], bool] = _never
-    """A predicate for new objects whose defaults are added when they are read, so that the first update stores them."""
+    stores_defaults_late: Callable[[Object], bool] | None = None
+    """A predicate for prepared objects that are stored without their defaults, which every read adds: each update of
+    such an object stores it anew. Asked before the defaults are set; None: never."""
     reset_fields: Mapping[str, Sequence[str]] | None = None
     """Fields (``spec``, ``status.phase``) that a write through a subresource (empty: the main resource) does not
     change and so nobody owns; None: the status through the main resource, all else through ``status``."""

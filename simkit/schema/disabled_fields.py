@@ -40,6 +40,10 @@ class DisabledField:
     """True if what holds it goes too, where nothing else is left there."""
     with_whole_holder: bool = False
     """True if what holds it goes too, with all that is there."""
+    by_main: bool = False
+    """True if writes of the main resource drop it, even if it is stored, and writes of the status do not."""
+    on_create: bool = False
+    """True if only new objects lose it."""
     unknown: bool = False
     """True if the release does not know the field: no client can have written it, and none sees it."""
 
@@ -76,9 +80,16 @@ class FieldGates:
         self.release = release
         self.usual = release == BASE and values == parse_feature_gates({}).values
         """True if no field can be disabled, since release and gates are the defaults of 1.30."""
+        self.knows_all = minor_of(release) >= minor_of(BASE)
+        """False if schemas have fields that the release does not know."""
         self._off = {
             name: DisabledField(
-                name, row.get("instead"), row.get("withHolder", False), row.get("withWholeHolder", False)
+                name,
+                row.get("instead"),
+                row.get("withHolder", False),
+                row.get("withWholeHolder", False),
+                row.get("byMain", False),
+                row.get("onCreate", False),
             )
             for name, row in gated_fields().items()
             if minor_of(row.get("since", RELEASES[0])) <= minor_of(release)
@@ -164,12 +175,18 @@ class DisabledFields:
 
     tree: Node | None
 
-    def drop_disabled_fields(self, draft: MutableMapping[str, Any], old: Object | None) -> None:
+    def drop_disabled_fields(self, draft: MutableMapping[str, Any], old: Object | None, subresource: str = "") -> None:
         """Drop fields of disabled features from a draft, unless the stored object uses the feature."""
         if self.tree is None:
             return
         kept = frozenset(_in_use(old, self.tree)) if old is not None else frozenset[str]()
-        made = _pruned(draft, self.tree, lambda leaf: leaf.unknown or leaf.name in kept)
+
+        def is_kept(leaf: DisabledField) -> bool:
+            if leaf.unknown or (leaf.on_create and old is not None):
+                return True
+            return bool(subresource) if leaf.by_main else leaf.name in kept
+
+        made = _pruned(draft, self.tree, is_kept)
         if made is not draft:
             for name in draft.keys() - made.keys():
                 del draft[name]

@@ -40,7 +40,7 @@ _MOMENTARY: Final = (
     (re.compile(rb'"(nodePort|healthCheckNodePort)":3\d{4}\b'), rb'"\1":30000'),
     (re.compile(rb"\b(\d+):3\d{4}/(TCP|UDP|SCTP)"), rb"\1:30000/\2"),
     (re.compile(rb"in record \(\d+\)"), b"in record (#)"),
-    (re.compile(rb"\(0xc[0-9a-f]{9}\)"), b"(0xc000000000)"),
+    (re.compile(rb"\(0x[0-9a-f]{8,}\)"), b"(0xc000000000)"),
     (re.compile(rb'(\\+"resourceVersion\\+":\\+")\d+'), rb"\1#"),
     (re.compile(rb"(ResourceVersion in object meta: )\d+"), rb"\1#"),
     (re.compile(rb"/abs[bcdfghjklmnpqrstvwxz2456789]{5}\b"), b"/abs#"),

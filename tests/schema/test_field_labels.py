@@ -40,7 +40,7 @@ def test_labels_are_taken_and_translated(word: str, label: str, meant: str) -> N
         ("configmaps", '"spec.x" is not a known field selector: only "metadata.name", "metadata.namespace"'),
         ("pods", "field label not supported: spec.x"),
         ("jobs", 'field label "spec.x" not supported for Job'),
-        ("resourceslices", "field label not supported for ResourceSlice: spec.x"),
+        ("resourceslices", "field label not supported for resource.k8s.io/v1alpha2, Kind=ResourceSlice: spec.x"),
     ],
 )
 def test_other_labels_are_refused_in_words_of_their_own(word: str, error: str) -> None:

@@ -36,7 +36,7 @@ from simkit.meta import go_json
 from simkit.meta.attributes import ALLOW, Decision, Verdict
 from simkit.meta.behaviour import begin_serving, end_serving
 from simkit.meta.domain import AUTHORIZATION_GROUP
-from simkit.meta.errors import PlainError, StatusError, internal, too_large, unauthorized
+from simkit.meta.errors import PlainError, StatusError, internal, no_path, too_large, unauthorized
 from simkit.meta.fielderror import quoted
 from simkit.meta.identity import Identity
 from simkit.meta.message import BODY_LIMIT, NO_SNIFFING, Request, Response
@@ -136,6 +136,8 @@ def dispatch_request(engine: Engine, context: RequestContext) -> Response:
     """Handle the request. Raises 413 for a body that is too large, and the errors of the verb."""
     if len(context.request.body) > BODY_LIMIT and context.request.method not in _READING:
         raise too_large(BODY_LIMIT)
+    if context.info.path[:2] == "//":  # the rights were asked for as if one slash stood there
+        raise no_path()
     if context.info.is_resource:
         return dispatch(engine, context)
     return paths.answer(engine, context)

@@ -108,8 +108,8 @@ class RequestScope:
             return DisabledFields(None)
         return self._gates.of(self.catalogue.schema(self.resource.storage_gvk))
 
-    def _drop_disabled_fields(self, draft: Draft, old: Object | None) -> None:
-        self.withheld.drop_disabled_fields(draft, old)
+    def _drop_disabled_fields(self, draft: Draft, old: Object | None, subresource: str) -> None:
+        self.withheld.drop_disabled_fields(draft, old, subresource)
 
     @cached_property
     def deprecation(self) -> tuple[str, str] | None:
@@ -168,6 +168,10 @@ class RequestScope:
             return self.custom.read(obj)
         if self._gates is not None and not self._gates.usual:  # defaults are those of 1.30: the release knows fewer
             obj = self.withheld.without(obj)
+        return self._converted(obj)
+
+    def _converted(self, obj: Object) -> Object:
+        """An object of a built-in kind in this version, with all that it has."""
         if self.is_storage_version:
             return obj
         if self.spoke.reshapes:
@@ -177,9 +181,12 @@ class RequestScope:
         return {**obj, "apiVersion": self.resource.api_version, "kind": self.resource.kind}
 
     def as_written(self, wanted: Object) -> Object:
-        """An object on its way to the store, in this version: a custom one complete, with fields that the store
-        drops."""
-        return self.from_storage(wanted) if self.custom is None else wanted
+        """An object on its way to the store, in this version and with fields that the store drops: whoever writes
+        them owns them. What a release before 1.30 does not know is not among them."""
+        if self.custom is not None:
+            return wanted
+        knows_all = self._gates is None or self._gates.knows_all
+        return self._converted(wanted) if knows_all else self.from_storage(wanted)
 
     @cached_property
     def calls_out(self) -> bool:

@@ -12,7 +12,7 @@ from simkit.engine.registry.deletion import before_delete, check_preconditions
 from simkit.engine.registry.storage_keys import uid_conflict
 from simkit.engine.registry.write import Deletion, Outcome, RegistryScope, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store, Unstorable
-from simkit.kinds.strategy import MetadataCheck, WriteContext
+from simkit.kinds.strategy import MetadataCheck, Subresource, WriteContext
 from simkit.language.merge.update import with_old_times
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import Clock, NameSource
@@ -83,7 +83,7 @@ class Registry:
         if write.creates:
             _numbered(draft["metadata"].get("resourceVersion", ""))
         meta.stamp_new(draft, self.name_source, self.clock.now(), by_update=write.creates)
-        write.scope.drop_disabled_fields(draft, None)
+        write.scope.drop_disabled_fields(draft, None, write.subresource)
         if not _allocates(write):
             return self._insert(write, draft)
         with self._allocated(write, draft, None):
@@ -91,7 +91,7 @@ class Registry:
 
     def _insert(self, write: Write, draft: Draft) -> Outcome:
         scope = write.scope
-        self._finish(write, draft, None)
+        late = self._finish(write, draft, None)
         errors = self._new_errors(scope, draft)
         if scope.strategy.validate_in_namespace is not None:
             namespace = self.store.get(Key(_NAMESPACES, "", draft["metadata"].get("namespace", "")))
@@ -113,7 +113,7 @@ class Registry:
             made = self._put(key, scope.strategy.to_storage(draft), ABSENT)
         except Stale:
             raise already_exists(scope.told_resource, key.name, generated=generated) from None
-        if scope.strategy.stores_defaults_late(draft):
+        if late:
             self._incomplete[key] = made.revision
         return Outcome(made, created=True)
 
@@ -133,8 +133,11 @@ class Registry:
         )
         return [*strategy.validate_first(draft, None), *shared, *own]
 
-    def _finish(self, write: Write, draft: Draft, live: Object | None) -> None:
-        """Complete an object before it is validated: status, generation, preparation, defaults."""
+    def _finish(self, write: Write, draft: Draft, live: Object | None) -> bool:
+        """Complete an object before it is validated: status, generation, preparation, defaults.
+
+        True if it is stored without its defaults.
+        """
         strategy = write.scope.strategy
         if live is None:
             if write.scope.has_status and not strategy.keeps_status_on_create:
@@ -146,12 +149,14 @@ class Registry:
             strategy.prepare_with_context(
                 draft, live, WriteContext(self.clock.now(), write.identity, self.name_source.uid)
             )
+        late = strategy.stores_defaults_late is not None and strategy.stores_defaults_late(draft)
         strategy.default(draft)
         meta.drop_empty(draft["metadata"])
         if live is None or write.subresource == "status" or strategy.raises_generation is None:
-            return
+            return late
         if strategy.raises_generation(draft, live):
             draft["metadata"]["generation"] = (live["metadata"].get("generation") or 0) + 1
+        return late
 
     def update(self, write: Write) -> Outcome:
         """Update an object from its live to its wanted state; with ``creates`` also create it.
@@ -191,7 +196,8 @@ class Registry:
         if write.uid and write.uid != seen["metadata"].get("uid"):
             raise uid_conflict(write, write.uid, seen["metadata"].get("uid", ""))
         given = draft["metadata"].pop("resourceVersion", "")
-        self._confine(write, draft, seen)
+        special = (scope.strategy.subresources or {}).get(write.subresource)
+        self._confine(write, draft, seen, special)
         tracked = dict(write.track(seen, draft))
         if given:  # admission sees what the client gave
             tracked["metadata"] = {**tracked["metadata"], "resourceVersion": given}
@@ -200,9 +206,11 @@ class Registry:
         draft["metadata"] = dict(draft["metadata"])
         draft["metadata"].pop("resourceVersion", None)
         meta.keep_owned(draft, seen)
-        write.scope.drop_disabled_fields(draft, seen)
+        if special is not None and special.owns_all:
+            special.merge(draft, seen)
+        write.scope.drop_disabled_fields(draft, seen, write.subresource)
         with self._allocated(write, draft, seen):
-            self._finish(write, draft, seen)
+            late = self._finish(write, draft, seen)
             self._check(write, draft, seen)
             scope.strategy.canonicalize(draft)
             draft["metadata"]["resourceVersion"] = seen["metadata"].get("resourceVersion", "")
@@ -213,7 +221,7 @@ class Registry:
                 and not write.dry_run
             ):
                 return self._remove(draft, live)
-            return self._store(write, draft, live)
+            return self._store(write, draft, live, late)
 
     def _remove(self, draft: Draft, live: Entry) -> Outcome:
         """Remove an object whose last finalizer was removed, and return the wanted object."""
@@ -221,16 +229,20 @@ class Registry:
         draft["metadata"]["resourceVersion"] = str(live.revision)
         return Outcome(Entry(live.key, live.revision, draft), removed=True)
 
-    def _store(self, write: Write, draft: Draft, live: Entry) -> Outcome:
+    def _store(self, write: Write, draft: Draft, live: Entry, late: bool) -> Outcome:
+        """Store a change; an equal object too if it, or what is stored, lacks its defaults (``late``)."""
         draft["metadata"]["resourceVersion"] = live.object["metadata"].get("resourceVersion", "")
         stored = write.scope.strategy.to_storage(draft)
-        complete = self._incomplete.get(live.key) != live.revision
+        complete = not late and self._incomplete.get(live.key) != live.revision
         if complete and with_old_times(live.object, stored) == live.object:
             return Outcome(live)
         if write.dry_run:
             return Outcome(Entry(live.key, live.revision, stored))
         self._incomplete.pop(live.key, None)
-        return Outcome(self._put(live.key, stored, live.revision))
+        made = self._put(live.key, stored, live.revision)
+        if late:
+            self._incomplete[live.key] = made.revision
+        return Outcome(made)
 
     def _put(self, key: Key, obj: Object, expect: Revision) -> Entry:
         """Store an object. Raises Stale, and the 400 of one that nests too deeply to be encoded."""
@@ -239,11 +251,10 @@ class Registry:
         except Unstorable as error:
             raise bad_request(str(error)) from None
 
-    def _confine(self, write: Write, draft: Draft, live: Object) -> None:
+    def _confine(self, write: Write, draft: Draft, live: Object, special: Subresource | None) -> None:
         """Limit a subresource to its part, and the main resource to all but the status."""
-        strategy, part = write.scope.strategy, write.subresource
-        special = (strategy.subresources or {}).get(part)
-        if special is not None:
+        part = write.subresource
+        if special is not None and not special.owns_all:
             special.merge(draft, live)
         elif part == "status":
             keep_all_but_status(draft, live)

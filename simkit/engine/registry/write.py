@@ -22,7 +22,7 @@ def _untracked(live: Object | None, wanted: Draft) -> Draft:
     return wanted
 
 
-def _keep_all_fields(draft: Draft, old: Object | None) -> None:
+def _keep_all_fields(draft: Draft, old: Object | None, subresource: str) -> None:
     """The default: keep every field."""
 
 
@@ -50,8 +50,8 @@ class RegistryScope:
     strategy: Strategy
     has_status: bool
     """True if ``status`` is written through its own subresource only."""
-    drop_disabled_fields: Callable[[Draft, Object | None], None] = _keep_all_fields
-    """A function that drops disabled fields from a draft, given the stored object."""
+    drop_disabled_fields: Callable[[Draft, Object | None, str], None] = _keep_all_fields
+    """A function that drops disabled fields from a draft, given the stored object and the subresource of the write."""
 
     requested: GroupResource | None = None
     """The resource that the request names, where it is not the stored one."""

@@ -39,7 +39,8 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_immutable_selector,
     validate_nonnegative_fields,
 )
-from simkit.kinds.strategy import Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_differs
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.integers import parse_int
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of
@@ -96,9 +97,15 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors += validate_nonnegative_fields("spec", spec, ("minReadySeconds",))
     errors += _validate_strategy("spec.updateStrategy", spec.get("updateStrategy") or {})
     errors += validate_nonnegative_fields("spec", spec, ("revisionHistoryLimit",))
-    if old is None:
-        return errors
-    return [*errors, *errors, *validate_immutable_selector(obj, old)]  # kube-apiserver checks an update twice
+    return [*validate_immutable_selector(obj, old), *errors] if old is not None and _once() else errors
+
+
+def _once() -> bool:
+    return applies("daemon-sets-checked-once")
+
+
+def _validate_last(obj: Object, old: Object) -> Sequence[FieldError]:
+    return () if _once() else list(validate_immutable_selector(obj, old))
 
 
 def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
@@ -144,7 +151,9 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 _STABLE: Final = Strategy(
     default=_default,
     prepare=_prepare,
+    metadata_checks=checked_twice(_once),
     validate=_validate,
+    validate_last=_validate_last,
     raises_generation=spec_differs,
     print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},

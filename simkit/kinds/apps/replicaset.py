@@ -25,7 +25,7 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_selector,
     workload_warnings,
 )
-from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_differs
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at
@@ -54,10 +54,15 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         errors.append(invalid_value("spec.selector", shown_selector(selector), "invalid label selector"))
     else:
         errors += validate_replicated("spec.template", spec, "ReplicaSet", chosen)
-    if old is None:
-        return errors
-    again = () if applies("replica-sets-checked-once") else errors
-    return [*errors, *again, *validate_immutable_selector(obj, old)]
+    return errors
+
+
+def _validate_last(obj: Object, old: Object) -> Sequence[FieldError]:
+    return list(validate_immutable_selector(obj, old))
+
+
+def _once() -> bool:
+    return applies("replica-sets-checked-once")
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
@@ -65,12 +70,11 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 _STABLE: Final = Strategy(
-    metadata_checks=MetadataChecks(
-        (MetadataCheck(whole=True, until=lambda: applies("replica-sets-checked-once")), CHANGES)
-    ),
+    metadata_checks=checked_twice(_once),
     default=_default,
     prepare=_prepare,
     validate=_validate,
+    validate_last=_validate_last,
     raises_generation=spec_differs,
     print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, validate_replica_status)},

@@ -107,11 +107,12 @@ def _select_own(draft: Draft, spec: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = [*_validate_own_selector(obj, old), *_validate_whole_spec(obj["spec"]), *_validate_hostname(obj)]
-    if old is not None:
-        before = old.get("spec") or {}
-        errors += [*_validate_whole_spec(obj["spec"]), *_validate_change(obj["spec"], before, old)]
-    return errors
+    return [*_validate_own_selector(obj, old), *_validate_whole_spec(obj["spec"]), *_validate_hostname(obj)]
+
+
+def _validate_last(obj: Object, old: Object) -> Sequence[FieldError]:
+    """The errors of a change, which is looked at as a whole once more."""
+    return [*_validate_whole_spec(obj["spec"]), *_validate_change(obj["spec"], old.get("spec") or {}, old)]
 
 
 def _validate_own_selector(obj: Object, old: Object | None) -> Iterator[FieldError]:
@@ -306,16 +307,18 @@ def _fields(obj: Object) -> Mapping[str, str]:
 
 
 def _stores_defaults_late(obj: Object) -> bool:
-    """A job without labels has those of its pods by default, which are not known before their selector is made."""
-    return labels_of(obj) == labels_of(obj["spec"].get("template") or {"metadata": {}})
+    """A job without labels has those of its pods by default, which are not known before their selector is made, and
+    which no update stores that brings no labels."""
+    return not labels_of(obj) and bool(labels_of(obj["spec"].get("template") or {}))
 
 
 STRATEGY = Strategy(
     stores_defaults_late=_stores_defaults_late,
-    metadata_checks=MetadataChecks((WHOLE, CHANGES)),
+    metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     default=_default,
     prepare=_prepare,
     validate=_validate,
+    validate_last=_validate_last,
     raises_generation=spec_differs,
     selectable_fields=_fields,
     print_row=_row,

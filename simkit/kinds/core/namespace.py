@@ -113,7 +113,7 @@ STRATEGY = Strategy(
     selectable_fields=_fields,
     print_row=_row,
     subresources={
-        "": Subresource(_merge, _validate),
+        "": Subresource(_merge, _validate, owns_all=True),
         "finalize": Subresource(_merge_finalize, _validate_finalize),
         "status": Subresource(_merge_status, _validate_status),
     },

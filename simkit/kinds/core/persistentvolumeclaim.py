@@ -19,7 +19,7 @@ from simkit.kinds.parts.volume.claim_spec import (
     validate_persistent_volume_claim_spec,
     validate_whole_negative,
 )
-from simkit.kinds.strategy import CHANGES, WHOLE, MetadataCheck, MetadataChecks, Strategy, Subresource
+from simkit.kinds.strategy import MetadataCheck, MetadataChecks, Strategy, Subresource, again
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
@@ -44,7 +44,7 @@ def _default(draft: Draft) -> None:
 def _prepare(draft: Draft, old: Object | None) -> None:
     spec = own_copy(draft, "spec")
     if old is None:
-        draft["status"] = {"phase": "Pending"}
+        draft["status"] = {}
         _keep_known_source(spec)
     elif at(old, "spec", "dataSource") is None and at(old, "spec", "dataSourceRef") is None:
         _keep_known_source(spec)
@@ -69,11 +69,19 @@ def _match_sources(spec: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = list(validate_persistent_volume_claim_spec("spec", obj["spec"]))
-    if old is None:
-        return errors
-    again = () if applies("volume-claims-checked-once") else errors
-    return [*errors, *again, *_changes(obj, old)]
+    return list(validate_persistent_volume_claim_spec("spec", obj["spec"]))
+
+
+def _once() -> bool:
+    return applies("volume-claims-checked-once")
+
+
+def _twice() -> bool:
+    return not _once()
+
+
+def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
+    return list(_changes(obj, old))
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
@@ -162,14 +170,20 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 def _stores_defaults_late(obj: Object) -> bool:
     """The phase of a new claim is a default."""
-    return True
+    return not at(obj, "status", "phase")
 
 
 STRATEGY = Strategy(
     stores_defaults_late=_stores_defaults_late,
     metadata_checks=MetadataChecks(
-        (MetadataCheck(whole=True, until=lambda: applies("volume-claims-checked-once")), CHANGES, WHOLE)
+        (
+            MetadataCheck(whole=True, until=_once),
+            MetadataCheck(whole=False, until=_twice),
+            MetadataCheck(whole=True, until=_twice),
+        ),
+        after=(MetadataCheck(whole=False, until=_once), MetadataCheck(whole=True, until=_once), again(_once)),
     ),
+    validate_last=_validate_change,
     default=_default,
     prepare=_prepare,
     validate=_validate,

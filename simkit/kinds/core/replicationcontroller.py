@@ -21,12 +21,10 @@ from simkit.kinds.parts.workload.template_owner import (
     workload_warnings,
 )
 from simkit.kinds.strategy import (
-    CHANGES,
     DeleteStrategy,
-    MetadataCheck,
-    MetadataChecks,
     Strategy,
     Subresource,
+    checked_twice,
     spec_differs,
 )
 from simkit.meta import labels
@@ -65,8 +63,11 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     else:
         chosen = labels.of_object({"matchLabels": selector})
         errors += validate_replicated("spec.template", spec, "ReplicationController", chosen)
-    once = old is None or applies("replication-controllers-checked-once")
-    return errors if once else [*errors, *errors]
+    return errors
+
+
+def _once() -> bool:
+    return applies("replication-controllers-checked-once")
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
@@ -85,9 +86,7 @@ def _fields(obj: Object) -> dict[str, str]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(
-        (MetadataCheck(whole=True, until=lambda: applies("replication-controllers-checked-once")), CHANGES)
-    ),
+    metadata_checks=checked_twice(_once),
     default=_default,
     prepare=_prepare,
     validate=_validate,

@@ -14,7 +14,7 @@ from simkit.kinds.parts.service.defaults import default_service
 from simkit.kinds.parts.service.load_balancer import reached_at
 from simkit.kinds.parts.service.types import CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT, is_headless, type_of
 from simkit.kinds.parts.service.update import drop_type_dependent_fields
-from simkit.kinds.parts.service.validation import validate_service, validate_service_status
+from simkit.kinds.parts.service.validation import validate_service, validate_service_fields, validate_service_status
 from simkit.kinds.parts.validation.ip import cidr_warnings, ip_warnings
 from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
@@ -109,12 +109,13 @@ def _name_errors(name: str, prefix: bool = False) -> Sequence[str]:
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks(
-        (CHANGES, MetadataCheck(whole=True, until=lambda: applies("services-checked-once")))
+        (CHANGES,), after=(MetadataCheck(whole=True, until=lambda: applies("services-checked-once")),)
     ),
     validate_name=_name_errors,
     default=default_service,
     prepare=_prepare,
     validate=validate_service,
+    validate_last=validate_service_fields,
     print_row=_row,
     warnings=_warnings,
     subresources={"status": Subresource(keep_all_but_status, validate_service_status, creates=True)},

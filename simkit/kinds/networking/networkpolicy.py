@@ -16,7 +16,7 @@ from simkit.kinds.parts.printers.label_selector import selector_text
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import Network, cidr_warnings, network, validate_cidr, validate_port
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
-from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, spec_differs
+from simkit.kinds.strategy import Strategy, checked_twice, spec_differs
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import port_name
@@ -39,9 +39,11 @@ def _default(draft: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = list(_validate_fields(obj["spec"]))
-    once = old is None or applies("network-policies-checked-once")
-    return errors if once else [*errors, *errors]
+    return list(_validate_fields(obj["spec"]))
+
+
+def _once() -> bool:
+    return applies("network-policies-checked-once")
 
 
 def _validate_fields(spec: Object) -> Iterator[FieldError]:
@@ -138,9 +140,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(
-        (MetadataCheck(whole=True, until=lambda: applies("network-policies-checked-once")), CHANGES)
-    ),
+    metadata_checks=checked_twice(_once),
     default=_default,
     validate=_validate,
     warnings=_warnings,

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.go_printing.syntax import time
 from simkit.kinds.parts.printers.cells import UNKNOWN, age
 from simkit.kinds.parts.validation.fields import FIXED, validate_text
 from simkit.meta.domain import DEFAULT_NAMESPACE, SYSTEM_NAMESPACE
@@ -121,7 +122,7 @@ def _shown(name: str, value: Any) -> Any:
     if name == "source":
         return structure("core.EventSource", value or {})
     if name in (*_MOMENTS, "eventTime"):
-        return Shown(value.replace("T", " ").replace("Z", " +0000 UTC") if value else _NEVER, value or None)
+        return time(value) if value else Shown(_NEVER, None)
     return value or (0 if name == "count" else "")
 
 

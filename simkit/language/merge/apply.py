@@ -149,10 +149,11 @@ def apply(
     """
     gvk_text = _check_type(applied, api_version, kind)
     type_def = type_def_of(schema)
-    _check_intent(applied, type_def, gvk_text)
+    _check_owners(applied)
     owner = Owner(manager, APPLY, "", subresource)
     application = _Application(live or {}, applied, type_def, owner, api_version, time, reset_fields, convert)
-    managed = _claims(application)
+    managed = _claims(application, gvk_text)
+    _check_intent(applied, type_def, gvk_text)
     try:
         result = _attempt(application, managed, force=force)
     except ApplyConflict as conflict:
@@ -170,17 +171,23 @@ def _check_type(applied: Object, api_version: str, kind: str | None) -> str:
     return text
 
 
-def _check_intent(applied: Object, type_def: TypeDef, gvk_text: str) -> None:
+def _check_owners(applied: Object) -> None:
     fields = metadata_of(applied).get("managedFields")
     if isinstance(fields, list) and all(isinstance(entry, dict) for entry in fields):
         raise malformed("metadata.managedFields must be nil")
+
+
+def _check_intent(applied: Object, type_def: TypeDef, gvk_text: str) -> None:
     wrong = validation_errors(applied, type_def)
     if wrong:
         raise failed(f"failed to create typed patch object ({reference_text(applied, gvk_text)}): {wrong}")
 
 
-def _claims(application: _Application) -> ManagedFields:
-    """The managed fields of the live object; the fields of an object without them get an owner of their own."""
+def _claims(application: _Application, gvk_text: str) -> ManagedFields:
+    """The managed fields of the live object; the fields of an object without them get an owner of their own.
+
+    Raises the 500 of an object with a list whose elements cannot be told apart.
+    """
     live = application.live
     try:
         managed = read(records_of(live), stored=True)
@@ -189,7 +196,13 @@ def _claims(application: _Application) -> ManagedFields:
     if managed or not live:
         return managed
     before = Owner(BEFORE_FIRST_APPLY, UPDATE, application.api_version, application.owner.subresource)
-    return updated({}, live, {}, before, application.type_def, time=application.time, ignored=application.ignored)
+    type_def = application.type_def
+    try:
+        return updated({}, live, {}, before, type_def, time=application.time, ignored=application.ignored)
+    except BadElement as wrong:
+        text = validation_errors(live, type_def) or str(wrong)
+        told = f"failed to convert new object ({reference_text(live, gvk_text)}) to smd typed: {text}"
+        raise failed(f"failed to create manager for existing fields: {told}") from wrong
 
 
 def _attempt(application: _Application, managed: ManagedFields, *, force: bool) -> Draft:

@@ -59,8 +59,8 @@ def parent_records(
 
     Notes
     -----
-    Owners that are new through the Scale get no time, as in kube-apiserver. An updater that keeps the replicas keeps
-    its one entry, where kube-apiserver makes two of it.
+    Owners that are new through the Scale get no time. So do updaters that keep the replicas: they are told apart by
+    version, and that of a Scale is another one, so that their entry loses the replicas to a second one.
     """
     left = dict(_read(scale))
     managed: ManagedFields = {}
@@ -68,7 +68,7 @@ def parent_records(
         if claim.api_version not in replicas:
             continue
         path = replicas[claim.api_version]
-        kept = left.pop(_in_version(owner, SCALE_VERSION), None) is not None
+        kept = owner.operation != UPDATE and left.pop(owner, None) is not None
         if kept or path is None or not has(claim.fields, *path):
             managed[owner] = claim
         elif rest := difference(claim.fields, of_paths(path)):
@@ -80,7 +80,7 @@ def _gained(scale: ManagedFields, fields: Fields, api_version: str) -> ManagedFi
     gained: ManagedFields = {}
     for owner, claim in scale.items():
         if claim.fields:
-            gained[_in_version(owner, api_version)] = VersionedSet(fields, api_version)
+            gained[owner] = VersionedSet(fields, api_version)
     return gained
 
 

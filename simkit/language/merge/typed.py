@@ -96,6 +96,14 @@ def grouped(items: Sequence[Any] | None, type_def: TypeDef) -> dict[str, list[An
     return out
 
 
+def _told_apart(items: Sequence[Any], type_def: TypeDef) -> dict[str, list[Any]]:
+    """The elements of a LIST or SET by path element. Raises BadElement for one that cannot be told from others."""
+    out: dict[str, list[Any]] = {}
+    for item in items:
+        out.setdefault(type_def.element(item), []).append(item)
+    return out
+
+
 def identity(value: Any) -> Hashable:
     """A hashable form of a JSON value, equal for two values exactly if they are the ``same``.
 
@@ -139,6 +147,11 @@ def compare(old: Any, new: Any, type_def: TypeDef) -> Comparison:
 
     ``old`` may be None for an object that is about to be created: then everything is added, except that the empty
     parts that every object of a built-in kind has are there before.
+
+    Raises
+    ------
+    BadElement
+        Where a list that differs has an element without its keys.
 
     Notes
     -----
@@ -243,7 +256,7 @@ def _both_nothing(before: Any, after: Any, absent: Any) -> bool:
 
 def _compare_lists(old: Sequence[Any], new: Sequence[Any], type_def: TypeDef) -> _Triple:
     out = _Gathered()
-    before, after = grouped(old, type_def), grouped(new, type_def)
+    before, after = _told_apart(old, type_def), _told_apart(new, type_def)
     for element in {**before, **after}:
         _compare_elements(before.get(element, []), after.get(element, []), element, type_def.items, out)
     return out.triple()
@@ -295,6 +308,6 @@ def _every_entry(value: Mapping[str, Any], type_def: TypeDef) -> Node:
 def _every_element(value: Sequence[Any], type_def: TypeDef) -> Node:
     node: Node = {SELF: MEMBER}
     child = type_def.items
-    for element, found in grouped(value, type_def).items():
+    for element, found in _told_apart(value, type_def).items():
         node[element] = every(found[0], child) if len(found) == 1 else MEMBER
     return node

@@ -23,7 +23,7 @@ from simkit.language.merge.managedfields import (
     written,
 )
 from simkit.language.merge.reconcile import reconciled
-from simkit.language.merge.type_def import TypeDef, type_def_of
+from simkit.language.merge.type_def import BadElement, TypeDef, type_def_of
 from simkit.language.merge.typed import Comparison
 from simkit.language.merge.versions import Converter, Versions
 from simkit.meta.bounded_cache import cached_when_short
@@ -88,7 +88,8 @@ def track_update(
     Returns
     -------
     list of mappings
-        In their fixed order; empty where the object is not tracked.
+        In their fixed order; empty where the object is not tracked: one that lost its managers, and one with an
+        element of a list that lacks its keys.
 
     Notes
     -----
@@ -99,9 +100,12 @@ def track_update(
     if not managed and live is not None and metadata(live).get("uid"):
         return []
     owner = Owner(manager or UNKNOWN, UPDATE, api_version, subresource)
-    after = updated(
-        live or {}, wanted, managed, owner, type_def_of(schema), time=time, ignored=reset_fields, convert=convert
-    )
+    try:
+        after = updated(
+            live or {}, wanted, managed, owner, type_def_of(schema), time=time, ignored=reset_fields, convert=convert
+        )
+    except BadElement:
+        return []
     return written(capped(after))
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from simkit.language.merge.scale import parent_records, scale_records
 
 PATHS = {"apps/v1": ("f:spec", "f:replicas"), "example.com/v1": None}
@@ -30,10 +28,14 @@ def test_a_scale_shows_the_owners_of_replicas() -> None:
     assert records == [_record("ann", "Apply", SCALE, "autoscaling/v1", time="2024-01-01T00:00:00Z")]
 
 
-@pytest.mark.parametrize("parent", [[ANN, BOB], [BOB, CAT]])
-def test_a_scale_written_without_change(parent: list[dict[str, Any]]) -> None:
-    """Owners stay what they were while the Scale keeps them."""
-    assert parent_records(parent, scale_records(parent, PATHS), PATHS, api_version="apps/v1") == parent
+def test_a_scale_written_without_change() -> None:
+    """Appliers stay what they were; updaters keep the replicas in an entry of its own, without a time."""
+    scale = scale_records([ANN, BOB], PATHS)
+    assert parent_records([ANN, BOB], scale, PATHS, api_version="apps/v1") == [ANN, BOB]
+    dan = _record("dan", "Update", {"f:spec": {"f:paused": {}, "f:replicas": {}}}, time="2024-01-01T00:00:00Z")
+    rest = {**dan, "fieldsV1": {"f:spec": {"f:paused": {}}}}
+    records = parent_records([dan], scale_records([dan], PATHS), PATHS, api_version="apps/v1")
+    assert records == [_record("dan", "Update", SCALE), rest]
 
 
 def test_replicas_taken_through_the_scale() -> None:

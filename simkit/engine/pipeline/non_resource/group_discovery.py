@@ -5,7 +5,7 @@ Upstream: k8s.io/kube-aggregator/pkg/apiserver/handler_apis.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simkit.engine.pipeline.api_services import APIService
@@ -21,6 +21,14 @@ def group_list(engine: Engine) -> Document:
     """All named groups: the document at ``/apis``."""
     groups = [_described(each) for each in engine.api_services.groups(engine.catalogue) if each.name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+
+
+def paths(engine: Engine) -> Iterator[str]:
+    """The paths of all named groups and of their versions."""
+    for each in engine.api_services.groups(engine.catalogue):
+        if each.name:
+            yield f"/apis/{each.name}"
+            yield from (f"/apis/{each.name}/{version}" for version in each.versions)
 
 
 def group(engine: Engine, name: str) -> Document | None:

@@ -100,7 +100,8 @@ def _has(engine: Engine, path: str) -> bool:
 def _index(engine: Engine, context: RequestContext) -> Response:
     known = engine.parts.paths or engine.catalogue.paths
     paths = [path for path in (*known, *_PAGES) if _has(engine, path) and not path.startswith(_CHECKS)]
-    paths = sorted([*paths, *health_paths(engine.catalogue.release, engine.gates)])
+    paths += ["/apis/", *group_discovery.paths(engine), *health_paths(engine.catalogue.release, engine.gates)]
+    paths = sorted(set(paths))
     return responses.document_response({"paths": paths}, context.output_media_type)
 
 

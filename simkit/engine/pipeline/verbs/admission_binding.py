@@ -86,7 +86,7 @@ class AdmissionBinding:
 
     def _warnings(self, obj: Object, live: Object | None) -> Sequence[str]:
         subresource = self.context.info.subresource
-        if not subresource:
+        if not subresource or live is None:
             return self.scope.strategy.warnings(obj, live)
         special = (self.scope.strategy.subresources or {}).get(subresource)
         return special.warnings(obj, live) if special is not None else ()

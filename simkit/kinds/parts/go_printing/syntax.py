@@ -69,8 +69,11 @@ def number_or_text(value: int | str) -> Shown:
 
 
 def time(value: str) -> Shown:
-    """A moment, as Go prints it."""
-    return Shown(value.replace("T", " ").replace("Z", " +0000 UTC"), value)
+    """A moment, as Go prints it: without zeros at the end of a fraction of a second."""
+    moment = value.replace("T", " ").removesuffix("Z")
+    seconds, _, fraction = moment.partition(".")
+    fraction = fraction.rstrip("0")
+    return Shown(f"{seconds}{f'.{fraction}' if fraction else ''} +0000 UTC", value)
 
 
 def pointer(kind: str, value: Any) -> str:

@@ -59,8 +59,13 @@ _BALANCER_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
 def validate_service(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """The errors of a service; with ``old``, also of changed immutable fields."""
-    return [*_validate_change(obj, old), *_validate_fields(obj)] if old is not None else [*_validate_fields(obj)]
+    """The errors of a new service; with ``old``, those of changed immutable fields."""
+    return [*_validate_change(obj, old)] if old is not None else [*_validate_fields(obj)]
+
+
+def validate_service_fields(obj: Object, old: Object) -> Sequence[FieldError]:
+    """The errors of a changed service, after those of its immutable fields."""
+    return [*_validate_fields(obj)]
 
 
 def _validate_change(obj: Object, old: Object) -> Iterator[FieldError]:

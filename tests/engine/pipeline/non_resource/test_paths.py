@@ -1,0 +1,33 @@
+"""The index of paths, paths that begin with two slashes, and the version."""
+
+from __future__ import annotations
+
+import pytest
+
+import simkit
+from simkit.meta.message import Request
+
+
+@pytest.mark.parametrize("release", ["1.30", "1.36"])
+def test_the_index_has_the_paths_of_groups_and_versions(release: str) -> None:
+    """Of custom resources too, once they are served."""
+    cluster = simkit.Cluster(release=release)
+    paths = cluster.perform(Request.of("GET", "/")).object["paths"]
+    assert {"/apis", "/apis/", "/apis/apps", "/apis/apps/v1", "/apis/autoscaling/v2"} <= {*paths}
+    assert paths == sorted(set(paths))
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("path", ["//api/v1", "//api/v1/namespaces", "//healthz", "//version"])
+def test_nothing_is_at_a_path_with_two_slashes_in_front(method: str, path: str) -> None:
+    """The rights are asked for as if there was one."""
+    answer = simkit.Cluster().perform(Request.of(method, path, {}))
+    assert (answer.status, answer.body) == (404, b"404 page not found\n")
+
+
+def test_the_version_names_the_release_that_is_emulated() -> None:
+    """From 1.33 on, with the release before as the oldest that fits."""
+    later = simkit.Cluster(release="1.36").perform(Request.of("GET", "/version")).object
+    assert (later["emulationMajor"], later["emulationMinor"]) == ("1", "36")
+    assert (later["minCompatibilityMajor"], later["minCompatibilityMinor"]) == ("1", "35")
+    assert "emulationMajor" not in simkit.Cluster(release="1.30").perform(Request.of("GET", "/version")).object
