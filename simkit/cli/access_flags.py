@@ -46,6 +46,9 @@ def _add_authentication(group: Any) -> None:
     for what, usual in _PROXY_HEADERS.items():
         flag_name = f"--requestheader-{what}"
         group.add_argument(flag_name, type=words, default=(usual,), metavar="A,B", help=f"default {usual}")
+    group.add_argument(
+        "--requestheader-uid-headers", type=words, default=(), metavar="A,B", help="such as X-Remote-Uid (from 1.32 on)"
+    )
     group.add_argument("--token-auth-file", type=Path, metavar="FILE", help="CSV: token, user, uid, groups")
     group.add_argument(
         "--anonymous-auth", type=flag, default=True, nargs="?", const=True, metavar="BOOL", help="default true"
@@ -132,6 +135,7 @@ def settings(args: argparse.Namespace, serving: ServingOptions, *, anonymous_aut
         proxy_user_headers=args.requestheader_username_headers,
         proxy_group_headers=args.requestheader_group_headers,
         proxy_extra_prefixes=args.requestheader_extra_headers_prefix,
+        proxy_uid_headers=args.requestheader_uid_headers,
         token_auth_file=args.token_auth_file,
         enable_bootstrap_token_auth=args.enable_bootstrap_token_auth,
         service_account_issuer=args.service_account_issuer or (DEFAULT_ISSUER,),

@@ -20,6 +20,7 @@ from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.policy import EgressPolicy, SkippedCall
 from simkit.engine.pipeline.api_services import APIService
 from simkit.engine.pipeline.request_context import RequestContext
+from simkit.meta.behaviour import applies
 from simkit.meta.errors import PlainError, StatusError
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request, Response
@@ -276,6 +277,8 @@ def _passed(request: Request) -> Iterator[tuple[str, str]]:
 def _identity(identity: Identity) -> Iterator[tuple[str, str]]:
     """The headers of a front proxy that name the user."""
     yield "X-Remote-User", _as_sent(identity.user)
+    if identity.uid and applies("uids-for-aggregated-servers"):
+        yield "X-Remote-Uid", _as_sent(identity.uid)
     for group in identity.groups:
         yield "X-Remote-Group", _as_sent(group)
     for key, values in identity.extra.items():

@@ -52,6 +52,7 @@ class AuthenticationOptions:
     proxy_user_headers: Sequence[str] = USER_HEADERS
     proxy_group_headers: Sequence[str] = GROUP_HEADERS
     proxy_extra_prefixes: Sequence[str] = EXTRA_PREFIXES
+    proxy_uid_headers: Sequence[str] = ()
     token_auth_file: Path | None = None
     enable_bootstrap_token_auth: bool = False
     service_account_issuer: Sequence[str] = (DEFAULT_ISSUER,)
@@ -148,6 +149,8 @@ def _published(settings: AuthenticationOptions) -> dict[str, str]:
             ("extra-headers-prefix", settings.proxy_extra_prefixes),
         ):
             found[f"requestheader-{name}"] = orjson.dumps(list(values)).decode()
+        if settings.proxy_uid_headers:
+            found["requestheader-uid-headers"] = orjson.dumps(list(settings.proxy_uid_headers)).decode()
     return found
 
 
@@ -220,6 +223,7 @@ def _by_certificate(settings: AuthenticationOptions, clock: Clock) -> list[Authe
                 user_headers=settings.proxy_user_headers,
                 group_headers=settings.proxy_group_headers,
                 extra_prefixes=settings.proxy_extra_prefixes,
+                uid_headers=settings.proxy_uid_headers,
             )
         )
     if clients:

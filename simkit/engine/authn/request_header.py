@@ -47,8 +47,8 @@ class RequestHeaders:
         On which certificates begin and end.
     allowed_names
         Common names that proxies may have; empty for any.
-    user_headers, group_headers, extra_prefixes
-        Names of headers: the first user header that is set counts, all group headers do.
+    user_headers, group_headers, extra_prefixes, uid_headers
+        Names of headers: the first user header and the first uid header that is set count, all group headers do.
     """
 
     leaves_process: Final = False
@@ -62,11 +62,13 @@ class RequestHeaders:
         user_headers: Sequence[str] = USER_HEADERS,
         group_headers: Sequence[str] = GROUP_HEADERS,
         extra_prefixes: Sequence[str] = EXTRA_PREFIXES,
+        uid_headers: Sequence[str] = (),
     ) -> None:
         self._verifier = verifier_of(authorities, clock)
         self._allowed = frozenset(allowed_names)
         self._user_headers = tuple(name.lower() for name in user_headers)
         self._group_headers = tuple(name.lower() for name in group_headers)
+        self._uid_headers = tuple(name.lower() for name in uid_headers)
         self._extra_prefixes = tuple(name.lower() for name in extra_prefixes)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
@@ -81,7 +83,8 @@ class RequestHeaders:
         if not user:
             return None
         groups = [value for name in self._group_headers for value in headers.get(name, ()) if value]
-        return Identity(user, tuple(groups), extra=self._extra(headers))
+        uid = next((values[0] for name in self._uid_headers if (values := headers.get(name)) and values[0]), "")
+        return Identity(user, tuple(groups), uid, self._extra(headers))
 
     def _extra(self, headers: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
         found: dict[str, list[str]] = {}

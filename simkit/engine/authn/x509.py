@@ -13,7 +13,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from simkit.engine.egress.dynamic_file import DynamicFile
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import Clock
+from simkit.meta.domain import label
 from simkit.meta.errors import SimkitError, unauthorized
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     from simkit.engine.authn.x509_chain import Untrusted
 
 _REMEMBERED: Final = 1024
+_UID: Final = "1.3.6.1.4.1.57683.2"
+"""The attribute of a subject that holds a uid."""
+_NO_UID: Final = "\0"
+_IDENTIFIER: Final = label("credential-id", "authentication")
 
 
 class ChainVerifier:
@@ -148,18 +154,47 @@ class ClientCertificates:
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
         """The subject as an identity; None without a certificate or without a common name. Raises 401."""
-        return self._verifier.verify(credentials.certificates) if credentials.certificates else None
+        found = self._verifier.verify(credentials.certificates) if credentials.certificates else None
+        if found is None:
+            return None
+        told = found.extra if applies("certificates-have-identifiers") else {}
+        return Identity(found.user, found.groups, _own_uid(found.uid), told)
+
+
+def _own_uid(uid: str) -> str:
+    """The uid of a subject, where the release reads it. Raises the 401 of several, and of an empty one."""
+    if not uid or not applies("uids-in-certificates"):
+        return ""
+    if uid == _NO_UID:
+        raise unauthorized()
+    return uid
 
 
 def subject(certificate: Certificate) -> Identity | None:
-    """The identity in a certificate's subject; None if it has no common name."""
+    """The identity in a certificate's subject, with its uid and its digest; None if it has no common name."""
+    from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.x509.oid import NameOID
 
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     if not names or not names[-1].value:
         return None
     groups = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    return Identity(_text(names[-1].value), tuple(_text(group.value) for group in groups))
+    return Identity(
+        _text(names[-1].value),
+        tuple(_text(group.value) for group in groups),
+        _uid_of(certificate),
+        {_IDENTIFIER: (f"X509SHA256={certificate.fingerprint(SHA256()).hex()}",)},
+    )
+
+
+def _uid_of(certificate: Certificate) -> str:
+    """The uid in a subject; ``_NO_UID`` for several, for one that is empty, and for one that is no text."""
+    from cryptography.x509 import ObjectIdentifier
+
+    found = [uid.value for uid in certificate.subject.get_attributes_for_oid(ObjectIdentifier(_UID))]
+    if not found:
+        return ""
+    return found[0] if len(found) == 1 and isinstance(found[0], str) and found[0] else _NO_UID
 
 
 def _text(value: str | bytes) -> str:

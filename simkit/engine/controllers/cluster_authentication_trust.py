@@ -24,7 +24,8 @@ AUTHENTICATION: Final = Key(GroupResource("", "configmaps"), SYSTEM_NAMESPACE, "
 _PROXIES: Final = "requestheader-client-ca-file"
 _BUNDLES: Final = ("client-ca-file", _PROXIES)
 _LISTS: Final = tuple(
-    f"requestheader-{name}" for name in ("username-headers", "group-headers", "extra-headers-prefix", "allowed-names")
+    f"requestheader-{name}"
+    for name in ("username-headers", "uid-headers", "group-headers", "extra-headers-prefix", "allowed-names")
 )
 _SLACK: Final = 300.0
 """Seconds after its end for which a certificate is still told."""

@@ -16,12 +16,14 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from simkit.engine.authn.request_header import RequestHeaders
 from simkit.engine.authn.x509 import ClientCertificates
+from simkit.meta.behaviour import ServedBehaviour, serving
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
 
 START = datetime(2024, 4, 17, tzinfo=UTC)
+UID = x509.ObjectIdentifier("1.3.6.1.4.1.57683.2")
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 Made = tuple[x509.Certificate, Key]
 
@@ -31,6 +33,7 @@ def make(
     issuer: Made | None = None,
     *,
     groups: Sequence[str] = (),
+    uids: Sequence[str] = (),
     days: tuple[float, float] = (-1, 10),
     extensions: Sequence[tuple[x509.ExtensionType, bool]] = (),
     key: Key | None = None,
@@ -39,6 +42,7 @@ def make(
     key = key or ec.generate_private_key(ec.SECP256R1())
     attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
     attributes += [x509.NameAttribute(NameOID.COMMON_NAME, common)] if common else []
+    attributes += [x509.NameAttribute(UID, uid) for uid in uids]
     name = x509.Name(attributes)
     builder = (
         x509.CertificateBuilder()
@@ -304,3 +308,38 @@ def test_a_verified_chain_is_kept_until_a_certificate_begins_or_ends() -> None:
     clock.advance(days=1, seconds=1)
     with pytest.raises(StatusError):
         authenticator.authenticate(offered)
+
+
+def user_at(minor: int, made: Made) -> Identity | None:
+    with serving(ServedBehaviour(minor)):
+        return ClientCertificates(pem(CA), SimulatedClock(START)).authenticate(chain(made))
+
+
+def test_the_subject_of_a_certificate_has_a_uid() -> None:
+    """Releases from 1.33 on read it, and those from 1.32 on tell the digest of the certificate."""
+    made = make("cat", CA, uids=["u-1"])
+    digest = made[0].fingerprint(hashes.SHA256()).hex()
+    extra = {"authentication.kubernetes.io/credential-id": (f"X509SHA256={digest}",)}
+    assert user_at(36, made) == Identity("cat", (), "u-1", extra)
+    assert user_at(30, made) == Identity("cat")
+    none = user_at(36, make("cat", CA))
+    assert none is not None
+    assert none.uid == ""
+
+
+def test_a_certificate_with_several_uids_is_refused() -> None:
+    """Releases before 1.33 do not look at them."""
+    made = make("cat", CA, uids=["u-1", "u-2"])
+    assert user_at(30, made) == Identity("cat")
+    with pytest.raises(StatusError):
+        user_at(36, made)
+
+
+def test_a_proxy_names_the_uid_of_a_user() -> None:
+    """In the first of the headers that has one."""
+    authenticator = RequestHeaders(pem(CA), SimulatedClock(START), uid_headers=("X-Uid", "X-Remote-Uid"))
+    credentials = chain(make("proxy", CA))
+    headers = {"x-remote-user": ("ann",), "x-remote-uid": ("u-1",)}
+    assert authenticator.authenticate(Credentials(headers=headers, certificates=credentials.certificates)) == Identity(
+        "ann", (), "u-1"
+    )

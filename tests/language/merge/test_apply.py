@@ -193,7 +193,7 @@ def test_unreadable_records_stop_an_apply() -> None:
 def test_a_live_list_without_its_keys_stops_an_apply() -> None:
     """Elements of a live list that cannot be told apart cannot be merged with."""
     live = _intent({"map": [{"value": "1"}]}, uid="u")
-    with pytest.raises(PatchError, match="failed to merge config: associative list with keys"):
+    with pytest.raises(PatchError, match="failed to create manager for existing fields: failed to convert new object"):
         _apply(live, {"map": [{"name": "a"}]}, "ann")
 
 
