@@ -92,7 +92,7 @@ class AvailableConditionController:
         wanted = self._status(obj, self._condition(found, snapshot))
         if wanted != (obj.get("status") or {}):
             path = f"{_PATH}/{quote(name_of(obj))}/status"
-            client.perform(Request.of("PUT", path, {**obj, "status": wanted}))
+            client.perform(Request.of("PUT", path, {**obj, "status": wanted}, headers=_AGENT))
         return None if found.service is None else self._clock.now() + _AGAIN
 
     def _status(self, obj: Object, finding: Finding) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.conditions import status_of
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import PORT_RANGE
-from simkit.kinds.strategy import Strategy, Subresource, WriteContext
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource, WriteContext
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value, quoted, required, unsupported
@@ -56,7 +56,11 @@ def _available(now: float) -> Object:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*(_validate_name(obj) if old is not None else ()), *_validate_fields(obj["spec"])]
+    return list(_validate_name(obj) if old is not None else _validate_fields(obj["spec"]))
+
+
+def _validate_last(obj: Object, old: Object) -> Sequence[FieldError]:
+    return list(_validate_fields(obj["spec"]))
 
 
 def _validate_first(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -135,7 +139,9 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     prepare_with_context=_prepare_with_context,
+    metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
     validate=_validate,
+    validate_last=_validate_last,
     validate_first=_validate_first,
     print_row=_row,
     subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},

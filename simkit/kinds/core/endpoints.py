@@ -1,4 +1,4 @@
-"""Strategy of Endpoints: subsets are repacked into a canonical form on every write.
+"""Strategy of Endpoints: subsets are repacked into a canonical form on every write up to 1.35.
 
 Follows ``pkg/registry/core/endpoint/strategy.go``, release 1.30.
 """
@@ -13,6 +13,7 @@ from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import validate_ip, validate_non_special_ip, validate_port
 from simkit.kinds.strategy import Strategy
+from simkit.meta.behaviour import applies
 from simkit.meta.deadline import check_deadline
 from simkit.meta.fielderror import FieldError, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
@@ -33,7 +34,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _canonicalize(draft: Draft) -> None:
-    if "subsets" in draft:
+    if "subsets" in draft and not applies("endpoints-stay-as-written"):
         draft["subsets"] = repacked(draft["subsets"])
 
 

@@ -18,19 +18,16 @@ from simkit.meta.fielderror import FieldError, quoted
 from simkit.meta.objects import Draft, Object, at, name_of
 
 
-def _node(spec: Object) -> str:
-    """The node that has the devices; how they are chosen where several have them."""
-    if spec.get("nodeName"):
-        return str(spec["nodeName"])
-    if spec.get("nodeSelector") is not None:
-        return "<multiple>"
-    return "<all>" if spec.get("allNodes") else "<unset>"
-
-
 def _row(obj: Object, now: float) -> Sequence[Any]:
     if applies("claims-of-devices"):
         spec = obj.get("spec") or {}
-        return [name_of(obj), _node(spec), spec.get("driver") or "", at(spec, "pool", "name") or "", created(obj, now)]
+        return [
+            name_of(obj),
+            spec.get("nodeName") or "",
+            spec.get("driver") or "",
+            at(spec, "pool", "name") or "",
+            created(obj, now),
+        ]
     return [name_of(obj), obj.get("nodeName") or "", obj.get("driverName") or "", created(obj, now)]
 
 

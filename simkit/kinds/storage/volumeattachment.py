@@ -86,6 +86,9 @@ def _validate_reported(path: str, status: Object) -> Iterator[FieldError]:
     for name in ("attachError", "detachError"):
         if len((at(status, name, "message") or "").encode()) > _LONGEST_MESSAGE:
             yield too_long(f"{path}.{name}.message", _LARGEST)
+        code = at(status, name, "errorCode") or 0
+        if code < 0:
+            yield invalid_value(f"{path}.{name}.errorCode", code, f"must be between 0 and {2**31 - 1}, inclusive")
 
 
 def _shown(spec: Object) -> Shown:
