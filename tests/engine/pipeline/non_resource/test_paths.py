@@ -1,4 +1,4 @@
-"""The index of paths, paths that begin with two slashes, and the version."""
+"""The index of paths, and paths that begin with two slashes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,3 @@ def test_nothing_is_at_a_path_with_two_slashes_in_front(method: str, path: str) 
     """The rights are asked for as if there was one."""
     answer = simkit.Cluster().perform(Request.of(method, path, {}))
     assert (answer.status, answer.body) == (404, b"404 page not found\n")
-
-
-def test_the_version_names_the_release_that_is_emulated() -> None:
-    """From 1.33 on, with the release before as the oldest that fits."""
-    later = simkit.Cluster(release="1.36").perform(Request.of("GET", "/version")).object
-    assert (later["emulationMajor"], later["emulationMinor"]) == ("1", "36")
-    assert (later["minCompatibilityMajor"], later["minCompatibilityMinor"]) == ("1", "35")
-    assert "emulationMajor" not in simkit.Cluster(release="1.30").perform(Request.of("GET", "/version")).object
