@@ -271,3 +271,59 @@ def test_a_table_of_slices_shows_their_nodes_only() -> None:
     headers = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
     request = Request.of("GET", "/apis/resource.k8s.io/v1/resourceslices", headers=headers)
     assert cluster.perform(request).object["rows"][0]["cells"][:3] == ["x", "", "a.example.com"]
+
+
+def with_widgets(release: str) -> Cluster:
+    """A server with a custom resource that has a status and a scale, and one object of it."""
+    cluster = cluster_of(release)
+    integer = {"type": "integer"}
+    fields = {
+        "spec": {"type": "object", "properties": {"replicas": {**integer, "minimum": 0}, "color": {"type": "string"}}},
+        "status": {"type": "object", "properties": {"replicas": integer}},
+    }
+    paths = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}, "scale": paths},
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": fields}},
+    }
+    names = {"plural": "widgets", "kind": "Widget"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    head = {"name": "widgets.example.com"}
+    kind = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": head}
+    cluster.create({**kind, "spec": spec})
+    cluster.settle()
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"color": "red"}}
+    cluster.create(widget)
+    return cluster
+
+
+WIDGET = "/apis/example.com/v1/namespaces/default/widgets/w"
+
+
+@pytest.mark.parametrize(("release", "place"), [("1.30", "replicas"), ("1.36", "status.replicas")])
+def test_faults_of_the_status_of_a_custom_resource(release: str, place: str) -> None:
+    """Their places began below the status."""
+    causes = told(with_widgets(release), "PATCH", f"{WIDGET}/status", {"status": {"replicas": "x"}})
+    assert causes[0] == f'{place}: Invalid value: "string": replicas in body must be of type integer: "string"'
+
+
+@pytest.mark.parametrize("release", ["1.30", "1.36"])
+def test_a_negative_scale_of_a_custom_resource_is_a_fault_of_the_resource(release: str) -> None:
+    """The Scale itself is not looked at."""
+    assert told(with_widgets(release), "PATCH", f"{WIDGET}/scale", {"spec": {"replicas": -3}}) == [
+        "spec.replicas: Invalid value: -3: spec.replicas in body should be greater than or equal to 0",
+        ".spec.replicas: Invalid value: -3: should be a non-negative integer",
+    ]
+
+
+def test_a_scale_is_not_applied_to_a_custom_resource_whose_replicas_nobody_owns() -> None:
+    """kube-apiserver has no way to compare them."""
+    cluster = with_widgets("1.36")
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "w"}, "spec": {"replicas": 4}}
+    headers = {"content-type": "application/apply-patch+yaml"}
+    answer = cluster.perform(Request.of("PATCH", f"{WIDGET}/scale?fieldManager=one", scale, headers=headers))
+    assert answer.status == 500
+    assert answer.object["message"].endswith("request to convert CR to an invalid group/version: autoscaling/v1")

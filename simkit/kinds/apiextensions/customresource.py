@@ -14,6 +14,7 @@ from simkit.kinds.apiextensions.embedded_metadata import embedded
 from simkit.kinds.apiextensions.printer_columns import cell
 from simkit.kinds.apiextensions.scale import validate_scale
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, quoted
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
@@ -117,7 +118,8 @@ class _CustomResourceStrategy:
         properties: Mapping[str, Any] | None = at(self._version.properties, "properties", "status")
         if "status" in shown and properties is not None:
             earlier = before.get("status", ABSENT) if before is not ABSENT else ABSENT
-            errors += Check(properties).errors(shown["status"], earlier, under="status")
+            under = "status" if applies("faults-name-the-status") else ""
+            errors += Check(properties).errors(shown["status"], earlier, under=under)
         errors += self._validate_scale(shown, only_status=True)
         return errors + self._asked(shown, before, errors, obj)
 

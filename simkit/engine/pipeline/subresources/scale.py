@@ -26,6 +26,7 @@ from simkit.engine.seams import Entry
 from simkit.kinds.parts.printers.label_selector import selector_text
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.language.merge.apply import apply
+from simkit.language.merge.refusal import failed
 from simkit.language.merge.scale import SCALE_VERSION, Paths, parent_records, scale_records
 from simkit.language.merge.update import track_update
 from simkit.meta.behaviour import applies
@@ -37,6 +38,10 @@ from simkit.meta.objects import Draft, Object, at, metadata, name_of
 from simkit.schema.catalogue import Catalogue, Resource
 
 _GROUP, _VERSION = SCALE_VERSION.split("/")
+_NOT_CONVERTED: Final = (
+    f"failed to create manager for existing fields: failed to convert live object (/; {SCALE_VERSION}, Kind=Scale) to "
+    f"proper version: request to convert CR to an invalid group/version: {SCALE_VERSION}"
+)
 _KIND: Final = GroupKind(_GROUP, "Scale")
 _KEPT: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
@@ -192,6 +197,9 @@ class _Change:
         return {**kept, "metadata": {**kept["metadata"], "managedFields": fields}}
 
     def _applied(self, live: Object, body: Mapping[str, Any], repeats: Sequence[str]) -> Draft:
+        """The Scale after an apply. Raises the 500 of a custom object whose replicas nobody owns."""
+        if self._scope.custom is not None and not metadata(live).get("managedFields"):
+            raise failed(_NOT_CONVERTED)
         merged = apply(
             live,
             body,
@@ -234,9 +242,10 @@ class _Change:
         return mutated
 
     def _check(self, obj: Object, wanted: Object) -> None:
-        errors = list(validate_nonnegative("spec.replicas", at(wanted, "spec", "replicas") or 0))
-        if errors:
-            raise invalid(_KIND, name_of(obj), errors)
+        if self._scope.custom is None:  # a custom object is validated itself
+            errors = list(validate_nonnegative("spec.replicas", at(wanted, "spec", "replicas") or 0))
+            if errors:
+                raise invalid(_KIND, name_of(obj), errors)
         given, actual = metadata(wanted).get("uid"), metadata(obj).get("uid")
         if given and given != actual:
             resource = self._scope.resource.group_resource
