@@ -45,7 +45,8 @@ def test_finalizers_of_a_namespace_are_owned_by_whoever_writes_them() -> None:
     body = {"spec": {"finalizers": ["a/b"]}}
     changed = cluster.perform(Request.of("PATCH", "/api/v1/namespaces/n", body, headers=MERGE)).object
     assert changed["spec"] == made["spec"]
-    owned = [record["fieldsV1"].get("f:spec") for record in changed["metadata"]["managedFields"]]
+    records = changed["metadata"]["managedFields"]
+    owned = [record["fieldsV1"].get("f:spec") for record in records]
     assert {"f:finalizers": {}} in owned
     assert changed["metadata"]["resourceVersion"] != made["metadata"]["resourceVersion"]
 
@@ -162,7 +163,7 @@ def test_fields_of_features_that_are_off_are_owned() -> None:
         {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "x"}, "spec": spec}
     )
     assert made["spec"] == {"holderIdentity": "b"}
-    owned = {"f:spec": {"f:holderIdentity": {}, "f:strategy": {}}}
+    owned: dict[str, dict[str, object]] = {"f:spec": {"f:holderIdentity": {}, "f:strategy": {}}}
     assert made["metadata"]["managedFields"][0]["fieldsV1"] == owned
 
 
@@ -250,14 +251,56 @@ def test_a_code_of_an_attacher_is_not_negative() -> None:
     ]
 
 
-@pytest.mark.parametrize(("release", "count"), [("1.30", 1), ("1.36", 2)])
-def test_endpoints_are_repacked_up_to_some_release(release: str, count: int) -> None:
-    """The same address twice is one there."""
-    subsets = [{"addresses": [{"ip": "192.0.2.1"}, {"ip": "192.0.2.1"}]}]
-    made = cluster_of(release).create(
-        {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "x"}, "subsets": subsets}
-    )
-    assert len(made["subsets"][0]["addresses"]) == count
+@pytest.mark.parametrize("release", ["1.30", "1.36"])
+def test_endpoints_stay_as_they_are_written(release: str) -> None:
+    """The same address twice, and equal subsets."""
+    subset = {"addresses": [{"ip": "192.0.2.1"}, {"ip": "192.0.2.1"}]}
+    written = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "x"}, "subsets": [subset, subset]}
+    assert cluster_of(release).create(written)["subsets"] == [subset, subset]
+
+
+@pytest.mark.parametrize("release", ["1.30", "1.36"])
+def test_a_headless_service_keeps_its_families(release: str) -> None:
+    """A patch that takes its selector and its families away leaves it with those that it had."""
+    cluster = cluster_of(release)
+    spec = {"clusterIP": "None", "selector": {"a": "b"}, "ports": [{"port": 80}]}
+    cluster.create({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": spec})
+    path = "/api/v1/namespaces/default/services/x"
+    left = cluster.perform(Request.of("PATCH", path, {"spec": None}, headers=MERGE)).object["spec"]
+    assert (left["ipFamilies"], left["ipFamilyPolicy"]) == (["IPv4"], "SingleStack")
+
+
+def test_a_traffic_policy_of_no_letters_is_refused() -> None:
+    """It is not one that is missing."""
+    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": {"internalTrafficPolicy": ""}}
+    assert told(cluster_of("1.36"), "POST", "/api/v1/namespaces/default/services", body) == [
+        "spec.ports: Required value",
+        'spec.internalTrafficPolicy: Unsupported value: "": supported values: "Cluster", "Local"',
+    ]
+
+
+def test_a_terminating_namespace_with_finalizers_stays_as_it_is() -> None:
+    """A second deletion with another policy changes nothing."""
+    cluster = cluster_of("1.36")
+    finalizers = {"metadata": {"finalizers": ["a.example.com/b"]}}
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", **finalizers["metadata"]}})
+    first = cluster.perform(Request.of("DELETE", "/api/v1/namespaces/n")).object
+    second = cluster.perform(Request.of("DELETE", "/api/v1/namespaces/n", {"propagationPolicy": "Foreground"})).object
+    assert second["metadata"]["finalizers"] == first["metadata"]["finalizers"]
+
+
+def test_sources_of_a_claim_that_differ_are_told_with_a_path() -> None:
+    """As Go prints the struct of the path."""
+    cluster = cluster_of("1.30")
+    source = {"kind": "PersistentVolumeClaim", "name": "o"}
+    resources = {"requests": {"storage": "1Gi"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": resources, "dataSource": source}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "x"}, "spec": spec}
+    path = "/api/v1/namespaces/default/persistentvolumeclaims"
+    odd = {**claim, "spec": {**spec, "dataSourceRef": {**source, "name": "p"}}}
+    (cause,) = told(cluster, "POST", path, odd)
+    assert cause.startswith('spec: Invalid value: field.Path{name:"dataSource", index:"", parent:(*field.Path)(0x')
+    assert cause.endswith(")}: must match dataSourceRef")
 
 
 def test_a_table_of_slices_shows_their_nodes_only() -> None:
@@ -327,3 +370,33 @@ def test_a_scale_is_not_applied_to_a_custom_resource_whose_replicas_nobody_owns(
     answer = cluster.perform(Request.of("PATCH", f"{WIDGET}/scale?fieldManager=one", scale, headers=headers))
     assert answer.status == 500
     assert answer.object["message"].endswith("request to convert CR to an invalid group/version: autoscaling/v1")
+
+
+@pytest.mark.parametrize(("release", "owned"), [("1.30", False), ("1.36", True)])
+def test_ephemeral_containers_are_owned_by_whoever_adds_them(release: str, owned: bool) -> None:
+    """Later releases record the manager, with all that it wrote."""
+    cluster = cluster_of(release)
+    containers = [{"name": "c", "image": "i"}]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers}}
+    cluster.create(pod)
+    body = {"spec": {"ephemeralContainers": [{"name": "e", "image": "i"}]}, "status": {"phase": "Running"}}
+    headers = {"content-type": "application/strategic-merge-patch+json"}
+    path = "/api/v1/namespaces/default/pods/p/ephemeralcontainers"
+    made = cluster.perform(Request.of("PATCH", path, body, headers=headers)).object
+    records = [record for record in made["metadata"]["managedFields"] if "subresource" in record]
+    assert [*map(sorted, (record["fieldsV1"] for record in records))] == ([["f:spec", "f:status"]] if owned else [])
+
+
+def test_what_a_resize_does_not_change_is_owned_all_the_same() -> None:
+    """The image of a container in the request of somebody who resizes it."""
+    cluster = cluster_of("1.36")
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers}}
+    cluster.create(pod)
+    body = {"spec": {"containers": [{"name": "c", "image": "z"}]}}
+    headers = {"content-type": "application/strategic-merge-patch+json"}
+    path = "/api/v1/namespaces/default/pods/p/resize"
+    made = cluster.perform(Request.of("PATCH", path, body, headers=headers)).object
+    assert made["spec"]["containers"][0]["image"] == "i"
+    (record,) = [record for record in made["metadata"]["managedFields"] if record.get("subresource") == "resize"]
+    assert record["fieldsV1"] == {"f:spec": {"f:containers": {'k:{"name":"c"}': {"f:image": {}}}}}

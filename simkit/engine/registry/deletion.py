@@ -59,6 +59,8 @@ def before_delete(deletion: Deletion, live: Object, now: float) -> Draft | None:
     strategy = deletion.scope.strategy.delete_strategy
     metadata = live["metadata"]
     left, begun = metadata.get("deletionGracePeriodSeconds"), bool(metadata.get("deletionTimestamp"))
+    if begun and strategy.is_kept(live):
+        return dict(live)
     terminating = strategy.grace_period is not None and begun and bool(left)
     asked = None if deletion.grace_seconds is None else deletion.grace_seconds if deletion.grace_seconds >= 0 else 1
     if terminating and (asked is None or asked >= left):

@@ -30,6 +30,8 @@ def settle_families(draft: Draft, live: Object | None, configured: Sequence[str]
         return errors
     spec = draft["spec"]
     if live is not None:
+        if not spec.get("ipFamilyPolicy") and live["spec"].get("ipFamilyPolicy"):
+            spec["ipFamilyPolicy"] = live["spec"]["ipFamilyPolicy"]
         _downgrade(spec, live["spec"])
     if not spec.get("ipFamilyPolicy") and 2 in (len(spec.get("clusterIPs") or ()), len(spec.get("ipFamilies") or ())):
         spec["ipFamilyPolicy"] = _REQUIRE

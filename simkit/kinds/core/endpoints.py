@@ -1,11 +1,11 @@
-"""Strategy of Endpoints: subsets are repacked into a canonical form on every write up to 1.35.
+"""Strategy of Endpoints: defaults and validation. Subsets stay as they are written.
 
 Follows ``pkg/registry/core/endpoint/strategy.go``, release 1.30.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import own_items, without_empty
@@ -13,11 +13,9 @@ from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import validate_ip, validate_non_special_ip, validate_port
 from simkit.kinds.strategy import Strategy
-from simkit.meta.behaviour import applies
-from simkit.meta.deadline import check_deadline
 from simkit.meta.fielderror import FieldError, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Draft, Object, name_of
 
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _SIDES: Final = ("addresses", "notReadyAddresses")
@@ -31,69 +29,6 @@ def _default(draft: Draft) -> None:
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     without_empty(draft, ("subsets",))
-
-
-def _canonicalize(draft: Draft) -> None:
-    if "subsets" in draft and not applies("endpoints-stay-as-written"):
-        draft["subsets"] = repacked(draft["subsets"])
-
-
-def repacked(subsets: Sequence[Object]) -> list[Draft]:
-    """The subsets with every port once for the same addresses; an address that is ready anywhere is ready.
-
-    Examples
-    --------
-    >>> a, b = {"addresses": [{"ip": "192.0.2.1"}], "ports": [{"port": 1}]}, {"addresses": [{"ip": "192.0.2.1"}]}
-    >>> len(repacked([a, {**b, "ports": [{"port": 2}]}]))
-    1
-    """
-    ports: dict[Any, Object | None] = {}
-    places: dict[Any, list[int]] = {}
-    for index, subset in enumerate(subsets):
-        for port in subset.get("ports") or (None,):
-            key = None if port is None else tuple(sorted(port.items()))
-            ports.setdefault(key, port)
-            where = places.setdefault(key, [])
-            if where[-1:] != [index]:
-                where.append(index)
-    alike: dict[tuple[int, ...], list[Any]] = {}
-    for key, where in places.items():
-        alike.setdefault(tuple(where), []).append(key)
-    order = {key: number for number, key in enumerate(ports)}
-    together: dict[Any, tuple[dict[_Key, tuple[Object, bool]], list[Any]]] = {}
-    for within, keys in alike.items():  # ports of the same subsets have the same addresses
-        check_deadline()
-        found: dict[_Key, tuple[Object, bool]] = {}
-        for index in within:
-            _collect(subsets[index], found)
-        same = tuple(sorted((place, ready) for place, (_, ready) in found.items()))
-        together.setdefault(same, (found, []))[1].extend(keys)
-    return [
-        _subset(found, [ports[key] for key in sorted(keys, key=order.__getitem__) if key is not None])
-        for found, keys in together.values()
-    ]
-
-
-_Key = tuple[str, str]
-
-
-def _collect(subset: Object, found: dict[_Key, tuple[Object, bool]]) -> None:
-    for side, ready in zip(_SIDES, (True, False), strict=True):
-        for one in subset.get(side) or ():
-            place = (one.get("ip") or "", at(one, "targetRef", "uid") or "")
-            if place not in found or ready:
-                found[place] = (one, ready or (place in found and found[place][1]))
-
-
-def _subset(found: Mapping[_Key, tuple[Object, bool]], ports: Sequence[Object | None]) -> Draft:
-    made: Draft = {}
-    for side, wanted in zip(_SIDES, (True, False), strict=True):
-        listed = [dict(found[place][0]) for place in sorted(found) if found[place][1] is wanted]
-        if listed:
-            made[side] = listed
-    if ports:
-        made["ports"] = [dict(port) for port in ports if port is not None]
-    return made
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -162,7 +97,6 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    canonicalize=_canonicalize,
     print_row=_row,
     allow_create_on_update=True,
 )

@@ -198,6 +198,9 @@ def _merge_ephemeral(draft: Draft, live: Object) -> None:
         spec[_EPHEMERAL] = wanted
     draft.update({name: value for name, value in live.items() if name not in ("metadata", _SPEC)})
     draft["metadata"] = _server_metadata(draft, live)
+    if not applies("ephemeral-containers-are-owned"):
+        draft["metadata"].pop("managedFields", None)
+        draft["metadata"] |= {name: live["metadata"][name] for name in ("managedFields",) if name in live["metadata"]}
     draft[_SPEC] = spec
 
 
@@ -245,10 +248,11 @@ STRATEGY = Strategy(
     print_row_conditions=pod_row_conditions,
     subresources={
         "status": Subresource(_merge_status, _validate_status, status_warnings),
-        "ephemeralcontainers": Subresource(_merge_ephemeral, _validate_ephemeral),
-        _RESIZE: Subresource(_merge_resize, _validate_resize),
+        "ephemeralcontainers": Subresource(_merge_ephemeral, _validate_ephemeral, owns_all=True),
+        _RESIZE: Subresource(_merge_resize, _validate_resize, owns_all=True),
     },
     warnings=_warnings,
+    reset_fields={"ephemeralcontainers": ()},
     status_reset_fields=(("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
     return_deleted_object=True,
     delete_strategy=DeleteStrategy(grace_period=grace_seconds),

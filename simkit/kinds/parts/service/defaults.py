@@ -24,7 +24,7 @@ def default_service(draft: Draft) -> None:
             port["targetPort"] = port.get("port") or 0
     if is_external(draft) and not spec.get("externalTrafficPolicy"):
         spec["externalTrafficPolicy"] = "Cluster"
-    if kind in (NODE_PORT, LOAD_BALANCER, CLUSTER_IP) and not spec.get("internalTrafficPolicy"):
+    if kind in (NODE_PORT, LOAD_BALANCER, CLUSTER_IP) and spec.get("internalTrafficPolicy") is None:
         spec["internalTrafficPolicy"] = "Cluster"
     if kind == LOAD_BALANCER:
         spec.setdefault("allocateLoadBalancerNodePorts", True)

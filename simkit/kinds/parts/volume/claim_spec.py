@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from simkit.kinds.parts.go_printing.syntax import pointer
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.meta.behaviour import applies
@@ -89,7 +90,8 @@ def _sources_together(path: str, spec: Object) -> Iterator[FieldError]:
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is None or reference is None:
         return
-    shown = Shown(quoted(f"{path}.dataSource"), {})  # a path, which has no JSON form
+    parent = pointer("field.Path", {})
+    shown = Shown(f'field.Path{{name:"dataSource", index:"", parent:{parent}}}', {})  # a path, which has no JSON form
     if reference.get("namespace"):
         text = "may not be specified when dataSourceRef.namespace is specified"
         yield invalid_value(path, shown, text)
