@@ -93,7 +93,7 @@ def dns_label(name: str, prefix: bool = False) -> Sequence[str]:
     if prefix:
         name = _masked(name, prefix)
     wrong = [] if len(name) <= 63 else [too_long_text(63)]
-    if not _LABEL_RE.fullmatch(name) and _SUBDOMAIN_RE.fullmatch(name):
+    if not _LABEL_RE.fullmatch(name) and _SUBDOMAIN_RE.fullmatch(name) and applies("dots-in-labels-told"):
         wrong.append("must not contain dots")
     elif not _LABEL_RE.fullmatch(name):
         wrong.append(

@@ -344,3 +344,110 @@ def test_zones_in_schedules() -> None:
     assert "not officially supported" in told[0]
     refused = _cluster("1.29").perform(Request.of("POST", path, _cron_job(schedule="TZ=UTC 0 * * * *")))
     assert refused.status == 422
+
+
+def _answer(release: str, method: str, path: str, body: Any = None, **headers: str) -> Any:
+    return _cluster(release).perform(Request.of(method, path, body, headers=headers)).object
+
+
+def test_errors_of_ingresses_name_the_group_extensions_up_to_1_28() -> None:
+    """Their Go types belong to two groups, and the first one is told."""
+    path, bad = "/apis/networking.k8s.io/v1/namespaces/default/ingresses", {**_ingress("a"), "spec": {}}
+    groups = [_answer(release, "POST", path, bad)["details"]["group"] for release in ("1.28", "1.29")]
+    assert groups == ["extensions", "networking.k8s.io"]
+
+
+def test_network_policies_have_an_empty_status_from_1_24_to_1_27() -> None:
+    """It was taken away before anything filled it."""
+    path = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies?dryRun=All"
+    found = ["status" in _answer(release, "POST", path, _policy("10.0.0.0/8")) for release in ("1.23", "1.25", "1.28")]
+    assert found == [False, True, False]
+
+
+def test_revisions_of_deleted_objects() -> None:
+    """Since 1.26 the answer to a deletion has a revision of its own."""
+    for release, same in (("1.25", True), ("1.26", False)):
+        kept = _answer(release, "POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "a"}})
+        after = _answer(release, "DELETE", "/api/v1/namespaces/default/serviceaccounts/a")
+        assert (kept["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]) is same
+
+
+def test_initial_events_are_an_unknown_option_up_to_1_26() -> None:
+    """Unknown options change nothing."""
+    path = f"{_NAMESPACE}/configmaps?sendInitialEvents=true"
+    assert [_answer(release, "GET", path)["kind"] for release in ("1.26", "1.27")] == ["ConfigMapList", "Status"]
+
+
+def test_seccomp_fields_are_noted_up_to_1_24() -> None:
+    """Annotations become fields up to 1.26."""
+    profile = {"seccompProfile": {"type": "RuntimeDefault"}}
+    path = f"{_NAMESPACE}/pods?dryRun=All"
+    noted = [
+        "annotations" in _answer(release, "POST", path, _pod(securityContext=profile))["metadata"]
+        for release in ("1.24", "1.25")
+    ]
+    assert noted == [True, False]
+
+
+def test_new_jobs_at_1_25() -> None:
+    """They are marked as tracked, and do not say that their selector is made."""
+    path = "/apis/batch/v1/namespaces/default/jobs?dryRun=All"
+    obj = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": _JOB}
+    made = {release: _answer(release, "POST", path, obj) for release in ("1.24", "1.25", "1.28", "1.29")}
+    assert ["annotations" in each["metadata"] for each in made.values()] == [False, True, False, False]
+    assert ["manualSelector" in each["spec"] for each in made.values()] == [False, False, False, True]
+
+
+def test_tables_of_autoscalers_and_cron_jobs() -> None:
+    """Since 1.30 they show the resource of a target, and time zones."""
+    media = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}, "maxReplicas": 2}
+    scaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "h"},
+        "spec": spec,
+    }
+    for release, target, columns in (("1.29", "<unknown>/80%", 9), ("1.30", "cpu: <unknown>/80%", 10)):
+        path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+        _answer(release, "POST", path, scaler)
+        assert _answer(release, "GET", f"{path}/h", Accept=media)["rows"][0]["cells"][2] == target
+        path = "/apis/batch/v1/namespaces/default/cronjobs"
+        _answer(release, "POST", path, _cron_job())
+        table = _answer(release, "GET", f"{path}/c", Accept=media)
+        assert (len(table["columnDefinitions"]), len(table["rows"][0]["cells"])) == (columns, columns)
+
+
+def test_new_storage_capacities_are_checked_twice_up_to_1_27() -> None:
+    """Each cause is told twice."""
+    path = "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities"
+    told = [_answer(release, "POST", path, {"metadata": {"name": "c"}}) for release in ("1.27", "1.28")]
+    assert [len(each["details"]["causes"]) for each in told] == [2, 1]
+
+
+def test_dots_in_labels() -> None:
+    """Since 1.27 the error of a label that would be a subdomain says so."""
+    spec = {"ports": [{"port": 1, "name": "a.b"}]}
+    obj = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
+    assert ["must not contain dots" in _causes(release, obj)[0] for release in ("1.26", "1.27")] == [False, True]
+
+
+def test_printed_structures_have_the_fields_of_the_release() -> None:
+    """What errors show of Go values grows with the releases."""
+    from simkit.kinds.parts.go_printing.types import fields_of
+    from simkit.meta.behaviour import serving
+    from simkit.schema.behaviour import default_behaviour
+
+    found = {}
+    for release in ("1.23", "1.24", "1.25", "1.26", "1.27", "1.28"):
+        with serving(default_behaviour(release)):
+            found[release] = {
+                kind: {each.name for each in fields_of(kind)} for kind in ("core.Container", "v1.ObjectMeta")
+            }
+    assert [len(found[release]["core.Container"]) for release in ("1.26", "1.27", "1.28")] == [22, 23, 24]
+    names = ("ClusterName", "ZZZ_DeprecatedClusterName")
+    assert [[name in found[each]["v1.ObjectMeta"] for name in names] for each in ("1.23", "1.24", "1.25")] == [
+        [True, False],
+        [False, True],
+        [False, False],
+    ]

@@ -14,6 +14,7 @@ from typing import Any, Final
 from simkit.engine.pipeline.request_info import is_true
 from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.language.merge.update import manager_from_user_agent
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import META_GROUP
 from simkit.meta.duration import seconds
 from simkit.meta.errors import StatusError, bad_request, invalid, unexplained
@@ -219,7 +220,7 @@ def list_options(request: Request, *, watch: bool, watch_list: bool = False) -> 
         option("continue"),
         is_true(request.query, "allowWatchBookmarks"),
         float(timeout) if timeout else None,  # nothing asked for, and 0, leave it to the server
-        is_true(request.query, "sendInitialEvents") if "sendInitialEvents" in request.query else None,
+        _initial_events(request),
     )
     silent = found.initial_events is None and not found.match
     if watch and watch_list and silent and found.resource_version in ("", "0"):  # it begins with what there is
@@ -228,6 +229,12 @@ def list_options(request: Request, *, watch: bool, watch_list: bool = False) -> 
     if errors:
         raise invalid(GroupKind(META_GROUP, "ListOptions"), "", errors)
     return found
+
+
+def _initial_events(request: Request) -> bool | None:
+    """The value of ``sendInitialEvents``; None if it is not given, and where it is not known."""
+    given = "sendInitialEvents" in request.query and applies("initial-events-known")
+    return is_true(request.query, "sendInitialEvents") if given else None
 
 
 _MATCH: Final = "resourceVersionMatch"

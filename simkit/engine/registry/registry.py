@@ -9,6 +9,7 @@ from typing import Final
 from simkit.engine.registry import metadata as meta
 from simkit.engine.registry.allocation import SERVICES, ServiceAllocation
 from simkit.engine.registry.deletion import before_delete, check_preconditions
+from simkit.engine.registry.error_kinds import kind_in_errors
 from simkit.engine.registry.storage_keys import uid_conflict
 from simkit.engine.registry.write import Deletion, Outcome, RegistryScope, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store, Unstorable
@@ -98,7 +99,7 @@ class Registry:
             labels = labels_of(namespace.object) if namespace is not None else {}
             errors = [*scope.strategy.validate_in_namespace(draft, labels), *errors]
         if errors:
-            raise invalid(scope.kind, name_of(draft), errors)
+            raise invalid(kind_in_errors(scope.kind), name_of(draft), errors)
         scope.strategy.canonicalize(draft)
         write.validate(draft, None)
         key = scope.key(draft["metadata"].get("namespace", ""), name_of(draft))
@@ -295,7 +296,7 @@ class Registry:
         if not name_of(draft):
             errors.insert(0, required("metadata.name", "name or generateName is required"))
         if errors:
-            raise invalid(scope.kind, write.key.name, errors)
+            raise invalid(kind_in_errors(scope.kind), write.key.name, errors)
 
     def _metadata_errors(
         self, write: Write, draft: Draft, live: Object, checks: Sequence[MetadataCheck], *, shared: bool = True
@@ -349,7 +350,8 @@ class Registry:
 
     def _drop(self, live: Entry, expect: Revision) -> Entry:
         """Take an object out of the store; its last state. Raises Stale."""
-        gone = self.store.delete(live.key, expect=expect).entry
+        change = self.store.delete(live.key, expect=expect)
+        gone = change.entry if applies("revisions-of-deletions-told") else change.previous or change.entry
         self._incomplete.pop(live.key, None)
         if live.key.resource == SERVICES:
             self.allocation.give_back(live.object)

@@ -160,7 +160,8 @@ def _metric(metric: Object, status: Object) -> str:
     target, now = at(metric, field, "target") or {}, at(status, field, "current") or {}
     absent = UNKNOWN if at(status, field) is None else _NIL
     if kind in ("Resource", "ContainerResource"):
-        return f"{at(metric, field, 'name') or ''}: {_resource(target, now, absent)}"
+        named = f"{at(metric, field, 'name') or ''}: " if applies("resources-of-autoscalers-named") else ""
+        return f"{named}{_resource(target, now, absent)}"
     if kind == "Pods":
         return f"{now.get('averageValue') or absent}/{target.get('averageValue') or _NIL}"
     if kind not in ("Object", "External"):

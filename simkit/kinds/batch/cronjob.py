@@ -155,7 +155,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [
         name_of(obj),
         spec.get("schedule") or "",
-        spec.get("timeZone") or NONE,
+        *([spec.get("timeZone") or NONE] if applies("zones-of-cron-jobs-shown") else ()),
         shown,
         len(status.get("active") or ()),
         age(last, now) if last else NONE,

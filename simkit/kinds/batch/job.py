@@ -33,12 +33,14 @@ from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import dns_label
-from simkit.meta.objects import Draft, Object, at, labels_of, metadata, name_of, null_creation
+from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, metadata, name_of, null_creation
 
 CONTROLLER: Final = label("controller-uid", "batch")
 NAME: Final = label("job-name", "batch")
 _OLD_CONTROLLER: Final = "controller-uid"
 _OLD_NAME: Final = "job-name"
+_TRACKED: Final = label("job-tracking", "batch")
+"""The annotation of jobs whose pods have finalizers."""
 _NO_LIMIT: Final = 2**31 - 1
 _FIXED: Final = "field is immutable"
 _ORPHANS: Final = (
@@ -54,7 +56,8 @@ def _default(draft: Draft) -> None:
     limit = 6 if spec.get("backoffLimitPerIndex") is None else _NO_LIMIT
     replacement = "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed"
     default_missing(spec, {"parallelism": 1, "backoffLimit": limit, "completionMode": "NonIndexed", "suspend": False})
-    default_missing(spec, {"manualSelector": False, "podReplacementPolicy": replacement})
+    manual = {"manualSelector": False} if applies("manual-selectors-defaulted") else {}
+    default_missing(spec, {**manual, "podReplacementPolicy": replacement})
     default_failure_policy(spec)
     spec.setdefault("template", {})
     default_template(spec)
@@ -83,6 +86,8 @@ def _prepare(draft: Draft, old: Object | None) -> None:
     prepare_template(spec, at(old, "spec", "template", "spec"))
     if old is None:
         draft["status"] = {}
+        if applies("jobs-marked-as-tracked") or applies("jobs-marked-as-tracked-first"):
+            draft["metadata"]["annotations"] = {**annotations_of(draft), _TRACKED: ""}
         if not spec.get("manualSelector"):
             _select_own(draft, spec)
             if shared:

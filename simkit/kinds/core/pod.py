@@ -61,7 +61,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         if applies("app-armor-fields"):
             bring_together(draft)
         if not applies("seccomp-notes-without-effect") and applies("seccomp-profiles-in-fields"):
-            bring_seccomp_together(draft)
+            bring_seccomp_together(draft, noted=applies("seccomp-fields-noted"))
     if applies("pod-generation"):
         _count(draft, old)
 

@@ -29,6 +29,8 @@ _SIDES: Final = (("ingress", "from"), ("egress", "to"))
 
 
 def _default(draft: Draft) -> None:
+    if applies("network-policies-have-status"):
+        draft.setdefault("status", {})
     spec = own_copy(draft, "spec")
     for side, _ in _SIDES:
         for rule in own_items(spec, side):

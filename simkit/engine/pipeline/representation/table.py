@@ -66,6 +66,8 @@ def _definitions(scope: RequestScope, own: bool) -> list[dict[str, Any]]:
         defined = [column for column in defined if column.name != "Secrets"]
     if resource == "resourcequotas" and applies("age-of-quotas-last"):
         defined = sorted(defined, key=lambda column: column.name == "Age")
+    if resource == "cronjobs" and not applies("zones-of-cron-jobs-shown"):
+        defined = [column for column in defined if column.name != "Timezone"]
     if resource == "priorityclasses" and applies("preemption-policy-column"):
         defined = [*defined, Column("PreemptionPolicy", "string", "", 0)]
     return [column.definition(column_description(resource, column.name)) for column in defined]

@@ -15,8 +15,11 @@ from simkit.meta.podspec import CONTAINER_LISTS
 _LOCAL: Final = "localhost/"
 
 
-def bring_seccomp_together(pod: Draft) -> None:
-    """Write the profile of the pod and of each container as field and annotation; the pod's own parts are changed."""
+def bring_seccomp_together(pod: Draft, *, noted: bool) -> None:
+    """Write the profiles that annotations have as fields, and if they are to be noted the others as annotations.
+
+    The pod's own parts are changed.
+    """
     spec: Draft = pod["spec"]
     notes = dict(annotations_of(pod))
     pod["spec"] = spec = {**spec, **_agreed(spec, notes, SECCOMP_POD)}
@@ -24,7 +27,7 @@ def bring_seccomp_together(pod: Draft) -> None:
         if spec.get(name):
             keys = (SECCOMP_CONTAINER + (one.get("name") or "") for one in spec[name])
             spec[name] = [{**one, **_agreed(one, notes, key)} for one, key in zip(spec[name], keys, strict=True)]
-    if notes != annotations_of(pod):
+    if noted and notes != annotations_of(pod):
         pod["metadata"]["annotations"] = notes
 
 
