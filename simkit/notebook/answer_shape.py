@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Final, Literal
 
-Shape = Literal["dictionary", "list", "pair", "text", "function", "manifest"]
+Shape = Literal["dictionary", "list", "pair", "text", "function", "manifest", "words"]
+Complaint = tuple[str, tuple[str, ...]]
+"""What is wrong with an answer, with details."""
+SHOWN: Final = 5
+"""Keys that are no keys of a task and are listed."""
 
 
 def _is_list(answer: object) -> bool:
-    return isinstance(answer, Sequence) and not isinstance(answer, str)
+    return isinstance(answer, Sequence) and not isinstance(answer, str | bytes)
 
 
 def _is_pair(answer: object) -> bool:
-    return isinstance(answer, Sequence) and not isinstance(answer, str) and len(answer) == 2
+    return isinstance(answer, Sequence) and not isinstance(answer, str | bytes) and len(answer) == 2
 
 
 def _is_manifest(answer: object) -> bool:
     """True if an answer can be manifests. A single word would be taken for the path of a file."""
-    return not isinstance(answer, str) or "\n" in answer or ":" in answer or "{" in answer
+    if isinstance(answer, str):
+        return "\n" in answer or ":" in answer or "{" in answer
+    if _is_list(answer) and isinstance(answer, Sequence):
+        return all(isinstance(entry, Mapping) for entry in answer)
+    return isinstance(answer, Mapping) or callable(answer)
+
+
+def _is_words(answer: object) -> bool:
+    """True for a word, or several: numbers are taken as their texts."""
+    return isinstance(answer, str | int | float) or (isinstance(answer, Collection) and not hasattr(answer, "columns"))
 
 
 SHAPES: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
@@ -28,10 +43,18 @@ SHAPES: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "text": (lambda answer: isinstance(answer, str), 'a text: "..."'),
     "function": (callable, "a function: def answer(...)"),
     "manifest": (_is_manifest, "a manifest, with lines such as kind: Role, or a function that changes the cluster"),
+    "words": (_is_words, 'a word, or a set of words: {"...", "..."}'),
 }
 
 
-def misfit(answer: Any, shape: Shape | None) -> tuple[str, tuple[str, ...]] | None:
+def is_empty(answer: Any) -> bool:
+    """True for nothing at all, for the dots of a stub, and for texts and collections with nothing in them."""
+    if answer is None or answer is ...:
+        return True
+    return not answer.strip() if isinstance(answer, str) else isinstance(answer, Collection) and len(answer) == 0
+
+
+def misfit(answer: Any, shape: Shape | None) -> Complaint | None:
     """The complaint about the shape of an answer, with what was given; None if it is right.
 
     Examples
@@ -39,7 +62,48 @@ def misfit(answer: Any, shape: Shape | None) -> tuple[str, tuple[str, ...]] | No
     >>> misfit(["get"], "dictionary")
     ('the answer must be a dictionary: {...}', ("it is of the type list: ['get']",))
     >>> misfit({"verbs": ["get"]}, "dictionary")
+    >>> misfit(lambda: None, "function")
+    ('the function must take one argument', ('it is called with one thing, which the task names: def answer(...)',))
     """
-    if shape is None or SHAPES[shape][0](answer):
+    if shape is not None and not SHAPES[shape][0](answer):
+        return f"the answer must be {SHAPES[shape][1]}", (f"it is of the type {type(answer).__name__}: {answer!r:.80}",)
+    if shape == "function" or (shape == "manifest" and callable(answer)):
+        return _cannot_be_called(answer)
+    return None
+
+
+def _cannot_be_called(answer: Callable[..., Any]) -> Complaint | None:
+    """The complaint about a function whose lines would not run when it is called with one argument."""
+    if inspect.iscoroutinefunction(answer):
+        return "the function must not be asynchronous", ("nobody waits for it: write def without async",)
+    if inspect.isgeneratorfunction(answer):
+        return "the function must not have a yield", ("its lines would not run: leave yield out",)
+    try:
+        inspect.signature(answer).bind(None)
+    except TypeError:
+        return "the function must take one argument", (
+            "it is called with one thing, which the task names: def answer(...)",
+        )
+    return None
+
+
+def unknown_keys(answer: Any, keys: Collection[str]) -> Complaint | None:
+    """The complaint about keys of a dictionary that a task does not ask for, with the ones that they are like.
+
+    Examples
+    --------
+    >>> unknown_keys({"verb": ["get"]}, ["apiGroups", "resources", "verbs"])
+    ("no such key: 'verb' (did you mean 'verbs'?)", ("the keys are the texts 'apiGroups', 'resources', 'verbs'",))
+    >>> unknown_keys({"verbs": ["get"]}, ["verbs"])
+    """
+    unknown = [key for key in answer if key not in keys] if keys and isinstance(answer, Mapping) else []
+    if not unknown:
         return None
-    return f"the answer must be {SHAPES[shape][1]}", (f"it is of the type {type(answer).__name__}: {answer!r:.80}",)
+    shown = ", ".join(_with_meant(key, keys) for key in unknown[:SHOWN])
+    more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
+    return f"no such key: {shown}{more}", (f"the keys are the texts {', '.join(map(repr, keys))}",)
+
+
+def _with_meant(key: object, keys: Collection[str]) -> str:
+    near = get_close_matches(key, keys, n=1) if isinstance(key, str) else []
+    return f"{key!r}" + (f" (did you mean {near[0]!r}?)" if near else "")

@@ -12,8 +12,9 @@ from simkit.analysis.rbac.subject import parse_subject
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.names import GroupResource
 from simkit.notebook.access_checks import AccessCheck, must, must_not
+from simkit.notebook.answer_change import carry_out, removed_by
 from simkit.notebook.answer_grants import named_by_answer, resource_text
-from simkit.notebook.answer_shape import Shape, misfit
+from simkit.notebook.answer_shape import SHAPES, Shape, is_empty, misfit, unknown_keys
 from simkit.notebook.learner_code import run_learner_code
 from simkit.notebook.state_checks import StateCheck, WriteCheck
 from simkit.notebook.verdict import Note, Verdict
@@ -26,6 +27,10 @@ __all__ = ["Exercise", "Guess", "Note", "Verdict", "must", "must_not"]
 Answer = str | Mapping[str, Any] | Sequence[Any] | Callable[["Cluster"], object]
 """Manifests, as text or objects, or a function that changes a given cluster."""
 Check = AccessCheck | StateCheck | WriteCheck
+_WRONG_CLUSTER: Final = (
+    "a function must change the cluster that it gets, which is a fork: def answer(trial): trial.apply(...)",
+    "run the notebook again from the cell that makes the cluster",
+)
 SHOWN: Final = 8
 """Permissions beyond the task that are listed; a wide role has hundreds."""
 
@@ -51,6 +56,8 @@ class Exercise:
     shape
         What an answer must be (``"dictionary"``, ``"list"``, ``"pair"``, ``"text"``, ``"function"``). Other answers are
         told so, and are not carried out.
+    keys
+        The keys that a dictionary may have. Others are told, with the ones that they are like.
 
     Examples
     --------
@@ -73,25 +80,44 @@ class Exercise:
     exact: bool = field(default=False, repr=False)
     carry_out: Callable[[Cluster, Any], object] | None = field(default=None, repr=False)
     shape: Shape | None = field(default=None, repr=False)
+    keys: Sequence[str] = field(default=(), repr=False)
 
     def check(self, answer: Any) -> Verdict:
         """The verdict on an answer. Answers that are refused, cannot be read or raise errors are wrong."""
-        if _is_empty(answer):
-            return Verdict((Note(False, "the answer is empty", (self.task,)),))
-        wrong_shape = misfit(answer, self.shape or ("manifest" if self.carry_out is None else None))
+        shape = self.shape or ("manifest" if self.carry_out is None else None)
+        if is_empty(answer):
+            return _wrong("the answer is empty", self.task, *([f"write {SHAPES[shape][1]}"] if shape else []))
+        wrong_shape = misfit(answer, shape)
         if wrong_shape:
-            return Verdict((Note(False, *wrong_shape),))
-        trial = self.cluster.fork()
-        outcome = run_learner_code(lambda: _carry_out(answer, trial, self.carry_out))
+            return _wrong(wrong_shape[0], *wrong_shape[1])
+        trial, before = self.cluster.fork(), self.cluster.engine.store.revision
+        outcome = run_learner_code(lambda: carry_out(answer, trial, self.carry_out))
+        about = self._about(answer, before)
         if outcome.errors:
-            title = "the server does not take the answer" if outcome.refused else "the answer stopped with an error"
-            return Verdict((Note(False, title, outcome.errors),))
+            return Verdict((*about, Note(False, outcome.title, outcome.errors)))
         trial.settle()
-        notes = [self._tried(attempt, trial) for attempt in self.attempts]
+        notes = [*about, *(self._tried(attempt, trial) for attempt in self.attempts)]
         if self.exact:
-            lacking = any(asked and not note.right for asked, note in zip(map(_asks_access, self.attempts), notes))
+            tried = notes[len(about) :]
+            lacking = any(asked and not note.right for asked, note in zip(map(_asks_access, self.attempts), tried))
             notes.append(self._beyond(trial, "something else" if lacking else "more"))
+        if not all(note.right for note in notes):
+            notes += self._possible_causes(trial, before, outcome.value or "")
         return Verdict(tuple(notes))
+
+    def _possible_causes(self, trial: Cluster, before: int, remark: str) -> list[Note]:
+        """Notes about what may be behind the faults of an answer."""
+        found = [Note(False, "the function changed nothing of this", (remark,))] if remark else []
+        removed = removed_by(self.cluster, trial) if self.cluster.engine.store.revision == before else ()
+        return [*found, Note(False, "the answer removed more than it should", removed)] if removed else found
+
+    def _about(self, answer: Any, before: int) -> list[Note]:
+        """Notes about the answer itself: keys that are none, and a change of the cluster that learners start from."""
+        unknown = unknown_keys(answer, self.keys)
+        found = [Note(False, *unknown)] if unknown else []
+        if self.cluster.engine.store.revision != before:
+            found.append(Note(False, "the answer changed the cluster that the exercise starts from", _WRONG_CLUSTER))
+        return found
 
     def _tried(self, attempt: Check, trial: Cluster) -> Note:
         if not isinstance(attempt, AccessCheck):
@@ -133,17 +159,8 @@ def _asks_access(attempt: Check) -> bool:
     return isinstance(attempt, AccessCheck) and attempt.allowed
 
 
-def _is_empty(answer: Any) -> bool:
-    return answer is ... or not answer or (isinstance(answer, str) and not answer.strip())
-
-
-def _carry_out(answer: Any, trial: Cluster, how: Callable[[Cluster, Any], object] | None) -> None:
-    if how is not None:
-        how(trial, answer)
-    elif callable(answer):
-        answer(trial)
-    else:
-        trial.apply(answer)
+def _wrong(title: str, *details: str) -> Verdict:
+    return Verdict((Note(False, title, details),))
 
 
 def _permission(attempt: AccessCheck, trial: Cluster) -> tuple[Subject, str, str, str, str, str]:
@@ -185,7 +202,10 @@ class Guess:
     def check(self, answer: object) -> Verdict:
         """The verdict on a word, or a set of words; other values are taken as their text."""
         if answer is None or answer is ...:
-            return Verdict((Note(False, "the answer is empty", (self.task,)),))
+            return _wrong("the answer is empty", self.task, f"write {SHAPES['words'][1]}")
+        wrong_shape = misfit(answer, "words")
+        if wrong_shape:
+            return _wrong(wrong_shape[0], *wrong_shape[1])
         trial = self.cluster.fork()
         several = isinstance(answer, Iterable) and not isinstance(answer, str)
         given = sorted({str(word) for word in cast("Iterable[object]", answer)} if several else {str(answer)})

@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class CodeOutcome(Generic[T]):
-    """The value of a call, or the lines that explain its error. ``refused`` says that the server or simkit refused."""
+    """The value of a call, or the lines that explain its error, with a title for them."""
 
     value: T | None = None
     errors: tuple[str, ...] = ()
-    refused: bool = False
+    title: str = ""
 
 
 def run_learner_code(call: Callable[[], T]) -> CodeOutcome[T]:
@@ -27,6 +27,7 @@ def run_learner_code(call: Callable[[], T]) -> CodeOutcome[T]:
         return CodeOutcome(call())
     except (SimkitError, StatusError, PlainError) as wrong:
         told = tuple(str(wrong).splitlines()) or (type(wrong).__name__,)
-        return CodeOutcome(errors=(*told, *line_of_answer(wrong)), refused=True)
+        title = "the server does not take the answer" if isinstance(wrong, StatusError) else "the answer does not work"
+        return CodeOutcome(errors=(*told, *line_of_answer(wrong)), title=title)
     except (Exception, SystemExit) as wrong:  # learners make any mistake, and a check may call their code again
-        return CodeOutcome(errors=tuple(error_lines(wrong)))
+        return CodeOutcome(errors=tuple(error_lines(wrong)), title="the answer stopped with an error")

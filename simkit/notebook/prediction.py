@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from simkit.notebook.answer_shape import unknown_keys
 from simkit.notebook.learner_code import run_learner_code
 from simkit.notebook.verdict import Note, Verdict
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
 Outcomes = Mapping[str, object]
-SHOWN: Final = 5
-"""Keys without a case that are listed."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,21 @@ class Prediction:
         actual = self.ask(self.cluster.fork())
         if not isinstance(answer, Mapping):
             wanted = ", ".join(map(repr, actual))
-            return Verdict((Note(False, "the answer must be a dictionary", (f"with the keys {wanted}",)),))
+            return Verdict(
+                (
+                    Note(
+                        False,
+                        "the answer must be a dictionary",
+                        (f"with the keys {wanted}", f"it is of the type {type(answer).__name__}: {answer!r:.80}"),
+                    ),
+                )
+            )
         notes = [self._note(case, answer.get(case), outcome) for case, outcome in actual.items()]
-        return Verdict((*notes, *_unknown([case for case in answer if case not in actual], list(actual))))
+        unknown = unknown_keys(answer, list(actual))
+        return Verdict((*notes, *([Note(False, *unknown)] if unknown else [])))
 
     def _note(self, case: str, said: object, outcome: object) -> Note:
-        if said == outcome and type(said) is type(outcome):
+        if type(said) is type(outcome) and said == outcome:
             return Note(True, f"{case}: {said!r}")
         if said is None or said is ...:
             return Note(False, f"{case}: no prediction yet", (_form_of(outcome),))
@@ -85,11 +93,3 @@ def _form_of(outcome: object) -> str:
     if isinstance(outcome, int):
         return "write a number, without quotes"
     return 'write a word in quotes, such as "..."' if isinstance(outcome, str) else f"write a {type(outcome).__name__}"
-
-
-def _unknown(words: list[object], cases: list[str]) -> list[Note]:
-    """A note about keys that are no cases."""
-    if not words:
-        return []
-    shown = ", ".join(map(repr, words[:SHOWN])) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
-    return [Note(False, f"no such case: {shown}", (f"the keys are the texts {', '.join(map(repr, cases))}",))]

@@ -10,6 +10,7 @@ from typing import Final
 
 RIGHT_COLOUR: Final = "#009E73"
 WRONG_COLOUR: Final = "#D55E00"
+_NO_EXIT: Final = "an answer must not end the program: leave exit out"
 _LONGEST: Final = 600
 """The letters of a line that are shown, since an answer may be longer than a learner can read."""
 
@@ -71,7 +72,9 @@ def _html(note: Note) -> str:
 
 def error_lines(error: Exception | SystemExit) -> tuple[str, ...]:
     """An error of a learner's code in a line, with the line of the function ``answer`` that raised it."""
-    return (f"{type(error).__name__}: {error}", *line_of_answer(error))
+    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    more = (_NO_EXIT,) if isinstance(error, SystemExit) else ()
+    return (told, *line_of_answer(error), *more)
 
 
 def line_of_answer(error: BaseException) -> tuple[str, ...]:

@@ -10,13 +10,12 @@ from typing import Any, Final, NamedTuple
 from simkit.meta.names import GroupVersion
 from simkit.snapshot.document import Document
 from simkit.snapshot.field_types import described
-from simkit.snapshot.report import Report
+from simkit.snapshot.report import HOW_TO_DUMP, Report
 from simkit.snapshot.sources import SUFFIXES
 
 ApiKind = tuple[str, str]
 """An apiVersion and a kind."""
 _LIST: Final = "List"
-_HOW: Final = "`simkit dump` prints how to dump objects"
 _PAGED: Final = "say captured=[...] when all pages of it are in the dump"
 _NOT_OBJECTS: Final[Mapping[str, str]] = {
     "Table": "a table for people, not objects; ask for JSON without the header that asks for a table",
@@ -60,7 +59,7 @@ class ListFlattener:
     def _list(self, value: Mapping[str, Any], at: Found, document: Document) -> Iterator[Found]:
         kind = str(value.get("kind") or _LIST)
         if kind in _NOT_OBJECTS:
-            self.report.add(at.file, at.line, _NOT_OBJECTS[kind], _HOW)
+            self.report.add(at.file, at.line, _NOT_OBJECTS[kind], HOW_TO_DUMP)
             return
         items = value.get("items") or []
         if not isinstance(items, list):
@@ -107,7 +106,7 @@ class ListFlattener:
         place = f"{found.where}: " if found.where else ""
         if not isinstance(value, dict):
             what = f"{place}{_described(value)} where an object should be"
-            self.report.add(found.file, found.line, what, _HOW)
+            self.report.add(found.file, found.line, what, HOW_TO_DUMP)
             return False
         kind = value.get("kind")
         if kind == "Status" and value.get("apiVersion") == "v1":
@@ -115,7 +114,7 @@ class ListFlattener:
             self.report.add(found.file, found.line, what, "see that the dumping user may list it, then dump it again")
             return False
         if isinstance(kind, str) and kind in _NOT_OBJECTS:
-            self.report.add(found.file, found.line, place + _NOT_OBJECTS[kind], _HOW)
+            self.report.add(found.file, found.line, place + _NOT_OBJECTS[kind], HOW_TO_DUMP)
             return False
         return True
 

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+HOW_TO_DUMP: Final = "`simkit dump` prints how to dump objects"
+"""The suggestion for a dump that holds something else."""
+_HOW_TO_WRITE: Final = "an object has apiVersion, kind and metadata"
+"""The suggestion for manifests, which people write."""
 Weight = Literal["lost", "changed", "note"]
 """``lost``: something could not be read; ``changed``: it was read differently than written; ``note``: worth knowing."""
 
@@ -34,6 +38,7 @@ class Problem:
     def as_refusal(self) -> str:
         """The text for readers that refuse all, and leave nothing out."""
         hint = self.hint.removeprefix("it was left out").removeprefix("; ").removeprefix(", as ")
+        hint = _HOW_TO_WRITE if hint == HOW_TO_DUMP else hint
         return str(replace(self, hint=hint))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pandas as pd
 import pytest
 
 import simkit
@@ -57,7 +58,7 @@ def test_a_wide_answer_is_told_in_a_few_lines(cluster: simkit.Cluster, exercise:
     [
         ("", ["the answer is empty"]),
         ([], ["the answer is empty"]),
-        ("kind: [", ["the server does not take the answer"]),
+        ("kind: [", ["the answer does not work", "a document that is not YAML"]),
         ([role("pods", {"apiGroups": [""], "resources": ["pods"]}, namespace="shop")], ["verbs: Required value"]),
         (
             ANSWER[:1],
@@ -173,7 +174,7 @@ def test_verdicts_and_tasks_are_escaped(exercise: Exercise) -> None:
     assert "&lt;list&gt;" in exercise._repr_html_()
     assert "<b>Question.</b> a &lt; b" in Guess(exercise.cluster, "a < b", lambda _: ())._repr_html_()
     html = exercise.check("<b>: [")._repr_html_()
-    assert "<li>✗ the server does not take the answer<ul>" in html
+    assert "<li>✗ the answer does not work<ul>" in html
     assert "<b>: [" not in html
     assert Verdict(()).right
 
@@ -183,3 +184,78 @@ def test_long_answers_are_told_in_part(cluster: simkit.Cluster) -> None:
     wrong = Guess(cluster, "?", lambda _: {"a"}).check("x" * 10_000)
     assert "… (10000 letters)" in str(wrong)
     assert max(len(str(wrong)), len(wrong._repr_html_())) < 3_000
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (pd.DataFrame({"a": [1]}), ["the answer must be a manifest", "it is of the type DataFrame"]),
+        (["a", "b"], ["the answer must be a manifest", "it is of the type list"]),
+        ("metadata: {name: x}", ["an object without apiVersion and kind"]),
+        ("- pods\n- get", ["an object has apiVersion, kind and metadata"]),
+        (lambda trial: ANSWER, ["nothing is done with it: call trial.apply(...)"]),
+        (lambda: None, ["the function must take one argument"]),
+        (lambda trial: (yield trial), ["the function must not have a yield"]),
+        (lambda trial: trial.delete("namespace", "shop"), ["the namespace shop is gone, with everything in it"]),
+    ],
+)
+def test_the_form_of_an_answer_is_told(exercise: Exercise, answer: object, told: list[str]) -> None:
+    """Values of other types, lines that are no object, and functions that cannot do anything."""
+    verdict = exercise.check(answer)
+    assert not verdict
+    assert [words for words in told if words not in str(verdict)] == [], str(verdict)
+    assert "CHANGELOG" not in str(verdict), "a text is no path of a file"
+
+
+def test_an_asynchronous_answer_is_told(exercise: Exercise) -> None:
+    """Nobody waits for it, and no coroutine is left behind."""
+
+    async def answer(trial: simkit.Cluster) -> None:
+        trial.apply(ANSWER)
+
+    assert "write def without async" in str(exercise.check(answer))
+
+
+def test_an_answer_that_changes_the_given_cluster_is_told(cluster: simkit.Cluster) -> None:
+    """Even if the fork would be right, the learner must start again."""
+    start = cluster.fork()
+
+    def answer(trial: simkit.Cluster) -> None:
+        start.apply(namespace("mine"))
+        trial.apply(ANSWER)
+
+    verdict = Exercise(start, "task", ATTEMPTS).check(answer)
+    assert [note.text for note in verdict.notes if not note.right] == [
+        "the answer changed the cluster that the exercise starts from"
+    ]
+
+
+def test_an_answer_that_removes_much_is_told(cluster: simkit.Cluster) -> None:
+    """The first of the removed objects are named; a few removed objects are not mentioned."""
+
+    def answer(trial: simkit.Cluster) -> None:
+        for each in trial.list("clusterroles")[:12]:
+            trial.delete("clusterrole", each["metadata"]["name"])
+
+    told = str(Exercise(cluster, "task", ATTEMPTS).check(answer))
+    assert "the answer removed more than it should" in told
+    assert "and 4 more" in told
+
+
+def test_unknown_keys_of_an_answer_are_told(cluster: simkit.Cluster) -> None:
+    """With the key that was meant, beside what the checks find."""
+    exercise = Exercise(
+        cluster, "task", ATTEMPTS[1:], carry_out=lambda *_: None, shape="dictionary", keys=["verbs", "resources"]
+    )
+    verdict = exercise.check({"verb": ["get"]})
+    assert "no such key: 'verb' (did you mean 'verbs'?)" in str(verdict)
+    assert [note.right for note in verdict.notes] == [False, True, True]
+
+
+def test_names_have_no_wildcards(cluster: simkit.Cluster, exercise: Exercise) -> None:
+    """A rule for objects named ``*`` is explained."""
+    told = exercise.check([role("pods", rule("list", "pods", names="*"), namespace="shop"), ANSWER[1]])
+    assert "holds only for the names *, and a list without a name asks for all" in str(told)
+    named = Exercise(cluster, "task", [must("user:ann", "get", "pods", namespace="shop", name="web")])
+    told = named.check([role("pods", rule("get", "pods", names="*"), namespace="shop"), ANSWER[1]])
+    assert "holds only for the names *; names have no wildcards" in str(told)

@@ -76,7 +76,7 @@ def test_rights_are_those_of_the_user(cluster: simkit.Cluster) -> None:
         ("config set-credentials me", "next: cluster.serve(kubeconfig=...)"),
         ("get ns -o go-template={{.metadata", "Error executing template: "),
         ("edit cm a", "a cell is the editor; next: `get KIND NAME -o yaml`"),
-        ("exec -it web -- sh", "next: cluster.serve"),
+        ("attach -it web", "next: cluster.serve"),
         ("get pods -o jsonpath={.items[0", "unterminated array"),
         ("get pods -o custom-columns=NAME", "expected <header>:<json-path-expr>"),
         ("get ns -o name --sort-by=.nothing", "couldn't find any field with path"),
@@ -227,3 +227,72 @@ def test_the_namespace_of_the_context_stays(cluster: simkit.Cluster) -> None:
     assert "No resources found in kube-system namespace." in kubectl(cluster, "get pods").text
     assert "No resources found in default namespace." in kubectl(cluster, "get pods -n default").text
     assert "No resources found in default namespace." in kubectl(simkit.Cluster(), "get pods").text
+
+
+ROLLED = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+"""
+
+
+def test_a_rollout_is_waited_for() -> None:
+    """The clock of the cluster is turned until it is done, or until the controllers give it up."""
+    cluster = simkit.Cluster(options=simkit.Options(seed=1, clock=simkit.SimulatedClock()))
+    cluster.apply(ROLLED)
+    cluster.settle()
+    failed = kubectl(cluster, "rollout status deploy/web")
+    assert failed.text.startswith(
+        'Waiting for deployment "web" rollout to finish: 0 of 2 updated replicas are available'
+    )
+    assert failed.text.endswith('error: deployment "web" exceeded its progress deadline\n')
+    cluster.add_nodes(1)
+    assert kubectl(cluster, "rollout restart deploy/web")
+    assert "Waiting" in kubectl(cluster, "rollout status deploy/web --watch=false").text
+    done = kubectl(cluster, "rollout status deploy/web")
+    assert done
+    assert done.text.splitlines()[-1] == 'deployment "web" successfully rolled out'
+    assert done.text.count("\n") > 1, "each state is told"
+
+
+def test_a_rollout_is_not_waited_for_without_end(cluster: simkit.Cluster) -> None:
+    """On the machine's clock it ends with the time that was given."""
+    cluster.apply(ROLLED)
+    told = kubectl(cluster, "rollout status deploy/web --timeout=100ms")
+    assert told.code == 1
+    assert told.text.endswith("error: timed out waiting for the condition\n")
+
+
+def test_commands_run_in_a_pod() -> None:
+    """Of a workload it is the pod that has been ready for longest; what does not end is told."""
+    cluster = simkit.Cluster(options=simkit.Options(seed=1, clock=simkit.SimulatedClock()))
+    cluster.add_nodes(1)
+    cluster.apply(ROLLED)
+    cluster.advance(5)
+    old = {each["metadata"]["name"] for each in cluster.list("pods")}
+    first = min(old)
+    cluster.apply(ROLLED.replace("replicas: 2", "replicas: 4"))
+    cluster.advance(5)
+    assert kubectl(cluster, "exec deploy/web -- hostname").text.strip() in old
+    assert kubectl(cluster, f"exec {first} -- sh -c 'echo a; sleep 60; echo b'").text == "a\nb\n"
+    endless = kubectl(cluster, f"exec {first} -- sh -c 'while true; do sleep 1; done'")
+    assert endless.code == 1
+    assert "the command has not ended; next: --request-timeout=60s" in endless.text
+    assert kubectl(cluster, f"exec -i {first} -- tr a-z A-Z", "tea\n").text == "TEA\n"
+
+
+def test_exec_needs_the_right_to_create_it() -> None:
+    """As the user who asks."""
+    cluster = simkit.Cluster(options=simkit.Options(seed=1, clock=simkit.SimulatedClock()))
+    cluster.add_nodes(1)
+    cluster.apply(ROLLED)
+    cluster.advance(5)
+    assert kubectl(cluster, "create clusterrolebinding ann --clusterrole=view --user=ann")
+    told = kubectl(cluster, "exec deploy/web --as ann -- ls")
+    assert 'User "ann" cannot create resource "pods/exec"' in told.text

@@ -104,7 +104,7 @@ def test_answers_of_another_form_are_carried_out_by_the_exercise(cluster: simkit
         ({"x": 2, "y": ...}, ["✗ x: you said 2, and it is otherwise", "x of it", "y: no prediction yet"]),
         (
             {"x": "1", "y": 2, "z": 3},
-            ["write a number, without quotes", "no such case: 'z'", "the keys are the texts 'x', 'y'"],
+            ["write a number, without quotes", "no such key: 'z'", "the keys are the texts 'x', 'y'"],
         ),
         ([1, 2], ["the answer must be a dictionary", "with the keys 'x', 'y'"]),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,13 +43,14 @@ def lessons() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 
 
-def told(lesson: Lesson, wrong: dict[str, str]) -> Iterator[tuple[str, str, Any]]:
-    """Run a lesson; each exercise with its stub, malformed answers, a wrong one and its solution. At last the points.
+def told(lesson: Lesson, wrong: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, Any]]:
+    """Run a lesson; each exercise with its stub, malformed answers, wrong ones and its solution. At last the points.
 
     Yields
     ------
     tuple
-        The name of the exercise, which answer it was (``stub``, ``wrong``, ``solution``, or a word of ``MALFORMED``), and the verdict.
+        The name of the exercise, which answer it was (``stub``, ``solution``, a word of ``MALFORMED``, or the wrong
+        answer itself), and the verdict.
     """
     name, answers = "", {}
     with fresh_shell() as shell:
@@ -59,7 +60,12 @@ def told(lesson: Lesson, wrong: dict[str, str]) -> Iterator[tuple[str, str, Any]
             if "exercise" in tags(cell):
                 name = cell["metadata"]["nbgrader"]["grade_id"]
                 stub = SOLUTION.sub("", cell["source"])
-                answers = {"stub": stub, **MALFORMED, "wrong": wrong[name], "solution": cell["source"]}
+                answers = {
+                    "stub": stub,
+                    **MALFORMED,
+                    **{each: each for each in wrong[name]},
+                    "solution": cell["source"],
+                }
             elif "check" in tags(cell):
                 for which, answer in answers.items():
                     run(shell, answer)

@@ -11,6 +11,7 @@ import pytest
 from simkit.notebook import Verdict
 from tests.notebooks.execution import tags
 from tests.notebooks.lessons import Lesson, lessons, told
+from tests.notebooks.more_wrong_answers import MORE_WRONG
 from tests.notebooks.wrong_answers import WRONG
 from tools.course import compiled, sources
 
@@ -21,7 +22,7 @@ END = ("## A question to think about", "*Your answer:*", "## What to read in the
 def test_there_are_twelve_lessons() -> None:
     """In the order of their numbers; each has a source, and a notebook with solutions."""
     assert [name[:2] for name in lessons()] == [f"{number:02}" for number in range(1, 13)]
-    assert [source.stem for source in sources()] == lessons() == sorted(WRONG)
+    assert [source.stem for source in sources()] == lessons() == sorted(WRONG) == sorted(MORE_WRONG)
 
 
 @pytest.mark.parametrize("source", sources(), ids=lambda path: path.stem)
@@ -73,11 +74,19 @@ def test_nbgrader_takes_the_cells(name: str, solved: bool) -> None:
             assert meta["grade"] is meta["solution"], meta["grade_id"]
 
 
+def _wrong_answers(name: str) -> dict[str, dict[str, list[str]]]:
+    """The wrong answers of a lesson by exercise, each with words of its explanation."""
+    found = {exercise: {answer: words} for exercise, (answer, words) in WRONG[name].items()}
+    for exercise, answer, words in MORE_WRONG[name]:
+        found[exercise][answer] = words
+    return found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", lessons())
 def test_a_lesson_runs_and_judges(name: str) -> None:
     """Stubs and wrong answers are explained, and raise nothing; solutions are right and give all points."""
-    wrong = {exercise: answer for exercise, (answer, _) in WRONG[name].items()}
+    wrong = _wrong_answers(name)
     for exercise, which, result in told(Lesson(name), wrong):
         if which == "points":
             assert result == len(wrong)
@@ -85,7 +94,7 @@ def test_a_lesson_runs_and_judges(name: str) -> None:
         assert isinstance(result, Verdict)
         assert bool(result) is (which == "solution"), (exercise, which, str(result))
         assert result._repr_html_()
-        if which == "wrong":
-            assert [word for word in WRONG[name][exercise][1] if word not in str(result)] == [], str(result)
+        expected = wrong[exercise].get(which, [])
+        assert [words for words in expected if words not in str(result)] == [], (exercise, which, str(result))
         if which not in ("stub", "solution"):
             assert all(note.details for note in result.notes if not note.right), str(result)

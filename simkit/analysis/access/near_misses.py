@@ -124,7 +124,8 @@ def _names_differ(rule: Rule, ask: Attributes) -> str:
     names = ", ".join(rule.resource_names)
     if not ask.name:
         return f"holds only for the names {names}, and a {ask.verb} without a name asks for all"
-    return f"holds only for the names {names}"
+    wildcard = "; names have no wildcards" if "*" in names else ""
+    return f"holds only for the names {names}{wildcard}"
 
 
 def _other_subresource(rule: Rule, ask: Attributes) -> tuple[Difference, str] | None:

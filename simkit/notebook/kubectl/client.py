@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -27,6 +28,15 @@ class KubectlError(Exception):
         self.text, self.code = text, code
         self.message = message or text
         """The server's message, without kubectl's own words."""
+
+
+@contextmanager
+def after(told: str) -> Iterator[None]:
+    """Put what was told before in front of an error."""
+    try:
+        yield
+    except KubectlError as error:
+        raise KubectlError(f"{told}{error.text}", error.code, message=error.message) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +82,12 @@ class Client:
         query: Mapping[str, str] | None = None,
         accept: str = "application/json",
         media: str = "application/json",
+        headers: Mapping[str, str] | None = None,
     ) -> Response:
         """The answer to a request. Raises KubectlError with the server's message."""
         target = f"{path}?{urlencode(query)}" if query else path
-        headers = {"accept": accept, "user-agent": USER_AGENT}
-        request = Request.of(method, target, body, content_type=media, headers=headers)
+        sent = {"accept": accept, "user-agent": USER_AGENT, **(headers or {})}
+        request = Request.of(method, target, body, content_type=media, headers=sent)
         response = self.cluster.perform(request, identity=self.identity)
         self.warnings.extend(text[7:-1] for name, text in response.headers if name == "Warning")
         if not response.succeeded:

@@ -17,6 +17,7 @@ from simkit.notebook.kubectl import (
     describing,
     diffing,
     draining,
+    executing,
     explaining,
     making,
     measuring,
@@ -59,7 +60,7 @@ READING: Final[dict[str, Callable[[Client, argparse.Namespace], str]]] = {
 REFUSED: Final = {
     "edit": "a cell is the editor; next: `get KIND NAME -o yaml`, and the changed text in a cell with %%apply",
     **dict.fromkeys(
-        ("exec", "attach", "cp", "port-forward", "proxy"),
+        ("attach", "cp", "port-forward", "proxy"),
         "it needs a connection that outlasts the cell; next: cluster.serve(kubeconfig=...) and a kubectl in a terminal",
     ),
     "cluster-info": "the cluster has no address; next: cluster.serve() gives it one, and `version` tells its release",
@@ -74,6 +75,7 @@ WITH_INPUT: Final[dict[str, Callable[[Client, argparse.Namespace, str], str]]] =
     "apply": writing.apply,
     "delete": writing.delete,
     "diff": diffing.diff,
+    "exec": executing.execute,
 }
 _WHICH: Final = (
     'error: You must specify the type of resource to {}. Use "kubectl api-resources" for a complete list of '
@@ -159,7 +161,11 @@ def _run(cluster: Cluster, words: list[str], stdin: str, namespace: str, warning
     if words and words[0] in REFUSED:
         raise KubectlError(f"error: {words[0]} does not work in a notebook: {REFUSED[words[0]]}")
     words, after = (words[: words.index("--")], words[words.index("--") + 1 :]) if "--" in words else (words, [])
+    if words[:1] == ["logs"]:
+        words = ["--previous" if word == "-p" else word for word in words]
+    words, off = _without_values(words)
     args, rest = parser().parse_known_args(words)
+    args.off = off
     args.after = after
     unknown = [each for each in rest if each.startswith("-")]
     if unknown:
@@ -187,6 +193,21 @@ def _run(cluster: Cluster, words: list[str], stdin: str, namespace: str, warning
     if command not in READING:
         raise KubectlError(f'error: unknown command "{command}" for "kubectl"; known: {", ".join(COMMANDS)}')
     return READING[command](client, args)
+
+
+def _without_values(words: list[str]) -> tuple[list[str], set[str]]:
+    """Words with ``--flag=true`` as ``--flag``, without ``--flag=false``; and the flags that are switched off."""
+    switches = {name for each in parser()._actions if each.nargs == 0 for name in each.option_strings}
+    kept, off = [], set()
+    for word in words:
+        flag, _, value = word.partition("=")
+        if flag not in switches or value not in ("true", "false"):
+            kept.append(word)
+        elif value == "true":
+            kept.append(flag)
+        else:
+            off.add(flag)
+    return kept, off
 
 
 @cache
@@ -254,6 +275,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("-A", "--all-namespaces", action="store_true")
     made.add_argument("-w", "--watch", action="store_true")
     made.add_argument("-q", "--quiet", action="store_true")
+    made.add_argument("-i", "--stdin", action="store_true")
+    made.add_argument("-t", "--tty", action="store_true")
+    for name in ("--resolve", "--previous", "--timestamps", "--all-containers", "--prefix"):
+        made.add_argument(name, action="store_true")
     for name in ("--watch-only", "--force", "--recursive", "--current", "--client", "--minify"):
         made.add_argument(name, action="store_true")
     for name in ("--ignore-daemonsets", "--delete-emptydir-data", "--disable-eviction"):

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.domain import api_group
-from simkit.notebook.kubectl.client import Client, KubectlError, find_resource
+from simkit.meta.objects import name_of
+from simkit.notebook.kubectl.client import Client, KubectlError, after, find_resource
 from simkit.notebook.kubectl.description.access import RULE_HEADS, rule_rows
 from simkit.notebook.kubectl.go_templates import go_template_text
 from simkit.notebook.kubectl.json_paths import column_rows, in_order, template_text, values_text
+from simkit.notebook.kubectl.pod_of import container_of, has_container, pods_of
 from simkit.notebook.kubectl.printing import (
     columns_text,
     listed,
@@ -273,9 +275,16 @@ def whoami(client: Client, args: Namespace) -> str:
 
 
 def logs(client: Client, args: Namespace) -> str:
-    """The log of a container, on a simulated node."""
-    word = args.words[0].removeprefix("pod/").removeprefix("pods/")
-    query = {"container": args.container} if args.container else {}
+    """The log of a container of a pod, or of a workload's pod, on a simulated node."""
+    pods = pods_of(client, args.words[0])
+    name = name_of(pods[0])
+    told = f"Found {len(pods)} pods, using pod/{name}\n" if len(pods) > 1 else ""
+    container, chosen = container_of(pods[0], args.container or "".join(args.words[1:2]))
+    if not has_container(pods[0], container):
+        raise KubectlError(f"{told}error: container {container} is not valid for pod {name}")
+    query = {"container": container}
     query |= {"tailLines": args.tail} if args.tail != "-1" else {}
-    path = client.path(client.resource("pods"), client.namespace, word, "log")
-    return client.ask("GET", path, query=query).body.decode("utf-8", "replace")
+    query |= {word: "true" for word in ("previous", "timestamps") if getattr(args, word)}
+    path = client.path(client.resource("pods"), client.namespace, name, "log")
+    with after(told + chosen):
+        return client.ask("GET", path, query=query).body.decode("utf-8", "replace") + told + chosen

@@ -7,17 +7,25 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
+from simkit.meta.clock import SystemClock
 from simkit.meta.objects import Object, at
 from simkit.notebook.kubectl.changing import pause, restart, resume
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.revisions import history, undo
 from simkit.notebook.kubectl.selection import selected
+from simkit.notebook.kubectl.waiting import comes, seconds_of
+
+_DONE: Final = ("successfully rolled out", "roll out complete", "rolling update complete")
+"""Words of the lines that end a rollout."""
+_SIMULATED_SECONDS: Final = 660.0
+"""A minute more than controllers give a deployment by default."""
+_REAL_SECONDS: Final = 30.0
 
 
 def rollout(client: Client, args: Namespace) -> str:
-    """``rollout status`` as it stands now, ``history``, ``undo``, ``restart``, ``pause`` and ``resume``."""
+    """``rollout status``, which waits, ``history``, ``undo``, ``restart``, ``pause`` and ``resume``."""
     word, *args.words = args.words or [""]
     if word not in _COMMANDS:
         raise KubectlError(f"error: unknown command \"{word}\"\nSee 'kubectl rollout -h' for help and examples")
@@ -27,12 +35,38 @@ def rollout(client: Client, args: Namespace) -> str:
 
 
 def _status(client: Client, args: Namespace) -> str:
+    """A line for each state of the rollout until it is done, or the present one with ``--watch=false``.
+
+    A simulated clock is turned, for as long as the controllers give a rollout before they call it failed, or
+    ``--timeout``. On the machine's clock the time is waited for.
+    """
     [one] = selected(client, args.words)
-    obj = client.ask("GET", client.path(one.resource, client.namespace, one.name)).object
+    path = client.path(one.resource, client.namespace, one.name)
+    obj = client.ask("GET", path).object
     told = _TOLD.get(obj["kind"])
     if told is None:
         raise KubectlError(f"error: no status viewer has been implemented for {obj['kind']}")
-    return f"{told(obj)}\n"
+    if "--watch" in args.off:
+        return f"{told(obj)}\n"
+    lines: list[str] = []
+
+    def is_done(live: Mapping[str, Any] | None) -> bool:
+        if live is None:
+            raise KubectlError("error: object has been deleted")
+        line = told(live)
+        if line not in lines[-1:]:
+            lines.append(line)
+        return any(words in line for words in _DONE)
+
+    real = isinstance(client.cluster.clock, SystemClock)
+    seconds = seconds_of(args.timeout, "0s") or (_REAL_SECONDS if real else _SIMULATED_SECONDS)
+    try:
+        done = is_done(obj) or comes(client, path, is_done, seconds)
+    except KubectlError as error:
+        raise KubectlError("\n".join([*lines, error.text])) from None
+    if not done:
+        raise KubectlError("\n".join([*lines, "error: timed out waiting for the condition"]))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _is_seen(obj: Object) -> bool:
