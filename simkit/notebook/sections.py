@@ -9,6 +9,7 @@ from typing import Any, Final
 import ipywidgets as widgets
 
 from simkit.notebook.background import Background
+from simkit.notebook.panel_display import PanelDisplay
 
 _HTML: Final = "text/html"
 _FIRST_LOOK: Final = 1.0
@@ -51,13 +52,18 @@ class PanelBox(widgets.VBox):  # type: ignore[misc]
         """The panel as it stands, as a page without controls."""
         return f"<p><b>{escape(self.title)}</b></p>{''.join(_parts(self))}"
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        found = super()._repr_mimebundle_(**options)
-        data = found[0] if isinstance(found, tuple) else found
-        if data is not None:
-            self.work.wait(_FIRST_LOOK)
-            data[_HTML] = self.static_html()
-        return found
+    def widget_bundle(self) -> dict[str, Any]:
+        """The panel as front ends with widgets take it."""
+        found = super()._repr_mimebundle_()
+        return dict(found[0] if isinstance(found, tuple) else found or {})
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        self.work.wait(_FIRST_LOOK)
+        return {**self.widget_bundle(), _HTML: self.static_html()}
+
+    def _ipython_display_(self, **options: Any) -> None:
+        self.work.wait(_FIRST_LOOK)
+        self._shown = PanelDisplay(self)
 
 
 def _parts(widget: Any) -> list[str]:

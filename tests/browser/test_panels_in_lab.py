@@ -188,7 +188,7 @@ def test_a_saved_notebook_keeps_its_panels_in_both_front_ends(lab: Lab, shown: P
     with shown.expect_response(lambda answer: NAME in answer.url and answer.request.method == "PUT"):
         shown.locator("[data-command='docmanager:save']").first.click()
     saved = json.loads((lab.folder / NAME).read_text())
-    assert "Pod" in "".join(saved["cells"][0]["outputs"][0]["data"]["text/html"])
+    assert "Pod" in "".join(saved["cells"][0]["outputs"][1]["data"]["text/html"])
 
     page.goto(lab.notebook_7_address(NAME))
     expect(_panel(page, "timeline").get_by_role("slider", name="release")).to_have_attribute("aria-valuetext", "1.25")
@@ -197,11 +197,44 @@ def test_a_saved_notebook_keeps_its_panels_in_both_front_ends(lab: Lab, shown: P
     expect(_panel(page, "timeline").get_by_role("slider", name="release")).to_have_attribute("aria-valuetext", "1.37")
     page.close()
 
-    sessions = f"{lab.url}api/sessions"
-    asked = {"Authorization": f"token {lab.token}"}
-    for session in shown.request.get(sessions, headers=asked).json():
-        shown.request.delete(f"{sessions}/{session['id']}", headers=asked)
+    end_kernels(lab, shown.context)
     again = shown.context.new_page()
     again.goto(lab.address(NAME))
     slider = _panel(again, "timeline").get_by_role("slider", name="release")
     expect(slider).to_have_attribute("aria-valuetext", "1.25")
+
+
+@pytest.mark.slow
+def test_a_saved_notebook_shows_its_panels_without_the_state_of_widgets(lab: Lab, page: Page) -> None:
+    """The picture of a panel follows it, and is hidden beside it; without kernel and state the picture is shown."""
+    name = "timeline.ipynb"
+    run_cells(lab, page, name, ["from simkit.notebook import timeline_panel\ntimeline_panel()"])
+    slider = page.get_by_role("slider", name="release")
+    slider.focus()
+    for _ in range(12):
+        page.keyboard.press("ArrowLeft")
+    expect(slider).to_have_attribute("aria-valuetext", "1.25")
+    picture = page.locator("[class^='sk-picture-']")
+    expect(picture.get_by_text("PodSecurityPolicy", exact=True).first).to_be_attached()
+    expect(picture).to_be_hidden()
+    assert page.evaluate("document.activeElement.getAttribute('aria-valuetext')") == "1.25", "focus stays"
+    with page.expect_response(lambda answer: name in answer.url and answer.request.method == "PUT"):
+        page.locator("[data-command='docmanager:save']").first.click()
+    page.close()
+
+    file = lab.folder / name
+    saved = json.loads(file.read_text())
+    del saved["metadata"]["widgets"]
+    file.write_text(json.dumps(saved))
+    end_kernels(lab, page.context)
+    again = page.context.new_page()
+    again.goto(lab.address(name))
+    expect(again.locator("[class^='sk-picture-']").get_by_text("PodSecurityPolicy", exact=True).first).to_be_visible()
+    again.close()
+
+
+def end_kernels(lab: Lab, context: BrowserContext) -> None:
+    """End all kernels of the server."""
+    sessions, asked = f"{lab.url}api/sessions", {"Authorization": f"token {lab.token}"}
+    for session in context.request.get(sessions, headers=asked).json():
+        context.request.delete(f"{sessions}/{session['id']}", headers=asked)
