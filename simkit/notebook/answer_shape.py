@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 Shape = Literal["dictionary", "list", "pair", "text", "function", "manifest", "words"]
 Complaint = tuple[str, tuple[str, ...]]
-"""What is wrong with an answer, with details."""
+"""The complaint about an answer, with details."""
 SHOWN: Final = 5
 """Keys that are no keys of a task and are listed."""
 

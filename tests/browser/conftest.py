@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
 )
+_EXTENSIONS = str(distribution("jupyterlab_widgets").locate_file("../../../share/jupyter"))
+"""Where the widgets of JupyterLab are installed, perhaps in another environment than the one that runs the tests."""
 START_SECONDS = 60
 PATIENCE = 60_000
 """Milliseconds that a page may take on a machine that does other things too."""
@@ -73,7 +76,7 @@ def lab(context: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> It
     """JupyterLab on a free port of this machine; it ends with the tests of the module."""
     folder, own = tmp_path_factory.mktemp("lab"), tmp_path_factory.mktemp("jupyter")
     places = ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR")
-    environment = {**os.environ, **{name: str(own / name.lower()) for name in places}}
+    environment = {**os.environ, **{name: str(own / name.lower()) for name in places}, "JUPYTER_PATH": _EXTENSIONS}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0"]
     command += [
         "--ServerApp.port_retries=50",
@@ -89,7 +92,11 @@ def lab(context: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> It
             yield _started(server, own, folder)
         finally:
             server.terminate()
-            server.wait(timeout=30)
+            try:
+                server.wait(timeout=30)
+            except subprocess.TimeoutExpired:  # it waits for kernels on a busy machine
+                server.kill()
+                server.wait()
 
 
 def _set(own: Path, plugin: str, **settings: object) -> None:

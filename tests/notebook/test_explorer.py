@@ -108,8 +108,7 @@ def test_a_reader_without_a_kernel_gets_html(cluster: simkit.Cluster) -> None:
     """The output of a cell holds the panel as it stands, beside the widget."""
     explorer = shown(cluster)
     explorer.show_object("deployment", "web")
-    data = explorer._repr_mimebundle_()
-    html = (data[0] if isinstance(data, tuple) else data)["text/html"]
+    html = explorer._repr_mimebundle_()["text/html"]
     assert "Deployment web" in html
     assert "&lt;nginx&gt;" in html
     assert "<nginx>" not in html

@@ -19,9 +19,10 @@ HTML = "text/html"
 def published(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What cells display."""
     shell: Any = InteractiveShell.instance()
-    publisher = CapturingDisplayPublisher(shell=shell)
+    publisher: Any = CapturingDisplayPublisher(shell=shell)  # type: ignore[no-untyped-call]
     monkeypatch.setattr(shell, "display_pub", publisher)
-    return publisher.outputs
+    outputs: list[dict[str, Any]] = publisher.outputs
+    return outputs
 
 
 async def _changed() -> None:

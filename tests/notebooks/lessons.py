@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ def lessons() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 
 
-def told(lesson: Lesson, wrong: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, Any]]:
+def told(lesson: Lesson, wrong: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str, Any]]:
     """Run a lesson; each exercise with its stub, malformed answers, wrong ones and its solution. At last the points.
 
     Yields

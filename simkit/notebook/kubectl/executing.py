@@ -25,7 +25,7 @@ _SECONDS: Final = "10s"
 """The time that a command may take unless ``--request-timeout`` says otherwise."""
 _PAUSE: Final = 0.05
 _LOOKS: Final = 10_000
-"""How often an endless command is looked at on a simulated clock, where its pauses take no time."""
+"""The looks at an endless command on a simulated clock, where its pauses take no time."""
 
 
 def execute(client: Client, args: Namespace, stdin: str) -> str:
@@ -74,7 +74,7 @@ def _opened(client: Client, pod: Any, container: str, args: Namespace) -> Any:
 
 
 def _run(process: Any, seconds: float, *, waits: bool) -> tuple[dict[str, str], bool]:
-    """What a process writes to both streams within a time, and whether it has ended."""
+    """The output of a process on both streams within a time, and True if it has ended."""
     output, ends = {"stdout": b"", "stderr": b""}, time.monotonic() + seconds
     for _ in range(_LOOKS):
         for stream, data in process.poll():
