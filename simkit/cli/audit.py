@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.cli import causes, reports
+from simkit.cli.audit_report import earlier_report, grown, write_audit_report
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, json_text, write_file, write_report, write_rows, write_value
 from simkit.cli.pictures import add_plot, write_plot
@@ -38,6 +39,7 @@ examples:
   simkit audit dumps/ --fail-on high --output markdown
   simkit audit cluster.yaml --html report.html --json report.json --sarif report.sarif
   simkit audit cluster.yaml --html report.html --since last-week.json --audit-log audit.jsonl
+  simkit audit cluster.yaml --json today.json --since yesterday.json --fail-on-new   # a scheduled run
   simkit audit cluster.yaml --suppress accepted.yaml -o sarif > audit.sarif
   simkit audit cluster.yaml --write-baseline known.json
   simkit audit cluster.yaml --baseline known.json
@@ -101,6 +103,9 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
         "--since", type=Path, metavar="FILE", help="an earlier report (--json): what is new, worse, gone"
     )
     parser.add_argument(
+        "--fail-on-new", action="store_true", help="with --since: only what is new or worse counts for the exit code"
+    )
+    parser.add_argument(
         "--audit-log", action="append", metavar="PATH", help="what is in use, and who wrote what is new"
     )
     parser.add_argument(
@@ -125,6 +130,7 @@ def run(args: argparse.Namespace) -> int:
     from simkit.analysis.findings import audit
     from simkit.analysis.findings.custom import read_rules
 
+    earlier = earlier_report(args)
     dump = opened(args)
     warn_of_unknown_namespace(dump, args.namespace)
     paths = [datasets.DEMO] if args.demo else paths_of(args)
@@ -153,12 +159,13 @@ def run(args: argparse.Namespace) -> int:
     _remark(sifted)
     if args.sarif is not None:
         _save(args.sarif, json_text(reports.sarif(_cases(sifted, dump, paths, None, args), name="simkit-audit")))
-    if args.html is not None or args.json is not None or args.since is not None:
-        from simkit.cli.audit_report import write_audit_report
-
-        write_audit_report(dump, sifted, _name(paths, args), args)
+    changes = None
+    if args.html is not None or args.json is not None or earlier is not None:
+        changes = write_audit_report(dump, sifted, _name(paths, args), args, earlier)
     if args.demo or args.fail_on == "never":
         return 0
+    if args.fail_on_new and changes is not None:
+        return 1 if grown(changes, args.fail_on) else 0
     return 1 if found.at_least(args.fail_on) else 0
 
 

@@ -11,19 +11,43 @@ from typing import TYPE_CHECKING, Any
 from simkit.cli.notes import note
 from simkit.cli.output import json_text, write_file
 from simkit.cli.source import read_members
+from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from simkit.analysis.findings.suppress import SuppressedAudit
     from simkit.snapshot.dump import Dump
 
 
-def write_audit_report(dump: Dump, sifted: SuppressedAudit, name: str, args: argparse.Namespace) -> None:
-    """Write the reports that were asked for, and tell what changed since an earlier one."""
-    from simkit.cluster.report.comparison import compared, read_report
+def earlier_report(args: argparse.Namespace) -> Mapping[str, Any] | None:
+    """The report of ``--since``, read before anything else is done; None without it."""
+    from simkit.cluster.report.comparison import read_report
+
+    if args.since is None and args.fail_on_new:
+        raise SimkitError("--fail-on-new goes with --since FILE")
+    return None if args.since is None else read_report(args.since)
+
+
+def grown(changes: Mapping[str, Any], severity: str) -> bool:
+    """True if there are new paths, or new or worse findings of a severity or a worse one."""
+    from simkit.analysis.escalation.table.severity import Severity
+
+    least = Severity.named(severity)
+    found = (Severity.named(one["severity"]) for one in (*changes["new"], *changes["worse"]))
+    return bool(changes["paths_new"]) or any(one >= least for one in found)
+
+
+def write_audit_report(
+    dump: Dump,
+    sifted: SuppressedAudit,
+    name: str,
+    args: argparse.Namespace,
+    earlier: Mapping[str, Any] | None,
+) -> Mapping[str, Any] | None:
+    """Write the reports that were asked for; what changed since an earlier one is told and given back."""
+    from simkit.cluster.report.comparison import compared
     from simkit.cluster.report.document import Request, document
     from simkit.cluster.report.report import write_page
 
-    earlier = read_report(args.since) if args.since is not None else None
     request = Request(
         name,
         include_defaults=args.include_defaults,
@@ -42,6 +66,8 @@ def write_audit_report(dump: Dump, sifted: SuppressedAudit, name: str, args: arg
     if args.html is not None:
         write_page(content, args.html)
         print(f"The report is in {Path(args.html)}: open it in a browser", file=sys.stderr)
+    changes: Mapping[str, Any] | None = content.get("comparison")
+    return changes
 
 
 def _progress(words: str) -> None:

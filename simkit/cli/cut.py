@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from simkit.cli.flag_types import number
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_file, write_rows, write_value
 from simkit.cli.pictures import add_plot
@@ -29,6 +30,7 @@ examples:
   simkit cut cluster.yaml --best 5                       # the five changes that close the most paths, in order
   simkit cut cluster.yaml --best 5 --audit-log audit.jsonl --verify -o json
   simkit cut cluster.yaml --best 20 --free --audit-log audit.jsonl
+  simkit cut cluster.yaml --best all -o json              # until no path is left that changes can close
   simkit cut cluster.yaml                                # the cheapest set that closes all paths to cluster-admin
   simkit cut cluster.yaml --audit-log audit.jsonl --verify --write cut.yaml
   simkit cut cluster.yaml --goal 'get secrets in payments' --from group:contractors
@@ -36,6 +38,7 @@ examples:
 
 Exit code: 0 when there is nothing to cut, 1 when there is, 2 for wrong use or unreadable input.
 """
+ALL = "all"
 SHOWN = ("cost", "closes", "subjects", "change")
 
 
@@ -50,7 +53,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--goal", action="append", help="what nobody shall reach (cluster-admin; with --best: all secrets, a node too)"
     )
-    parser.add_argument("--best", type=int, metavar="N", help="a plan of the N changes that close the most paths")
+    told = "a plan of the N changes that close the most paths; all: of all that are needed"
+    parser.add_argument("--best", type=_changes, metavar="N", help=told)
     parser.add_argument("--free", action="store_true", help="with --best: only changes that cost nothing in use")
     parser.add_argument(
         "--from", "--subject", dest="subject", action="append", metavar="WHO", help="whose paths (everybody's)"
@@ -67,6 +71,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_source(parser, paths=True)
     add_output(parser)
     return parser
+
+
+def _changes(text: str) -> int | str:
+    """A number of changes from 1 on, or ``all``."""
+    return text if text == ALL else number(text)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -29,7 +29,7 @@ def run_plan(dump: Dump, args: argparse.Namespace) -> int:
     made = plan(
         dump.snapshot(),
         goal=args.goal or GOALS,
-        best=args.best,
+        best=args.best if isinstance(args.best, int) else None,
         free=args.free,
         subject=args.subject,
         audit_log=read_audit_log(args),

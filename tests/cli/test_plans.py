@@ -57,3 +57,12 @@ def test_wrong_use(dump: str) -> None:
     """Options that need a plan, and a plan without changes."""
     assert main(["cut", dump, "--complete", "*", "--free"]) == 2
     assert main(["cut", dump, "--complete", "*", "--best", "0"]) == 2
+    assert main(["cut", dump, "--complete", "*", "--best", "many"]) == 2
+
+
+def test_all_changes(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """``all`` plans until no path is left that changes can close."""
+    assert main(["cut", dump, "--complete", "*", "--best", "all", "-o", "json"]) == 1
+    steps = orjson.loads(capsys.readouterr().out)
+    assert steps
+    assert steps[-1]["remaining"] == 0

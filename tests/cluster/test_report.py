@@ -238,3 +238,10 @@ def test_the_command_writes_all_forms(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "0 new findings, 0 worse, 0 gone" in capsys.readouterr().err
     assert "What changed since the report" in re.sub(r"\s+", " ", html.read_text(encoding="utf-8"))
     assert main(["audit", str(source), "--since", str(source)]) == 2
+    watched = ["audit", str(source), "--complete", "*", "--since", str(told)]
+    assert main([*watched, "--fail-on-new"]) == 0
+    told.write_bytes(orjson.dumps({**made, "findings": made["findings"][1:]}))
+    assert main([*watched, "--fail-on-new", "--fail-on", "info"]) == 1
+    told.write_bytes(orjson.dumps({**made, "paths": []}))
+    assert main([*watched, "--fail-on-new"]) == 1
+    assert main(["audit", str(source), "--complete", "*", "--fail-on-new"]) == 2
