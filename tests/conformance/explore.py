@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import json
 import re
+import ssl
 import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -92,7 +93,7 @@ class Explorer:
             self.requests += 1
             try:
                 theirs, ours = (_answered(server, normalize, step, stamp) for server, normalize in sides)
-            except ConnectionError:  # what kube-apiserver does where a request makes it fail
+            except (ConnectionError, ssl.SSLEOFError):  # what kube-apiserver does where a request makes it fail
                 return
             answers.append(theirs)
             told = list(differences(theirs, ours, soft=not self._wording))

@@ -69,7 +69,7 @@ class OverHttp:
         if self._kept is not None:
             try:
                 return self._asked(self._kept, method, path, sent, body)
-            except ConnectionError:  # closed by the server in the meantime
+            except (ConnectionError, ssl.SSLEOFError):  # closed by the server in the meantime
                 pass
         self._kept = self._connection()
         return self._asked(self._kept, method, path, sent, body)

@@ -400,3 +400,27 @@ def test_what_a_resize_does_not_change_is_owned_all_the_same() -> None:
     assert made["spec"]["containers"][0]["image"] == "i"
     (record,) = [record for record in made["metadata"]["managedFields"] if record.get("subresource") == "resize"]
     assert record["fieldsV1"] == {"f:spec": {"f:containers": {'k:{"name":"c"}': {"f:image": {}}}}}
+
+
+def selects(cluster: Cluster, expression: str) -> list[str]:
+    """The causes why an expression does not select devices; empty if it does."""
+    spec = {"selectors": [{"cel": {"expression": expression}}]}
+    made = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "d"}, "spec": spec}
+    path = "/apis/resource.k8s.io/v1/deviceclasses?dryRun=All"
+    answer = cluster.perform(Request.of("POST", path, made)).object
+    return [cause["message"] for cause in (answer.get("details") or {}).get("causes", ())]
+
+
+def test_values_in_expressions_about_devices_have_names() -> None:
+    """What is named costs what its value costs."""
+    cluster = cluster_of("1.36")
+    assert selects(cluster, "cel.bind(d, device.attributes, d['a.example.com'].all(k, k == 'a'))") == []
+    assert selects(cluster, "cel.bind(x, 1, x)") == [
+        'Invalid value: "cel.bind(x, 1, x)": must evaluate to bool or the unknown type, not int'
+    ]
+    costly = "cel.bind(d, device.attributes, d.all(k, d.all(l, d.all(m, d.all(n, k == l)))))"
+    assert selects(cluster, costly) == ["Forbidden: too complex, exceeds cost limit"]
+    (cause,) = selects(cluster, "cel.bind(1, 2, true)")
+    assert "cel.bind() variable names must be simple identifiers" in cause
+    (cause,) = selects(cluster, "x.bind(a, 1, true)")
+    assert "undeclared reference to 'x'" in cause

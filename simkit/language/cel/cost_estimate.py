@@ -30,6 +30,9 @@ from simkit.language.cel.tree import (
 from simkit.language.cel.types import SCALARS
 from simkit.language.cel.values import CelType
 
+_SAME: Final = "="
+"""The step from a value to itself."""
+
 
 class Estimator:
     """Estimates one expression. ``root`` bounds the sizes of what is reached from variables.
@@ -107,11 +110,20 @@ class Estimator:
     def _ident(self, node: Ident) -> Range:
         for name, source, step in reversed(self._loops):
             if name == node.name:
-                if step:
+                if step == _SAME:
+                    self._be_as(node, source)
+                elif step:
                     self._paths[id(node)] = (*self._paths.get(id(source), ()), step)
                 return ONE
         self._paths[id(node)] = (node.name,)
         return ONE
+
+    def _be_as(self, node: Node, value: Node) -> None:
+        """Give a node the path and the size of another one."""
+        if id(value) in self._paths:
+            self._paths[id(node)] = self._paths[id(value)]
+        if id(value) in self._sizes:
+            self._sizes[id(node)] = self._sizes[id(value)]
 
     def _select(self, node: Select) -> Range:
         if isinstance(node.reference, str | CelType):
@@ -188,7 +200,14 @@ class Estimator:
 
     def _bind(self, node: Bind) -> Range:
         # cel-go writes this as a loop over an empty list literal, which costs 10 to make.
-        return self.cost(node.value).plus(self.cost(node.body)).plus(Range(10, 10))
+        value = self.cost(node.value)
+        if node.written:
+            self._loops.append((node.variable, node.value, _SAME))
+        body = self.cost(node.body)
+        if node.written:
+            self._loops.pop()
+            self._be_as(node, node.body)
+        return value.plus(body).plus(Range(10, 10))
 
 
 def _bound(node: Comprehension) -> list[tuple[str, Node, str]]:

@@ -204,6 +204,8 @@ class Environment:
         Whether list and map literals must not mix types: a rule of kube-apiserver, not of the language.
     patches
         Whether objects and patches can be made, as in mutating policies: ``Object{...}``, ``JSONPatch{...}``.
+    bindings
+        Whether ``cel.bind`` names values, as in expressions that select devices.
 
     Examples
     --------
@@ -222,11 +224,13 @@ class Environment:
         container: str = "",
         homogeneous: bool = True,
         patches: bool = False,
+        bindings: bool = False,
     ) -> None:
         major, _, minor = version.partition(".")
         self.version = (int(major), int(minor))
         self.variables: Variables = dict(variables or {})
         self.strict, self.container, self.homogeneous, self.patches = strict, container, homogeneous, patches
+        self.bindings = bindings
         self._functions = functions(self.version, patches=patches, later=applies("first-and-last-of-lists"))
 
     def with_variables(self, variables: Variables) -> Environment:
@@ -240,6 +244,7 @@ class Environment:
             container=self.container,
             homogeneous=self.homogeneous,
             patches=self.patches,
+            bindings=self.bindings,
         )
 
     def compile(self, source: str, *, expected: Type | Sequence[Type] | None = None, check: bool = True) -> Program:
@@ -257,7 +262,7 @@ class Environment:
         CompileError
             ``str()`` is cel-go's text; ``stage`` says what kind of error it is.
         """
-        node = parse(source, self.version)
+        node = parse(source, self.version, bindings=self.bindings)
         checker = Checker(
             self._functions,
             self.variables,

@@ -157,8 +157,10 @@ def _word(token: Any) -> Any:
     return token
 
 
-def parse(source: str, version: tuple[int, int] = (1, 0)) -> Node:
+def parse(source: str, version: tuple[int, int] = (1, 0), *, bindings: bool = False) -> Node:
     """The syntax tree of an expression, with the macros of a compatibility version expanded.
+
+    ``bindings`` tells whether ``cel.bind`` is one of them.
 
     Raises
     ------
@@ -172,7 +174,7 @@ def parse(source: str, version: tuple[int, int] = (1, 0)) -> Node:
         raise CompileError(source, [Issue(NOWHERE, text)])
     if _brackets(source) >= MAX_DEPTH:
         raise _too_deep(source)
-    reading = Reading(macros_of(version))
+    reading = Reading(macros_of(version, bindings=bindings))
     known = READING.set(reading)
     try:
         found: Any = parser().parse(source)

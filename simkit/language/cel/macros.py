@@ -90,6 +90,16 @@ def _loop_with_key(call: Call) -> Node:
     return Comprehension(call.position, call.function, call.target, name, condition, rest[-1], key=key)
 
 
+def _bound(call: Call) -> Node:
+    """The expansion of ``cel.bind(v, x, e)``: e, with v for the value of x. Other calls of that name are no macro."""
+    if not isinstance(call.target, Ident) or call.target.name != "cel":
+        return call
+    variable, value, body = call.arguments
+    if not isinstance(variable, Ident):
+        raise _Refused(variable, "cel.bind() variable names must be simple identifiers")
+    return Bind(call.position, variable.name, value, body, written=True)
+
+
 _SORTED: Final = "@__sortBy_input__"
 
 
@@ -125,9 +135,9 @@ LATER_MACROS: Final[Mapping[tuple[int, int], Mapping[tuple[str, int, bool], Macr
 
 
 @cache
-def macros_of(version: tuple[int, int]) -> Mapping[tuple[str, int, bool], Macro]:
-    """All macros of a compatibility version."""
-    found = dict(MACROS)
+def macros_of(version: tuple[int, int], *, bindings: bool = False) -> Mapping[tuple[str, int, bool], Macro]:
+    """All macros of a compatibility version, and ``cel.bind`` if wanted."""
+    found = MACROS | ({("bind", 3, True): _bound} if bindings else {})
     for since, later in LATER_MACROS.items():
         if since <= version:
             found |= later

@@ -161,13 +161,16 @@ class Comprehension(Node):
 
 
 class Bind(Node):
-    """``body`` evaluated with ``variable`` bound to ``value``: the expansion of optMap and optFlatMap."""
+    """``body`` evaluated with ``variable`` bound to ``value``: the expansion of cel.bind, optMap and optFlatMap.
 
-    __slots__ = ("body", "value", "variable")
+    ``written`` tells whether it is one of cel.bind, where the cost of what uses the variable is that of the value.
+    """
 
-    def __init__(self, position: int, variable: str, value: Node, body: Node) -> None:
+    __slots__ = ("body", "value", "variable", "written")
+
+    def __init__(self, position: int, variable: str, value: Node, body: Node, *, written: bool = False) -> None:
         super().__init__(position)
-        self.variable, self.value, self.body = variable, value, body
+        self.variable, self.value, self.body, self.written = variable, value, body, written
 
     def children(self) -> Sequence[Node]:
         return (self.value, self.body)
