@@ -218,7 +218,7 @@ def _remark(sifted: SuppressedAudit) -> None:
 def audit_cases(
     sifted: SuppressedAudit, dump: Dump, file: str, least: str | None = None, checks: Sequence[str] | None = None
 ) -> list[reports.Case]:
-    """One case for each check, with its findings placed at the binding or role in the dump.
+    """One case for each check, with its findings placed at the binding, role, account or namespace in the dump.
 
     ``least`` leaves out findings that are less severe, ``never`` all.
     """
@@ -244,10 +244,10 @@ def audit_cases(
 
 
 def _fault(finding: Finding, dump: Dump, file: str, reason: str) -> reports.Fault:
+    from simkit.analysis.findings.evidence import position_of
     from simkit.analysis.findings.suppress import fingerprint
 
-    places = (dump.origins.get(key) for key in (finding.binding, finding.role) if key is not None)
-    where, line = next(filter(None, places), (file, None))
+    where, line = position_of(finding, dump.origins) or (file, None)
     message = f"{finding.message} {finding.fix}".strip()
     return reports.Fault(message, finding.severity.word, where, line or 1, fingerprint(finding), reason)
 

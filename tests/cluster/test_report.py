@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 import pytest
+import yaml
 
 from simkit.analysis import audit
 from simkit.analysis.findings.suppress import SuppressedAudit, Suppression, apply_suppressions
@@ -102,6 +103,24 @@ def test_links_are_the_same_in_the_next_report() -> None:
     assert all("way_back" in each["remedy"] for each in new["causes"] if each["remedy"]["commands"])
     [minted] = [each for each in new["findings"] if each["check"] == "token-create"]
     assert minted["evidence"] == [{"rule": 0, "text": "create serviceaccounts/token"}]
+
+
+def test_each_finding_is_at_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of its binding or role; without them at its service account or its namespace, in JSON and in SARIF."""
+    source, told, sarif = tmp_path / "cluster.yaml", tmp_path / "r.json", tmp_path / "r.sarif"
+    unbound = pod("shop", "root-0", "web", {"containers": [{"name": "c", "image": "i"}]})
+    source.write_text(yaml.safe_dump_all([*OBJECTS, unbound]))
+    main(["audit", str(source), "--complete", "*", "--json", str(told), "--sarif", str(sarif)])
+    capsys.readouterr()
+    lines = source.read_text().split("\n")
+    made = orjson.loads(told.read_bytes())["findings"]
+    assert {one["file"] for one in made} == {str(source), ""}  # some are about what is not written
+    lacking = next(one for one in made if one["check"] == "network-policy")
+    document = "\n".join(lines[lacking["line"] - 1 :]).split("---")[0]
+    assert yaml.safe_load(document)["metadata"]["name"] == lacking["namespace"]
+    results = orjson.loads(sarif.read_bytes())["runs"][0]["results"]
+    places = sorted(one["locations"][0]["physicalLocation"]["region"]["startLine"] for one in results)
+    assert places == sorted(one["line"] or 1 for one in made)
 
 
 def test_the_report_stands_alone(page: Page) -> None:

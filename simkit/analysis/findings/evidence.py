@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simkit.analysis.findings.check import Finding
 from simkit.analysis.findings.survey import listed
-from simkit.analysis.rbac.objects import kind_of
+from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, kind_of
 from simkit.analysis.rbac.subject import normalize_subject
-from simkit.logic.rbac.binding import Binding, Subject
+from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.escaping import kubectl_command
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
 
+Position = tuple[str, int | None]
+"""A file, and a line in it."""
 DEFAULT_ACCOUNT: Final = "default"
 
 
@@ -24,6 +27,17 @@ def binding_evidence(binding: Binding, *subjects: Subject) -> dict[str, Any]:
         "role": binding.role,
         "subjects": subjects or tuple(map(normalize_subject, binding.subjects)),
     }
+
+
+def position_of(finding: Finding, positions: Mapping[Key, Position]) -> Position | None:
+    """The file and line of what a finding is about: its binding or role, else an account of it, else its namespace;
+    None where none of them was read from a file.
+    """
+    keys = [key for key in (finding.binding, finding.role) if key is not None]
+    accounts = (one for one in finding.subjects if one.kind == SERVICE_ACCOUNT)
+    keys += [Key(SERVICE_ACCOUNTS, one.namespace, one.name) for one in accounts]
+    keys += [Key(NAMESPACES, "", finding.namespace)] if finding.namespace else []
+    return next(filter(None, map(positions.get, keys)), None)
 
 
 def delete_command(key: Key) -> str:

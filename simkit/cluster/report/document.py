@@ -143,11 +143,11 @@ def _ids(findings: Iterable[Finding]) -> dict[int, str]:
 def _finding(
     finding: Finding, ids: Mapping[int, str], cause: Cause | None, names: Mapping[Any, str], dump: Dump
 ) -> dict[str, Any]:
+    from simkit.analysis.findings.evidence import position_of
     from simkit.analysis.rbac.objects import display_name
     from simkit.analysis.rbac.subject import text_of
 
-    places = (dump.origins.get(key) for key in (finding.binding, finding.role) if key is not None)
-    file, line = next(filter(None, places), ("", None))
+    file, line = position_of(finding, dump.origins) or ("", None)
     return {
         "id": ids[id(finding)],
         "check": finding.check,
