@@ -105,6 +105,7 @@ def test_variables() -> None:
         ("echo hello | base64 | base64 -d", "hello\n"),
         ("seq 1 5 | tail -n +4; seq 1 5 | head -c 3", "4\n5\n1\n2"),
         ("printf 'Ab\\nc+d\\n' | grep -ic 'a[b-z]'; echo c+d | grep -o 'c+'", "1\nc+\n"),
+        ("cd /; echo 1 > f; tar czf - f | gunzip | tar xf - -C /tmp; cat /tmp/f", "1\n"),
         ("mkdir -p /d/e; echo 1 > /d/e/f; cp -r /d /g; mv /g/e/f /g/h; find /g -type f", "/g/h\n"),
         ("dd if=/dev/zero of=/z bs=1K count=2 2>/dev/null; wc -c < /z; stat -c %s /z", "2048\n2048\n"),
         ("uptime | wc -l; uname -s; basename /a/b.c .c; dirname /a/b", "1\nLinux\nb\n/a\n"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -279,7 +280,8 @@ def _tar(machine: Machine, words: list[str]) -> Run:
         index += 1
     try:
         if "c" in flags:
-            yield Write(packed(machine.files, paths, folder, machine.now))
+            made = packed(machine.files, paths, folder, machine.now)
+            yield Write(gzip.compress(made, mtime=int(machine.now)) if "z" in flags else made)
             return 0
         if "x" in flags:
             unpack(machine.files, (yield from read_all()), folder)
