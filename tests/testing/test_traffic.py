@@ -48,6 +48,17 @@ def test_records_and_assertions(cluster: simkit.Cluster) -> None:
         cluster.requests.assert_made("create", "pods")
 
 
+def test_created_objects_have_names(cluster: simkit.Cluster) -> None:
+    """A request that creates something is known by the name of that, whoever chose it; a refused one has none."""
+    session = clients.requests_session(cluster)
+    session.post(PATH, json={**SETTINGS, "metadata": {"name": "more"}})
+    session.post(PATH, json={**SETTINGS, "metadata": {"generateName": "made-"}})
+    session.post(PATH, json={**SETTINGS, "metadata": {"name": "more"}})
+    cluster.requests.assert_made("create", "configmaps", "more", times=1)
+    names = [each.name for each in cluster.requests]
+    assert (names[0], names[1].startswith("made-"), names[2]) == ("more", True, "")
+
+
 def test_the_least_privilege_of_a_run(cluster: simkit.Cluster) -> None:
     """The roles allow what was done; refused requests are no need. They are enough to do it again."""
     session = clients.requests_session(cluster)

@@ -6,10 +6,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from simkit.engine.pipeline.representation.negotiation import JSON
 from simkit.engine.pipeline.request_context import RequestContext
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Response
+from simkit.meta.objects import at
 
 _MOST: Final = 100_000
 """Requests that are kept."""
@@ -54,13 +57,20 @@ def recorded(context: RequestContext, response: Response) -> RecordedRequest:
         info.resource,
         info.subresource,
         info.namespace,
-        info.name,
+        info.name or _created_name(info, response),
         context.request.path,
         identity.user if identity is not None else "",
         context.request.header("user-agent"),
         response.status,
         context.deprecation or "",
     )
+
+
+def _created_name(info: RequestInfo, response: Response) -> str:
+    """The name of the object that a request created; its path does not have it."""
+    if info.verb != "create" or not response.succeeded or response.content_type != JSON:
+        return ""
+    return str(at(response.object, "metadata", "name") or "")
 
 
 class RecordedRequests(Sequence[RecordedRequest]):
