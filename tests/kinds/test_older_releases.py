@@ -451,3 +451,23 @@ def test_printed_structures_have_the_fields_of_the_release() -> None:
         [False, True],
         [False, False],
     ]
+
+
+def test_several_default_storage_classes() -> None:
+    """Up to 1.25 a claim that names none is refused, afterwards it gets the newest."""
+    noted = {"storageclass.kubernetes.io/is-default-class": "true"}
+    for release, status in (("1.25", 403), ("1.26", 201)):
+        cluster = simkit.Cluster(release=release, seed=1)
+        for name in ("a", "b"):
+            obj = {"metadata": {"name": name, "annotations": noted}, "provisioner": "p"}
+            cluster.perform(Request.of("POST", "/apis/storage.k8s.io/v1/storageclasses", obj))
+        answer = cluster.perform(Request.of("POST", f"{_NAMESPACE}/persistentvolumeclaims", _claim()))
+        assert answer.status == status
+        assert status == 201 or "2 default StorageClasses were found" in answer.object["message"]
+
+
+def test_names_of_resources_in_errors() -> None:
+    """Up to 1.28 they are texts in quotes."""
+    obj = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"a": "1"}}}
+    told = [_causes(release, obj)[0] for release in ("1.28", "1.29")]
+    assert ['"a"' in text for text in told] == [True, False]

@@ -7,9 +7,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.engine.admission.default_class import default_class
-from simkit.engine.admission.plugin_attributes import CLAIMS, STORAGE_CLASSES, with_spec, written
+from simkit.engine.admission.default_class import marked_classes, newest_class
+from simkit.engine.admission.plugin_attributes import (
+    CLAIMS,
+    STORAGE_CLASSES,
+    admission_forbidden,
+    with_spec,
+    written,
+)
 from simkit.engine.seams import Operation, Reader, Review
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at
 
@@ -31,10 +38,15 @@ class DefaultStorageClass:
         return operation == "CREATE"
 
     def mutate(self, review: Review) -> Object:
-        """The claim with its class."""
+        """The claim with its class. Raises 403 where a release refuses to choose among several."""
         claim = written(review)
         chosen = at(claim, "spec", "storageClassName")
         if review.subresource or chosen is not None or _OLD_CLASS in annotations_of(claim):
             return claim
-        name = default_class(self._store.scan(STORAGE_CLASSES), _DEFAULT)
+        marked = marked_classes(self._store.scan(STORAGE_CLASSES), _DEFAULT)
+        if len(marked) > 1 and not applies("newest-default-class-chosen"):
+            raise admission_forbidden(
+                review, f"Internal error occurred: {len(marked)} default StorageClasses were found"
+            )
+        name = newest_class(marked)
         return with_spec(claim, storageClassName=name) if name else claim

@@ -21,7 +21,7 @@ from simkit.meta.objects import Object, metadata, name_of
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return _validate_new(obj)
+    return _validate_new(obj) if old is None else list(_validate_fields(obj))
 
 
 def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:

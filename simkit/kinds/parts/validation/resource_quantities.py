@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.meta import domain
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, invalid_value
 from simkit.meta.integers import parse_int
 from simkit.meta.name_validation import qualified_name
@@ -124,9 +125,9 @@ def _is_huge_request(resource: str) -> bool:
     return resource.startswith((_HUGE, f"requests.{_HUGE}"))
 
 
-def bare(resource: str) -> Shown:
-    """A name without quotes, as Go prints its type."""
-    return Shown(resource, resource)
+def bare(resource: str) -> Shown | str:
+    """A name without quotes, as Go prints its type; up to 1.28 it is a text."""
+    return Shown(resource, resource) if applies("names-of-resources-bare") else resource
 
 
 def compare(one: str, other: str) -> int:
