@@ -3,8 +3,8 @@
     python -m tests.conformance.replay [--in-process] [--release BUNDLE] [--cases FOLDER] [--raise] [--show] [AREA ...]
 
 Without ``--cases`` the recordings of this folder are taken: by default those of 1.30, with ``--release`` one of the
-others (1.30-more, 1.30-explored, 1.33, 1.36, 1.36-explored, or all). Exit status 1 where an answer differs that is not known to; ``--raise`` takes
-out of known.json what agrees by now, ``--show`` prints the differences.
+others (1.25-explored, 1.30-more, 1.30-explored, 1.33, 1.36, 1.36-explored, or all). Exit status 1 where an answer
+differs that is not known to; ``--raise`` takes out of known.json what agrees by now, ``--show`` prints the differences.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tests.conformance.conversation import (
     with_token,
 )
 
-BUNDLES: Final = ("1.30", "1.30-more", "1.30-explored", "1.33", "1.36", "1.36-explored")
+BUNDLES: Final = ("1.25-explored", "1.30", "1.30-more", "1.30-explored", "1.33", "1.36", "1.36-explored")
 START_SECONDS: Final = 20
 AT_A_TIME: Final = 4
 _REQUEST_SECONDS: Final = 90

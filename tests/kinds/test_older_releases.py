@@ -471,3 +471,18 @@ def test_names_of_resources_in_errors() -> None:
     obj = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"a": "1"}}}
     told = [_causes(release, obj)[0] for release in ("1.28", "1.29")]
     assert ['"a"' in text for text in told] == [True, False]
+
+
+def test_columns_and_preconditions() -> None:
+    """Classes of attributes have a column since 1.29; preconditions name the group extensions as other errors do."""
+    media = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    path = f"{_NAMESPACE}/persistentvolumeclaims"
+    found = [
+        [column["name"] for column in _answer(release, "GET", path, Accept=media)["columnDefinitions"]]
+        for release in ("1.28", "1.29")
+    ]
+    assert ["VolumeAttributesClass" in names for names in found] == [False, True]
+    path = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
+    _answer("1.25", "POST", path, _policy("10.0.0.0/8"))
+    told = _answer("1.25", "DELETE", f"{path}/n", {"preconditions": {"uid": "other"}})
+    assert told["message"].startswith('Operation cannot be fulfilled on NetworkPolicy.extensions "n"')

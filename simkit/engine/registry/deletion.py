@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simkit.engine.registry.error_kinds import kind_in_errors
 from simkit.engine.registry.write import Deletion
 from simkit.engine.seams import Stale, Store
 from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN
@@ -36,13 +37,13 @@ def check_preconditions(deletion: Deletion, live: Object) -> None:
             f"the UID in the precondition ({deletion.uid}) does not match the UID in record ({uid}). "
             "The object might have been deleted and then recreated"
         )
-        raise conflict(deletion.scope.kind, deletion.key.name, why)
+        raise conflict(kind_in_errors(deletion.scope.kind), deletion.key.name, why)
     if deletion.resource_version is not None and deletion.resource_version != version:
         why = (
             f"the ResourceVersion in the precondition ({deletion.resource_version}) does not match "
             f"the ResourceVersion in record ({version}). The object might have been modified"
         )
-        raise conflict(deletion.scope.kind, deletion.key.name, why)
+        raise conflict(kind_in_errors(deletion.scope.kind), deletion.key.name, why)
 
 
 def before_delete(deletion: Deletion, live: Object, now: float) -> Draft | None:

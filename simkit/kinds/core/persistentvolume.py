@@ -171,7 +171,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
         phase,
         f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
         annotations_of(obj).get(_CLASS) or spec.get("storageClassName") or "",
-        spec.get("volumeAttributesClassName", UNSET),
+        *([spec.get("volumeAttributesClassName", UNSET)] if applies("classes-of-volumes-shown") else ()),
         status.get("reason") or "",
         created(obj, now),
         spec.get("volumeMode", UNSET),

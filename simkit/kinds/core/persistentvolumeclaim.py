@@ -164,8 +164,8 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     size = at(status, "capacity", "storage") or "0" if volume else ""
     modes = modes_text(status.get("accessModes") or ()) if volume else ""
     chosen = annotations_of(obj).get(CLASS) or spec.get("storageClassName") or ""
-    kind = spec.get("volumeAttributesClassName", UNSET)
-    return [name_of(obj), phase, volume, size, modes, chosen, kind, created(obj, now), spec.get("volumeMode", UNSET)]
+    kind = [spec.get("volumeAttributesClassName", UNSET)] if applies("classes-of-volumes-shown") else ()
+    return [name_of(obj), phase, volume, size, modes, chosen, *kind, created(obj, now), spec.get("volumeMode", UNSET)]
 
 
 def _stores_defaults_late(obj: Object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.kinds.apiextensions.customresource import column_definitions
@@ -55,6 +55,9 @@ def of(
     }
 
 
+_VOLUMES: Final = ("persistentvolumes", "persistentvolumeclaims")
+
+
 def _definitions(scope: RequestScope, own: bool) -> list[dict[str, Any]]:
     if scope.custom is not None:
         return column_definitions(scope.custom)
@@ -66,6 +69,8 @@ def _definitions(scope: RequestScope, own: bool) -> list[dict[str, Any]]:
         defined = [column for column in defined if column.name != "Secrets"]
     if resource == "resourcequotas" and applies("age-of-quotas-last"):
         defined = sorted(defined, key=lambda column: column.name == "Age")
+    if resource in _VOLUMES and not applies("classes-of-volumes-shown"):
+        defined = [column for column in defined if column.name != "VolumeAttributesClass"]
     if resource == "cronjobs" and not applies("zones-of-cron-jobs-shown"):
         defined = [column for column in defined if column.name != "Timezone"]
     if resource == "priorityclasses" and applies("preemption-policy-column"):
