@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qs, urlencode
@@ -18,6 +18,7 @@ BODY_LIMIT: Final = 3 * 1024 * 1024
 
 NO_SNIFFING: Final = ("X-Content-Type-Options", "nosniff")
 """The header of errors in plain text, as Go's ``http.Error`` sets it."""
+_JSON_HEADERS: Final[Mapping[str, Sequence[str]]] = {"content-type": ("application/json",)}
 DROPPED: Final = 0
 """The status of an answer that never arrives: the connection is dropped instead."""
 
@@ -63,6 +64,8 @@ class Request:
     """The sender of requests with these headers on this connection; None in process."""
     refreshed: bool = False
     """True if the store has caught up with other servers since the request came."""
+    value: Object | None = field(default=None, repr=False, compare=False)
+    """The object that the body is the JSON of, if the sender is a part of this process: see ``of_object``."""
 
     @classmethod
     def of(
@@ -81,6 +84,14 @@ class Request:
         if encoded:
             sent.setdefault("content-type", (content_type,))
         return cls(method, path, parse_qs(query, keep_blank_values=True), sent, encoded)
+
+    @classmethod
+    def of_object(cls, method: str, path: str, obj: Object) -> Request:
+        """A request with an object as its body that nobody changes any more and that has the types of JSON only.
+
+        Parts that it shares with other objects, such as the template of many pods, are decoded once for all.
+        """
+        return cls(method, path, {}, _JSON_HEADERS, orjson.dumps(obj), value=obj)
 
     def header(self, name: str) -> str:
         """The first value of a header, or the empty string."""
@@ -116,5 +127,53 @@ class Response:
         return orjson.loads(self.body) if self.body else None
 
     @property
+    def shown(self) -> Any:
+        """The same as ``object``, but the caller must not change it: it may be what is stored."""
+        return self.object
+
+    @property
+    def size(self) -> int:
+        """Bytes of the body; 0 if nobody has asked for it."""
+        return len(self.body)
+
+    @property
     def succeeded(self) -> bool:
         return self.status < 400
+
+
+class StoredResponse(Response):
+    """The answer to a caller in this process with one stored object, whose body is made when somebody asks for it.
+
+    Parameters
+    ----------
+    stored
+        The object in the version of the request.
+    encode
+        Makes the body.
+    """
+
+    __slots__ = ("_encode", "_made", "_stored")
+    _made: bytes
+
+    def __init__(self, status: int, stored: Object, encode: Callable[[], bytes]) -> None:
+        self._stored, self._encode = stored, encode
+        super().__init__(status)
+
+    @property
+    def body(self) -> bytes:
+        """The JSON of the object."""
+        if not self._made:
+            self._made = self._encode()
+        return self._made
+
+    @body.setter
+    def body(self, body: bytes) -> None:
+        self._made = body
+
+    @property
+    def shown(self) -> Any:
+        return self._stored
+
+    @property
+    def size(self) -> int:
+        return len(self._made)

@@ -179,22 +179,35 @@ class DisabledFields:
         """Drop fields of disabled features from a draft, unless the stored object uses the feature."""
         if self.tree is None:
             return
-        kept = frozenset(_in_use(old, self.tree)) if old is not None else frozenset[str]()
-
-        def is_kept(leaf: DisabledField) -> bool:
-            if leaf.unknown or (leaf.on_create and old is not None):
-                return True
-            return bool(subresource) if leaf.by_main else leaf.name in kept
-
-        made = _pruned(draft, self.tree, is_kept)
-        if made is not draft:
-            for name in draft.keys() - made.keys():
+        changed: MutableMapping[str, Any] = draft
+        if old is not None and subresource:  # what is there already, and is not written here, stays
+            changed = {name: item for name, item in draft.items() if item is not old.get(name)}
+        made = _pruned(changed, self.tree, _Kept(old, self.tree, subresource))
+        if made is not changed:
+            for name in changed.keys() - made.keys():
                 del draft[name]
             draft.update(made)
 
     def without(self, obj: Object) -> Object:
         """The object without the disabled fields; the same object if it has none."""
         return _pruned(obj, self.tree, _never) if self.tree is not None else obj
+
+
+class _Kept:
+    """Tells which disabled fields stay; the stored object is searched for features in use when one of them is met."""
+
+    def __init__(self, old: Object | None, tree: Node, subresource: str) -> None:
+        self._old, self._tree, self._subresource = old, tree, subresource
+        self._names: frozenset[str] | None = None
+
+    def __call__(self, leaf: DisabledField) -> bool:
+        if leaf.unknown or (leaf.on_create and self._old is not None):
+            return True
+        if leaf.by_main:
+            return bool(self._subresource)
+        if self._names is None:
+            self._names = frozenset(_in_use(self._old, self._tree)) if self._old is not None else frozenset()
+        return leaf.name in self._names
 
 
 def _never(leaf: DisabledField) -> bool:

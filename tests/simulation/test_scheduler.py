@@ -241,3 +241,21 @@ def test_forks_go_on_by_themselves() -> None:
     assert [each["metadata"]["name"] for each in cluster.list("pods")] == ["a"]
     addresses = [fork.get("pod", name)["status"]["podIP"] for name in ("a", "b")]
     assert len(set(addresses)) == 2
+
+
+def test_room_that_becomes_free_is_seen_by_pods_of_the_same_template() -> None:
+    """What a node said to pods of a template counts no longer once the node or its pods change."""
+    cluster = simulated(1, capacity={"cpu": "1", "memory": "1Gi", "pods": "10"})
+    cluster.apply(deployment("web", 3, requests={"cpu": "400m"}))
+    cluster.settle()
+    assert sorted(each["status"]["phase"] for each in cluster.list("pods")) == ["Pending", "Running", "Running"]
+    cluster.add_nodes(1, name="more-{}", capacity={"cpu": "1", "memory": "1Gi", "pods": "10"})
+    cluster.advance(seconds=15)
+    assert {each["status"]["phase"] for each in cluster.list("pods")} == {"Running"}
+    cluster.apply(deployment("web", 5, requests={"cpu": "400m"}))
+    cluster.advance(seconds=15)
+    assert [each["status"]["phase"] for each in cluster.list("pods")].count("Pending") == 1
+    cluster.apply(deployment("web", 4, requests={"cpu": "400m"}))
+    cluster.apply(deployment("other", 1, requests={"cpu": "400m"}))
+    cluster.advance(seconds=15)
+    assert [each["status"]["phase"] for each in cluster.list("pods")].count("Pending") == 1

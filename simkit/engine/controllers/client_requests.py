@@ -38,12 +38,12 @@ def path_to(resource: GroupResource, obj: Object, subresource: str = "") -> str:
 
 def create(client: Client, resource: GroupResource, namespace: str, obj: Object) -> Response:
     """POST."""
-    return client.perform(Request.of("POST", path_of(resource, namespace), obj))
+    return client.perform(Request.of_object("POST", path_of(resource, namespace), obj))
 
 
 def replace(client: Client, resource: GroupResource, obj: Object, subresource: str = "") -> Response:
     """PUT of an object as it was read and changed; a conflict is met by looking again later."""
-    return client.perform(Request.of("PUT", path_to(resource, obj, subresource), obj))
+    return client.perform(Request.of_object("PUT", path_to(resource, obj, subresource), obj))
 
 
 def replace_status(client: Client, resource: GroupResource, obj: Object, status: Any) -> Response | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Final, Protocol
 from weakref import WeakSet
@@ -97,7 +96,8 @@ class _Account:
 
     def perform(self, request: Request) -> Response:
         if not request.header("user-agent"):
-            request = replace(request, headers={**request.headers, "user-agent": (USER_AGENT,)})
+            headers = {**request.headers, "user-agent": (USER_AGENT,)}
+            request = Request(request.method, request.path, request.query, headers, request.body, value=request.value)
         check_deadline()
         return self._perform(request, self._identity)
 

@@ -27,7 +27,7 @@ class PodControl:
         """Make a pod; gives back why it could not be made, nothing where it was."""
         response = create(client, PODS, namespace_of(owner), pod)
         if response.succeeded:
-            self._events.event(client, owner, "SuccessfulCreate", f"Created pod: {name_of(response.object)}")
+            self._events.event(client, owner, "SuccessfulCreate", f"Created pod: {name_of(response.shown)}")
             return ""
         message = str(response.object.get("message"))
         self._events.event(client, owner, "FailedCreate", f"Error creating: {message}", warning=True)

@@ -30,7 +30,7 @@ def with_served_version(request: Request, catalogue: Catalogue) -> Request:
         return request
     path = f"{root}/{named.group}/{found.version}/{rest}"
     body = request.body and orjson.dumps(_converted(orjson.loads(request.body), named, found.api_version))
-    return replace(request, path=path, body=body)
+    return replace(request, path=path, body=body, value=None)
 
 
 def _parts(path: str) -> tuple[str, GroupVersionResource, str]:

@@ -15,6 +15,7 @@ from simkit.engine.pipeline.flowcontrol.max_in_flight import ConcurrencyLimiter,
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_context import ClientHook
 from simkit.engine.pipeline.request_scope import RequestScope
+from simkit.engine.pipeline.verbs.shared_parts import SharedParts
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry
 from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGuard, PodConnections, Store
@@ -99,6 +100,8 @@ class Engine:
         """True if other servers may write into the store: latest values are read there."""
         self.inner_parts_leave_process = self.shared_store or parts.admission.leaves_process
         """True if handling a request may wait for a service outside: the store's, or one of admission."""
+        self.shared_parts = SharedParts()
+        """Parts of objects that callers in this process send again and again."""
         self.watch_cache = WatchCache(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
         self.api_services = parts.api_services or APIServices(parts.store)

@@ -318,8 +318,8 @@ def _finished(context: RequestContext, response: Response) -> Response:
         response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
     if (
         response.content_type == JSON
-        and response.body
         and responses.wants_pretty(context.request, context.output_media_type)
+        and response.body
     ):
         response.body = _indented(response.body)
     return response

@@ -340,9 +340,9 @@ class Kubelets:
         """Put a status; where somebody was faster, the change of theirs leads here again."""
         body = {**pod, "status": status}
         path = path_of(PODS, key.namespace, key.name, "status")
-        response = client.perform(Request.of("PUT", path, body))
+        response = client.perform(Request.of_object("PUT", path, body))
         if response.succeeded and not has_ended(body):
-            self._written[key] = str(metadata(response.object).get("resourceVersion"))
+            self._written[key] = str(metadata(response.shown).get("resourceVersion"))
         if response.succeeded or response.status in (404, 409):
             return
         _LOG.warning("status of pod %s/%s: %s", key.namespace, key.name, response.body[:300])

@@ -46,7 +46,7 @@ class NodeClient:
 
     def perform(self, request: Request) -> Response:
         headers = {**request.headers, "user-agent": ("kubelet",)}
-        sent = Request(request.method, request.path, request.query, headers, request.body)
+        sent = Request(request.method, request.path, request.query, headers, request.body, value=request.value)
         return self._perform(sent, self._node.identity)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from random import Random
 from typing import Final
 
@@ -25,13 +26,16 @@ from simkit.simulation.scheduler.volume_zone import volume_zone
 FilterPlugin = Callable[[PodInfo, View], Filter | None]
 ScorePlugin = Callable[[PodInfo, View, Sequence[NodeInfo]], list[int] | None]
 
-FILTERS: Final[Sequence[FilterPlugin]] = (
+NODE_FILTERS: Final[Sequence[FilterPlugin]] = (
     node.node_unschedulable,
     node.node_name,
     node.taint_toleration,
     node.node_affinity,
     node.node_ports,
     node.resources_fit,
+)
+"""The filters that look at a node and the pods on it alone: their verdict is the same until that node changes."""
+CLUSTER_FILTERS: Final[Sequence[FilterPlugin]] = (
     volume.volume_restrictions,
     volume_limits,
     volume.volume_binding,
@@ -39,6 +43,7 @@ FILTERS: Final[Sequence[FilterPlugin]] = (
     spread.topology_spread,
     pods.inter_pod_affinity,
 )
+FILTERS: Final[Sequence[FilterPlugin]] = (*NODE_FILTERS, *CLUSTER_FILTERS)
 """The filters in their order: the first that rejects a node is the one that is told of."""
 
 SCORES: Final[Sequence[tuple[int, ScorePlugin]]] = (
@@ -50,6 +55,8 @@ SCORES: Final[Sequence[tuple[int, ScorePlugin]]] = (
     (1, node.image_locality),
 )
 """The scores with their weights. A plugin that gives none has nothing to say about the pod."""
+_UNKNOWN: Final = Rejection(())
+"""The verdict of a node that was not asked."""
 _ALL_BELOW: Final = 100
 _LEAST_PERCENTAGE: Final = 5
 _UNNAMED: Final = rejected("node(s) didn't satisfy plugin(s) [NodeAffinity]", resolvable=False)
@@ -75,9 +82,25 @@ def nodes_to_find(total: int) -> int:
     return max(_ALL_BELOW, total * max(_LEAST_PERCENTAGE, 50 - total // 125) // 100)
 
 
-def prepared(pod: PodInfo, view: View) -> list[Filter]:
+def prepared(pod: PodInfo, view: View, plugins: Iterable[FilterPlugin] = FILTERS) -> list[Filter]:
     """The filters that have something to say about a pod. Raises Unschedulable."""
-    return [check for plugin in FILTERS if (check := plugin(pod, view)) is not None]
+    return [check for plugin in plugins if (check := plugin(pod, view)) is not None]
+
+
+class Checks:
+    """The filters of one pod. What nodes alone say of it is remembered on them. Raises Unschedulable."""
+
+    def __init__(self, pod: PodInfo, view: View) -> None:
+        self._demands = pod.demands
+        self._of_node = prepared(pod, view, NODE_FILTERS)
+        self._of_cluster = prepared(pod, view, CLUSTER_FILTERS)
+
+    def rejection(self, info: NodeInfo) -> Rejection | None:
+        """The rejection of the first filter that a node does not pass."""
+        found: Rejection | None = info.verdicts.get(self._demands, _UNKNOWN)
+        if found is _UNKNOWN:
+            found = info.verdicts[self._demands] = first_rejection(self._of_node, info)
+        return first_rejection(self._of_cluster, info) if found is None and self._of_cluster else found
 
 
 def first_rejection(checks: Iterable[Filter], info: NodeInfo) -> Rejection | None:
@@ -99,7 +122,7 @@ class Algorithm:
         """The nodes that are for a pod; the one that it was nominated for comes first."""
         findings, everything = Findings(), view.cache.nodes()
         try:
-            checks = prepared(pod, view)
+            checks = Checks(pod, view)
         except Unschedulable as error:
             findings.before = str(error)
             rejection = Rejection((str(error),), resolvable=False)
@@ -123,24 +146,24 @@ class Algorithm:
         self,
         pod: PodInfo,
         view: View,
-        checks: Sequence[Filter],
+        checks: Checks,
         nodes: Sequence[NodeInfo],
         nominated: Nominated,
         findings: Findings,
     ) -> None:
-        enough, total = nodes_to_find(len(nodes)), len(nodes)
-        for number in range(total):
-            info = nodes[(self._start + number) % total]
-            rejection = self._rejection(pod, view, checks, info, nominated)
+        enough, feasible = nodes_to_find(len(nodes)), findings.feasible
+        first = self._start % len(nodes) if nodes else 0
+        for info in chain(islice(nodes, first, None), islice(nodes, first)):
+            rejection = self._rejection(pod, view, checks, info, nominated) if nominated else checks.rejection(info)
             if rejection is not None:
                 findings.rejections[info.name] = rejection
                 continue
-            findings.feasible.append(info)
-            if len(findings.feasible) >= enough:
+            feasible.append(info)
+            if len(feasible) >= enough:
                 return
 
     def _rejection(
-        self, pod: PodInfo, view: View, checks: Sequence[Filter], info: NodeInfo, nominated: Nominated
+        self, pod: PodInfo, view: View, checks: Checks, info: NodeInfo, nominated: Nominated
     ) -> Rejection | None:
         others = [
             each for each in nominated.get(info.name, ()) if each.priority >= pod.priority and each.key != pod.key
@@ -150,7 +173,7 @@ class Algorithm:
                 rejection = first_rejection(prepared(pod, view), info)
             if rejection is not None:
                 return rejection
-        return first_rejection(checks, info)
+        return checks.rejection(info)
 
     def best(self, pod: PodInfo, view: View, feasible: Sequence[NodeInfo]) -> NodeInfo:
         """The node with the highest score."""

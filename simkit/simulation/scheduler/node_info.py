@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Final
+
+import orjson
 
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.behaviour import applies
@@ -30,6 +33,8 @@ HostPort = tuple[str, str, int]
 _ZONE, _REGION = label("zone", "topology"), label("region", "topology")
 _MOST_COUNTS = 64
 """Selectors of a namespace whose pods are counted all along."""
+_SAME_DEMANDS: Final = ("requests", "scored_requests", "ports", "terms", "demands")
+"""What is derived from the specification and labels of a pod alone."""
 
 
 class PodInfo:
@@ -82,6 +87,23 @@ class PodInfo:
         return terms_of(self.pod)
 
     @cached_property
+    def demands(self) -> bytes:
+        """A text that is the same for pods which ask the same of a node alone, such as those of one template."""
+        spec = self.pod.get("spec") or {}
+        node = [spec.get("nodeName"), spec.get("nodeSelector"), at(spec, "affinity", "nodeAffinity")]
+        amounts = {name: str(amount) for name, amount in self.requests.items()}
+        return orjson.dumps([*node, spec.get("tolerations"), amounts, self.ports])
+
+    def later(self, pod: Object) -> PodInfo | None:
+        """The same pod as it is later; None if it asks for something else now, or is being deleted."""
+        same = self.pod.get("spec") == pod.get("spec") and self.labels == labels_of(pod)
+        if not same or self.terminating != bool(metadata(pod).get("deletionTimestamp")):
+            return None
+        found, known = PodInfo(pod), self.__dict__
+        found.__dict__.update((name, known[name]) for name in _SAME_DEMANDS if name in known)
+        return found
+
+    @cached_property
     def started(self) -> float:
         """The start time; pods that have not started count as the latest."""
         text = at(self.pod, "status", "startTime")
@@ -104,8 +126,12 @@ class NodeInfo:
         self.requested: ResourceAmounts = {}
         self.scored: ResourceAmounts = {CPU: 0, MEMORY: 0}
         self.ports: dict[HostPort, int] = {}
+        self.avoided = False
+        """True if it has taints that keep pods away if possible."""
         self.scores: dict[tuple[int, ...], int] = {}
         """Scores for pods that ask for certain amounts, as long as nothing changes on this node."""
+        self.verdicts: dict[bytes, Any] = {}
+        """The rejections of pods with certain demands, by filters that look at this node alone; None: it fits."""
 
     def __repr__(self) -> str:
         return f"<NodeInfo {self.name}, {len(self.pods)} pods>"
@@ -118,11 +144,12 @@ class NodeInfo:
 
     def set_node(self, node: Object) -> None:
         """Take in what the node says."""
-        self.scores.clear()
+        self.forget_verdicts()
         self.node, self.labels = node, labels_of(node)
         self.allocatable = resource_amounts(at(node, "status", "allocatable"))
         self.allowed_pods = self.allocatable.pop("pods", 0)
         self.taints = tuple(at(node, "spec", "taints") or ())
+        self.avoided = any(taint.get("effect") == "PreferNoSchedule" for taint in self.taints)
         self.unschedulable = bool(at(node, "spec", "unschedulable"))
         self.images = {
             name: int(image.get("sizeBytes") or 0)
@@ -140,8 +167,13 @@ class NodeInfo:
         if self.pods.pop(pod.key, None) is not None:
             self._count(pod, -1)
 
-    def _count(self, pod: PodInfo, sign: int) -> None:
+    def forget_verdicts(self) -> None:
+        """Forget what was found out about this node, because it has changed."""
         self.scores.clear()
+        self.verdicts.clear()
+
+    def _count(self, pod: PodInfo, sign: int) -> None:
+        self.forget_verdicts()
         for name, value in pod.requests.items():
             self.requested[name] = self.requested.get(name, 0) + sign * value
         scored = pod.scored_requests if self._sidecars_count else pod.requests_without_sidecars
@@ -227,11 +259,23 @@ class SchedulerCache:
 
     def set_pod(self, pod: Object) -> None:
         """Take in a pod as it is now, wherever it is."""
-        key = (namespace_of(pod), name_of(pod))
+        key, node = (namespace_of(pod), name_of(pod)), at(pod, "spec", "nodeName")
+        stays = node and not has_ended(pod)
+        if stays and self._places.get(key) == node:
+            info = self._infos[node]
+            later = info.pods[key].later(pod)
+            if later is not None:
+                self._refresh(later, info)
+                return
         self.remove_pod(*key)
-        node = at(pod, "spec", "nodeName")
-        if node and not has_ended(pod):
+        if stays:
             self.place(PodInfo(pod), self._info(node))
+
+    def _refresh(self, pod: PodInfo, info: NodeInfo) -> None:
+        """Know a pod as it is now, which counts as it did."""
+        info.pods[pod.key] = pod
+        if pod.key in self.with_terms:
+            self.with_terms[pod.key] = (pod, info)
 
     def remove_pod(self, namespace: str, name: str) -> None:
         """Forget a pod."""

@@ -172,7 +172,7 @@ class Scheduler:
             "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": metadata(pod.pod).get("uid")},
             "target": {"kind": "Node", "name": info.name},
         }
-        response = client.perform(Request.of("POST", path_to(PODS, pod.pod, "binding"), binding))
+        response = client.perform(Request.of_object("POST", path_to(PODS, pod.pod, "binding"), binding))
         if not response.succeeded:
             self.queue.failed(waiting, self._clock.now())
             if response.status not in (404, 409):

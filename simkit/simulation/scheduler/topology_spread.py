@@ -43,6 +43,10 @@ class Constraint:
         tolerations = at(pod.pod, "spec", "tolerations") or ()
         return not self.honors_taints or tolerates(tolerations, info.object, "NoSchedule", "NoExecute")
 
+    def counts_everywhere(self, pod: PodInfo) -> bool:
+        """True if the pods of all nodes count, whatever these are like."""
+        return not self.honors_taints and not (self.honors_affinity and _chooses(pod))
+
 
 def constraints_of(pod: PodInfo, action: str) -> list[Constraint]:
     """A pod's own constraints of one kind: ``DoNotSchedule`` or ``ScheduleAnyway``."""
@@ -63,11 +67,14 @@ def _read(pod: PodInfo, given: Mapping[str, Any]) -> Constraint:
     )
 
 
+def _chooses(pod: PodInfo) -> bool:
+    """True if a pod says which nodes it wants."""
+    return bool(at(pod.pod, "spec", "nodeSelector") or at(pod.pod, "spec", "affinity", "nodeAffinity"))
+
+
 def _meant(pod: PodInfo, info: NodeInfo) -> bool:
     spec = pod.pod.get("spec") or {}
-    return not (spec.get("nodeSelector") or at(spec, "affinity", "nodeAffinity")) or fits(
-        {**pod.pod, "spec": {**spec, "nodeName": ""}}, info.object
-    )
+    return not _chooses(pod) or fits({**pod.pod, "spec": {**spec, "nodeName": ""}}, info.object)
 
 
 def _matching(view: View, pod: PodInfo, selector: LabelSelector) -> Mapping[str, int]:
@@ -131,11 +138,14 @@ def spread_score(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[in
     ignored = {info.name for info in nodes if own and not keys <= info.labels.keys()}
     scored = [info for info in nodes if info.name not in ignored]
     parts = [_Part.of(pod, view, each, scored, keys if own else frozenset()) for each in constraints]
-    raw = {info.name: math.floor(sum(part.score(info) for part in parts) + 0.5) for info in scored}
-    highest, lowest = max(raw.values(), default=0), min(raw.values(), default=0)
-    if highest == 0:
-        return [0 if info.name in ignored else MOST for info in nodes]
-    return [0 if info.name in ignored else MOST * (highest + lowest - raw[info.name]) // highest for info in nodes]
+    sums = map(sum, zip(*(part.scores(scored) for part in parts), strict=True))
+    raw = [math.floor(each + 0.5) for each in sums]
+    highest, lowest = max(raw, default=0), min(raw, default=0)
+    found = [MOST * (highest + lowest - each) // highest for each in raw] if highest else [MOST] * len(raw)
+    if not ignored:
+        return found
+    told = iter(found)
+    return [0 if info.name in ignored else next(told) for info in nodes]
 
 
 def _default(pod: PodInfo, view: View) -> list[Constraint]:
@@ -159,20 +169,25 @@ class _Part:
         by_node, key = _matching(view, pod, constraint.selector), constraint.topology_key
         if key == HOSTNAME:
             return cls(constraint, by_node, {}, math.log(len(scored) + 2))
-        counts = {info.labels.get(key, ""): 0 for info in scored}
+        counts, needed = {info.labels.get(key, ""): 0 for info in scored}, set(required)
+        everywhere = not needed and constraint.counts_everywhere(pod)
         for name, number in by_node.items():
             info = view.cache.node(name)
-            if info is None or not set(required) <= info.labels.keys() or not constraint.counts(pod, info):
+            if info is None:
+                continue
+            if not everywhere and not (needed <= info.labels.keys() and constraint.counts(pod, info)):
                 continue
             value = info.labels.get(key, "")
             if value in counts:
                 counts[value] += number
         return cls(constraint, by_node, counts, math.log(len(counts) + 2))
 
-    def score(self, info: NodeInfo) -> float:
-        value = info.labels.get(self.constraint.topology_key)
-        if value is None:
-            return 0.0
-        own = self.constraint.topology_key == HOSTNAME
-        count = self.by_node.get(info.name, 0) if own else self.by_domain[value]
-        return count * self.weight + (self.constraint.max_skew - 1)
+    def scores(self, nodes: Sequence[NodeInfo]) -> list[float]:
+        """The part of each node."""
+        key, weight, base = self.constraint.topology_key, self.weight, self.constraint.max_skew - 1
+        if key == HOSTNAME:
+            count = self.by_node.get
+            return [count(info.name, 0) * weight + base if key in info.labels else 0.0 for info in nodes]
+        known: dict[str | None, float] = {value: count * weight + base for value, count in self.by_domain.items()}
+        known[None] = 0.0
+        return [known[info.labels.get(key)] for info in nodes]

@@ -92,7 +92,7 @@ class Metrics:
         Requests without a handler (401, 403, unknown paths) are no requests in the metrics, as in kube-apiserver.
         """
         key = (context.route or route(context), response.status) if context.matched_path is not None else None
-        size = len(response.body)
+        size = response.size
         with self._lock:
             for family, labels in context.counted:
                 self.counts[family][labels] += 1

@@ -17,7 +17,7 @@ from simkit.meta import go_json
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, not_acceptable
 from simkit.meta.fielderror import quoted
-from simkit.meta.message import Request, Response
+from simkit.meta.message import Request, Response, StoredResponse
 from simkit.meta.objects import Object
 from simkit.meta.side_process import SIDE_PROCESSES
 from simkit.schema.go_types import internal_package
@@ -75,6 +75,11 @@ def object_response(
         tail = scope.tails([entry])[0] if scope.calls_out else scope.kept_tail(entry)
         return Response(status, scope.head + tail + b"\n")
     return document_response(single_object(scope, entry, media_type, now), media_type, status=status)
+
+
+def unencoded_response(scope: RequestScope, entry: Entry, status: int) -> Response:
+    """The response with one stored object to a caller in this process, who may not want its JSON."""
+    return StoredResponse(status, scope.from_storage(entry.object), lambda: scope.head + scope.kept_tail(entry) + b"\n")
 
 
 def single_object(scope: RequestScope, entry: Entry, media_type: MediaTypeOptions, now: float) -> Mapping[str, Any]:

@@ -13,12 +13,13 @@ from simkit.engine.pipeline.representation import bodies, custom_bodies, protobu
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
+from simkit.engine.pipeline.verbs.shared_parts import SharedParts
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.language.yaml.decode import Repeat
 from simkit.meta.errors import bad_request
 from simkit.meta.fielderror import quoted
-from simkit.meta.names import GroupVersion, GroupVersionKind
-from simkit.meta.objects import Draft, at
+from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
+from simkit.meta.objects import Draft, Object, at
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.defaulting import drop_nulls
 from simkit.schema.decoding import DecodeError, decode
@@ -31,6 +32,13 @@ def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema:
 
     Unknown and duplicate fields are reported as ``validation`` says: Ignore, Warn, or Strict (a 400 that names all).
     """
+    given = context.request.value
+    if (
+        given is not None
+        and schema.name
+        and (given.get("kind"), given.get("apiVersion")) == (gvk.kind, gvk.api_version)
+    ):
+        return fit(context, given, gvk, schema, validation, shared=engine.shared_parts, live=_live(engine, context))
     media = bodies.body_media(context.request)
     body = context.request.body
     if media == PROTOBUF:
@@ -55,6 +63,15 @@ def _is_of(value: Any, gvk: GroupVersionKind) -> bool:
     """True if a body says that it is of this kind, as most do."""
     is_object = isinstance(value, dict)
     return is_object and value.get("kind") == gvk.kind and value.get("apiVersion") == gvk.api_version
+
+
+def _live(engine: Engine, context: RequestContext) -> Object | None:
+    """The stored object whose status is written; None for other requests."""
+    info = context.info
+    if info.subresource != "status":
+        return None
+    entry = engine.store.get(Key(GroupResource(info.group, info.resource), info.namespace, info.name))
+    return entry.object if entry is not None else None
 
 
 def _read_custom(
@@ -86,14 +103,20 @@ def fit(
     *,
     converted: bool = False,
     keep_nulls: bool = False,
+    shared: SharedParts | None = None,
+    live: Object | None = None,
 ) -> Draft:
     """A decoded value as an object of the kind: typed, without unknown fields, with kind and apiVersion.
 
     ``repeated`` are errors that were found before, in the text of the body. Of a ``converted`` value, which came of a
     strategic merge, they are told by name. Nulls that a custom kind does not allow are dropped, but for ``keep_nulls``.
+    ``shared`` knows parts that other values have too, and ``live`` is what a status is written to.
     """
     try:
-        decoded = decode(value or {}, schema, converted=converted)
+        if shared is not None:
+            decoded = shared.decode(value, schema, live)
+        else:
+            decoded = decode(value or {}, schema, converted=converted)
     except DecodeError as error:
         raise bad_request(f"{_unfit(gvk)}: {error}") from error
     if repeated or decoded.problems:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
+from simkit.engine.pipeline.representation.negotiation import JSON
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import owner_references, request_object
@@ -101,7 +102,7 @@ def _update(engine: Engine, context: RequestContext, scope: RequestScope, subres
 
 def answer(engine: Engine, context: RequestContext, scope: RequestScope, outcome: Outcome) -> Response:
     """The response to a write: the current object."""
-    status = 201 if outcome.created else 200
-    return responses.object_response(
-        scope, outcome.entry, context.output_media_type, status=status, now=engine.clock.now()
-    )
+    status, wanted = 201 if outcome.created else 200, context.output_media_type
+    if not context.from_client and not scope.calls_out and not wanted.transform and wanted.media == JSON:
+        return responses.unencoded_response(scope, outcome.entry, status)
+    return responses.object_response(scope, outcome.entry, wanted, status=status, now=engine.clock.now())

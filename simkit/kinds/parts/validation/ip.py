@@ -12,6 +12,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any, Final
 
 from simkit.meta.behaviour import applies
+from simkit.meta.bounded_cache import cached_when_short
 from simkit.meta.fielderror import FieldError, invalid_value, quoted
 from simkit.meta.integers import is_digits, parse_int
 from simkit.meta.name_validation import port_name
@@ -29,6 +30,7 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 
+@cached_when_short(1024)
 def address(text: str) -> Address | None:
     """The address in a text; None if it is none. Leading zeros are decimal.
 

@@ -1,0 +1,50 @@
+"""Decoded parts of objects that callers in this process send again and again: the template of many pods."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from simkit.meta.objects import Object
+from simkit.schema.decoding import Decoded, decode
+from simkit.schema.structural import Schema
+
+_PART: Final = "spec"
+_MOST: Final = 64
+
+
+class SharedParts:
+    """The specifications that were decoded last, by their identity.
+
+    Nobody changes an object that is sent by ``Request.of_object``. So an equal identity means an equal content.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, Schema], tuple[Any, Any]] = {}
+
+    def decode(self, value: Object, schema: Schema, live: Object | None = None) -> Decoded:
+        """The decoded value, as ``decode`` gives it.
+
+        A specification that is the one of the ``live`` object is taken as it is. Only one without problems is known
+        for the next time.
+        """
+        part = value.get(_PART)
+        if not part or part.__class__ is not dict:
+            return decode(value, schema)
+        if live is not None and part is live.get(_PART):
+            found = part
+        else:
+            known = self._known.get((id(part), schema))
+            if known is None or known[0] is not part:
+                return self._first(value, schema, part)
+            found = known[1]
+        decoded = decode({name: item for name, item in value.items() if name != _PART}, schema)
+        decoded.object[_PART] = found
+        return decoded
+
+    def _first(self, value: Object, schema: Schema, part: Any) -> Decoded:
+        decoded = decode(value, schema)
+        if not decoded.problems:
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[id(part), schema] = part, decoded.object[_PART]
+        return decoded
