@@ -26,6 +26,7 @@ from simkit.simulation.scheduler.resource_amounts import (
     pod_requests,
     requests_without_sidecars,
     resource_amounts,
+    running_statuses,
 )
 
 HostPort = tuple[str, str, int]
@@ -33,8 +34,8 @@ HostPort = tuple[str, str, int]
 _ZONE, _REGION = label("zone", "topology"), label("region", "topology")
 _MOST_COUNTS = 64
 """Selectors of a namespace whose pods are counted all along."""
-_SAME_DEMANDS: Final = ("requests", "scored_requests", "ports", "terms", "demands")
-"""What is derived from the specification and labels of a pod alone."""
+_SAME_DEMANDS: Final = ("requests", "scored_requests", "requests_without_sidecars", "ports", "terms", "demands")
+"""What is derived from the specification and labels of a pod, and from resources in its status."""
 
 
 class PodInfo:
@@ -100,6 +101,8 @@ class PodInfo:
         if not same or self.terminating != bool(metadata(pod).get("deletionTimestamp")):
             return None
         found, known = PodInfo(pod), self.__dict__
+        if running_statuses(pod) or running_statuses(self.pod):  # what runs counts too, while a pod is resized
+            return found if (found.requests, found.scored_requests) == (self.requests, self.scored_requests) else None
         found.__dict__.update((name, known[name]) for name in _SAME_DEMANDS if name in known)
         return found
 

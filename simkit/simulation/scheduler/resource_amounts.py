@@ -51,7 +51,7 @@ def pod_requests(pod: Object, *, least: bool = False) -> ResourceAmounts:
     least
         Count containers that ask for no CPU or memory as asking for a little, as scores do.
     """
-    spec, running = pod.get("spec") or {}, _running(pod)
+    spec, running = pod.get("spec") or {}, running_statuses(pod)
     total: ResourceAmounts = {}
     for container in spec.get("containers") or ():
         _add(total, _container(container, least, running))
@@ -97,7 +97,7 @@ def requests_without_sidecars(pod: Object) -> ResourceAmounts:
     return {name: value for name, value in total.items() if name in (CPU, MEMORY)}
 
 
-def _running(pod: Object) -> dict[str, Mapping[str, Any]]:
+def running_statuses(pod: Object) -> dict[str, Mapping[str, Any]]:
     """The statuses of containers that tell with which resources they run, by name."""
     statuses = [at(pod, "status", field) or () for field in ("containerStatuses", "initContainerStatuses")]
     return {each.get("name", ""): each for listed in statuses for each in listed if each.get("resources")}
