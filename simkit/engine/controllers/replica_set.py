@@ -88,8 +88,9 @@ class ReplicaSetController(ResourceWatcher):
     ) -> str:
         """Make or remove pods; gives back what went wrong."""
         template = at(owner, "spec", "template") or {}
+        pod = pod_of(template, reference, generateName=f"{name_of(owner)}-")
+        pod["spec"] = template.get("spec") or {}  # the very same for all pods: what is found out about it once holds
         for _ in range(min(missing, MOST_AT_ONCE)):
-            pod = pod_of(template, reference, generateName=f"{name_of(owner)}-")
             failure = self._pods.create(client, owner, pod)
             if failure:
                 return failure

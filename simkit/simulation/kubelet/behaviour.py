@@ -105,8 +105,9 @@ class Behaviours:
 
     def duration(self, pod: Object, container: Mapping[str, Any], name: str) -> float:
         """Seconds that a test says; 0 where it says nothing, or no time."""
+        told = self.setting(pod, container, name)
         try:
-            return seconds(self.setting(pod, container, name) or "0s")
+            return seconds(told) if told else 0.0
         except ValueError:
             return 0.0
 

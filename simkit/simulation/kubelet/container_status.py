@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from simkit.meta.clock import moment, timestamp
@@ -284,6 +285,7 @@ def terminated_by_signal(status: Status, now: float, code: int) -> dict[str, Any
     return {**status, "ready": False, "started": False, "state": {"terminated": ended}}
 
 
+@lru_cache(maxsize=1024)
 def image_id(image: str) -> str:
     """The identity of an image: its name with a digest that is made of it."""
     name = image.partition("@")[0]

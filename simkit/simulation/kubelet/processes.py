@@ -8,10 +8,12 @@ from typing import Any
 from simkit.engine.controllers.lister import uid_of
 from simkit.meta.objects import Object
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.kubelet.process import Container, Process
+from simkit.simulation.kubelet.process import Container, Process, completes, forever
 from simkit.simulation.kubelet.volumes import Volumes
 from simkit.simulation.shell.files import Files
-from simkit.simulation.shell.network import Network
+from simkit.simulation.shell.network import Network, NoNetwork
+
+_NO_FILES, _NO_NETWORK = Files(), NoNetwork()
 
 
 class Processes:
@@ -30,12 +32,18 @@ class Processes:
         started: float,
         environment: Callable[[], Mapping[str, str]],
     ) -> Process:
-        """The process of a container; it starts where there is none yet, and only then has an environment made."""
+        """The process of a container; it starts where there is none yet, and only then has an environment made.
+
+        Many containers run on and do nothing: they get files once somebody looks at them.
+        """
         name, own = str(container.get("name", "")), self._by_pod.setdefault(uid_of(pod), {})
         found = own.get((name, restarts))
         if found is None:
-            given = self.container(pod, container, started, environment(), restarts)
-            steps = self._behaviours.program(given)(given)
+            given = Container(pod, container, restarts, started, {}, _NO_FILES, _NO_NETWORK)
+            program = self._behaviours.program(given)
+            if program not in (forever, completes):  # these look neither at their files nor at their environment
+                given = self.container(pod, container, started, environment(), restarts)
+            steps = program(given)
             found = own[name, restarts] = Process(steps, started, takes_input=bool(container.get("stdin")))
             for key in [key for key in own if key[0] == name and key[1] < restarts - 1]:
                 del own[key]

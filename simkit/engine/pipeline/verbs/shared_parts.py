@@ -24,22 +24,19 @@ class SharedParts:
     def decode(self, value: Object, schema: Schema, live: Object | None = None) -> Decoded:
         """The decoded value, as ``decode`` gives it.
 
-        A specification that is the one of the ``live`` object is taken as it is. Only one without problems is known
-        for the next time.
+        Parts that are those of the ``live`` object are taken as they are. Only a specification without problems is
+        known for the next time.
         """
+        if live is not None:
+            same = {name: item for name, item in value.items() if item.__class__ is dict and item is live.get(name)}
+            return _beside(value, schema, same) if same else decode(value, schema)
         part = value.get(_PART)
         if not part or part.__class__ is not dict:
             return decode(value, schema)
-        if live is not None and part is live.get(_PART):
-            found = part
-        else:
-            known = self._known.get((id(part), schema))
-            if known is None or known[0] is not part:
-                return self._first(value, schema, part)
-            found = known[1]
-        decoded = decode({name: item for name, item in value.items() if name != _PART}, schema)
-        decoded.object[_PART] = found
-        return decoded
+        known = self._known.get((id(part), schema))
+        if known is None or known[0] is not part:
+            return self._first(value, schema, part)
+        return _beside(value, schema, {_PART: known[1]})
 
     def _first(self, value: Object, schema: Schema, part: Any) -> Decoded:
         decoded = decode(value, schema)
@@ -48,3 +45,10 @@ class SharedParts:
                 self._known.clear()
             self._known[id(part), schema] = part, decoded.object[_PART]
         return decoded
+
+
+def _beside(value: Object, schema: Schema, known: Object) -> Decoded:
+    """A value of which some parts are decoded already."""
+    decoded = decode({name: item for name, item in value.items() if name not in known}, schema)
+    decoded.object.update(known)
+    return decoded
