@@ -189,10 +189,10 @@ def _no_balance(info: NodeInfo, cpu: int, memory: int) -> int:
     return 0
 
 
-def preferred_taints(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int] | None:
-    """More for nodes with fewer taints that keep pods away if possible; None where no node has such a taint."""
+def preferred_taints(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:
+    """More for nodes with fewer taints that keep pods away if possible."""
     if not any(info.avoided for info in nodes):
-        return None
+        return [MOST] * len(nodes)
     tolerations = [each for each in _tolerations(pod) if each.get("effect") in (None, "", "PreferNoSchedule")]
     counts = [
         sum(
