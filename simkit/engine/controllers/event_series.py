@@ -23,6 +23,8 @@ _ENDS_AFTER: Final = 360.0
 _TOLD_AFTER: Final = 1800.0
 """Seconds after which the number of a series that goes on is written again."""
 _MERGE: Final = "application/merge-patch+json"
+_FORGETS_EVERY: Final = 1.0
+"""Seconds between two looks for series that have ended: there may be thousands."""
 
 
 class SeriesEvent(NamedTuple):
@@ -63,12 +65,16 @@ class EventSeriesRecorder:
     def __init__(self, clock: Clock, component: str, host: str) -> None:
         self._clock, self._component, self._instance = clock, component, f"{component}-{host}"
         self._known: OrderedDict[tuple[Any, ...], _Series] = OrderedDict()
+        self._untold: dict[tuple[Any, ...], _Series] = {}
+        """Those of them whose number has still to be written."""
+        self._forgotten = 0.0
+        """When the others were last looked through for series that have ended."""
         self._names = EventNames(clock)
 
     @property
     def next_time(self) -> float | None:
         """The time at which the number of a series has to be written."""
-        return min((each.due for each in self._known.values() if each.told != each.count), default=None)
+        return min((each.due for each in self._untold.values()), default=None)
 
     def event(
         self, client: Client, about: Object, event: SeriesEvent, note: str, *, related: Object | None = None
@@ -79,20 +85,25 @@ class EventSeriesRecorder:
         regarding = _reference(about)
         key = (event, *regarding.values(), *(_reference(related).values() if related else ()))
         known = self._known.get(key)
-        if known is None:
+        if known is None or known.last + _ENDS_AFTER <= now:
+            self._known.pop(key, None)
             self._first(client, key, regarding, self._made(event, regarding, note, related))
             return
         known.count, known.last = known.count + 1, now
         if known.count == 2:
             self._write_count(client, known)
+        else:
+            self._untold[key] = known
 
     def finish(self, client: Client) -> None:
         """Write the numbers of the series that have ended or went on for long; forget what has ended."""
         now = self._clock.now()
-        for key, series in [each for each in self._known.items() if each[1].due <= now]:
-            if series.told != series.count:
-                self._write_count(client, series)
-            if series.last + _ENDS_AFTER <= now:
+        for key, series in [each for each in self._untold.items() if each[1].due <= now]:
+            del self._untold[key]
+            self._write_count(client, series)
+        if now >= self._forgotten + _FORGETS_EVERY:
+            self._forgotten = now
+            for key in [key for key, series in self._known.items() if series.last + _ENDS_AFTER <= now]:
                 del self._known[key]
 
     def _first(self, client: Client, key: tuple[Any, ...], regarding: dict[str, str], made: dict[str, Any]) -> None:
