@@ -15,7 +15,6 @@ from simkit.engine.pipeline.flowcontrol.max_in_flight import ConcurrencyLimiter,
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_context import ClientHook
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.verbs.shared_parts import SharedParts
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry
 from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGuard, PodConnections, Store
@@ -30,6 +29,7 @@ from simkit.schema.behaviour import behaviour_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.disabled_fields import FieldGates
 from simkit.schema.feature_gates import parse_feature_gates
+from simkit.schema.shared_parts import SharedParts
 
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.auditor import Auditor

@@ -13,7 +13,6 @@ from simkit.engine.pipeline.representation import bodies, custom_bodies, protobu
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.verbs.shared_parts import SharedParts
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.language.yaml.decode import Repeat
 from simkit.meta.errors import bad_request
@@ -24,6 +23,7 @@ from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.defaulting import drop_nulls
 from simkit.schema.decoding import DecodeError, decode
 from simkit.schema.lifecycle import lifecycle_of
+from simkit.schema.shared_parts import SharedParts
 from simkit.schema.structural import Schema
 
 
