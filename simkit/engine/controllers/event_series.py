@@ -68,7 +68,7 @@ class EventSeriesRecorder:
         self._untold: dict[tuple[Any, ...], _Series] = {}
         """Those of them whose number has still to be written."""
         self._forgotten = 0.0
-        """When the others were last looked through for series that have ended."""
+        """The time of the last look at the others for series that have ended."""
         self._names = EventNames(clock)
 
     @property
