@@ -35,7 +35,7 @@ _ZONE, _REGION = label("zone", "topology"), label("region", "topology")
 _MOST_COUNTS = 64
 """Selectors of a namespace whose pods are counted all along."""
 _SAME_DEMANDS: Final = ("requests", "scored_requests", "requests_without_sidecars", "ports", "terms", "demands")
-"""What is derived from the specification and labels of a pod, and from resources in its status."""
+"""Attributes that follow from the specification and labels of a pod, and from resources in its status."""
 
 
 class PodInfo:
