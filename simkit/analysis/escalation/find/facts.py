@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
 from typing import Any, Final, TypeVar
@@ -100,8 +100,8 @@ class ClusterFacts:
         """The results of a function for these facts, computed once per cluster."""
         return self._composed(("once", make), lambda: tuple(make(self)))
 
-    def each(self, fact: str | Callable[[ClusterFacts], Iterable[T]]) -> Iterator[T]:
-        """The items of a sequence: of a property, or of what ``once`` gives; only those asked for count as read."""
+    def each(self, fact: str) -> Iterator[Any]:
+        """The items of a property that is a sequence; only those asked for count as read."""
         for place in count():
             self.reads.note("item", fact, place)
             found = self.item(fact, place)
@@ -109,11 +109,17 @@ class ClusterFacts:
                 return
             yield found
 
-    def item(self, fact: str | Callable[[ClusterFacts], Iterable[Any]], place: int) -> Any:
-        """The item of a sequence at a place; None behind the last. The reading is not noted."""
+    def item(self, fact: str, place: int) -> Any:
+        """The item of such a property at a place; None behind the last. The reading is not noted."""
         with self.reads.noted():
-            some: Sequence[Any] = getattr(self, fact) if isinstance(fact, str) else self.once(fact)
+            some: Sequence[Any] = getattr(self, fact)
         return some[place] if place < len(some) else None
+
+    def answer(self, question: Callable[..., T], *arguments: Hashable) -> T:
+        """The result of a function for these facts and some arguments; what it reads counts as one read, so that only
+        another result matters.
+        """
+        return self.remembered(("answer", question, *arguments), lambda: question(self, *arguments))
 
     def gives_the_same(self, earlier: ClusterFacts, make: Callable[[ClusterFacts], Iterable[Any]]) -> bool:
         """True if ``once`` gives the same for a function as in an earlier cluster; it is worked out for that."""

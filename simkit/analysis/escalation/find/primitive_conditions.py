@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from simkit.analysis.escalation.find.enabling import (
@@ -102,16 +102,30 @@ class _Push(NamedTuple):
 
 def _may_label(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     """A role whose rules the holder has, and a bound aggregated role by which others gain rules that lead further."""
-    everywhere = {one for one, holds in holder.held.items() if any(not hold.namespace for hold in holds)}
+    everywhere = frozenset(one for one, holds in holder.held.items() if any(not hold.namespace for hold in holds))
     creating = not any(met.requirement.label == "role" for met in match.met)
-    for one in facts.each(_pushes):
-        into = next((found for found in one.into if found[2] != holder.state.subject), None)
+    found = facts.answer(_push_for, holder.state.subject, everywhere, holder.wide_rules, match.names("role"), creating)
+    if found is not None:
+        role, (aggregated, scope, widest) = found
+        yield {"role": role, "beneficiary": text_of(widest), "aggregated": aggregated, "scope": scope}
+
+
+def _push_for(
+    facts: ClusterFacts,
+    subject: Subject | None,
+    everywhere: frozenset[Permission],
+    rules: tuple[Rule, ...],
+    names: Collection[str] | None,
+    creating: bool,
+) -> tuple[str, tuple[str, str, Subject]] | None:
+    """The first role that somebody with some rules may label, with whom it serves."""
+    for one in facts.once(_pushes):
+        into = next((found for found in one.into if found[2] != subject), None)
         if into is None or (creating and not one.beyond_rbac) or not one.needed <= everywhere:
             continue
-        if match.allows("role", one.role) and covers(holder.wide_rules, one.rules):
-            aggregated, scope, widest = into
-            yield {"role": one.role, "beneficiary": text_of(widest), "aggregated": aggregated, "scope": scope}
-            return
+        if (names is None or one.role in names) and covers(rules, one.rules):
+            return one.role, into
+    return None
 
 
 def _pushes(facts: ClusterFacts) -> Iterator[_Push]:
