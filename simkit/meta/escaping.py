@@ -33,6 +33,34 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else "".join(map(_written_out, text))
 
 
+def readable_path(path: str) -> str:
+    r"""A path as text that can be encoded again: bytes that are not UTF-8 are written out.
+
+    Examples
+    --------
+    >>> print(readable_path("a\udcff.json"))
+    a\xff.json
+    """
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return path
+
+
+def patch_path(path: str) -> str:
+    r"""A path in the head of a unified diff, which ``git apply`` reads; one with control characters is quoted as in C.
+
+    Examples
+    --------
+    >>> print(patch_path("a/x.yaml"), patch_path("a/x\n+++ b/y"))
+    a/x.yaml "a/x\n+++ b/y"
+    """
+    if path.isprintable() and '"' not in path and "\\" not in path:
+        return path
+    return f'"{"".join(_c_escape(octet) for octet in path.encode("utf-8", "surrogateescape"))}"'
+
+
 def terminal_text(text: str) -> str:
     r"""Several lines for a terminal or a build log, without control sequences and commands of the log.
 
@@ -162,6 +190,14 @@ def sarif_text(text: str) -> str:
     References: SARIF 2.1.0, section 3.11.6 (messages with embedded links).
     """
     return re.sub(r"([\\\[\]])", r"\\\1", one_line(text))
+
+
+_C_ESCAPES: Final = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
+
+
+def _c_escape(octet: int) -> str:
+    plain = 32 <= octet < 127
+    return _C_ESCAPES.get(octet) or (chr(octet) if plain else f"\\{octet:03o}")
 
 
 def _written_out(letter: str) -> str:

@@ -12,6 +12,7 @@ from textwrap import dedent
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import readable_path
 from simkit.snapshot.etcd.backup import is_backup, read_backup
 from simkit.snapshot.layouts import layout_of
 from simkit.snapshot.report import Report
@@ -131,7 +132,7 @@ def _from_folder(folder: Path, unpacking: Unpacking) -> Iterator[Piece]:
         path = folder / name
         if _leads_out(path, folder):
             hint = "it was left out; name the file itself to have it read"
-            unpacking.report.add(str(path), None, "a link that leads out of the folder", hint)
+            unpacking.report.add(readable_path(str(path)), None, "a link that leads out of the folder", hint)
             continue
         yield from _from_bytes(str(path), path.read_bytes(), unpacking)
 
@@ -159,6 +160,7 @@ def _is_wanted(path: PurePath) -> bool:
 
 
 def _from_bytes(name: str, content: bytes, unpacking: Unpacking, depth: int = 0) -> Iterator[Piece]:
+    name = readable_path(name)
     is_tar = content[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR
     if not content.startswith(_GZIP) and not is_tar:
         yield Piece(name, _text(name, content, unpacking.report))

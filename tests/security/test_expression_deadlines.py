@@ -15,6 +15,7 @@ from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.lib_lists import distinct, index_of, last_index_of, sorted_by
 from simkit.language.cel.limits import LONGEST_LIST, LONGEST_TEXT
 from simkit.language.cel.operations import add, contained, equals
+from simkit.language.cel.patch_values import Literal, patch_value
 from simkit.meta.deadline import Deadline, within
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import MASTERS, Identity
@@ -105,3 +106,14 @@ def test_each_function_that_goes_through_lists_looks_at_the_deadline(act: Any) -
     act()
     with pytest.raises(StatusError, match="allotted timeout"):
         within(Deadline(-1.0), act)
+
+
+@pytest.mark.parametrize("made", [lambda value: [value, value], lambda value: {"a": value, "b": value}])
+def test_values_that_a_policy_sets_have_a_bound(made: Any) -> None:
+    """Sixty doublings would make a patch of 2^60 parts; what shows such a value ends, too."""
+    value: Any = "x"
+    for _ in range(60):
+        value = made(value)
+    with pytest.raises(EvaluationError, match="more than 200000 parts"):
+        patch_value(value)
+    assert len(repr(Literal([value]))) < 10_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 
@@ -120,6 +121,20 @@ def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
     dump = load(folder)
     assert [key.name for key in dump.origins] == ["real"]
     assert [problem.file for problem in dump.lost] == [str(folder / "out.json")]
+
+
+def test_names_of_files_that_are_not_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bytes that are no UTF-8 are written out in every report, those of archives too."""
+    (tmp_path / os.fsdecode(b"a\xff.json")).write_bytes(b"{")
+    (tmp_path / "b.tar").write_bytes(archive(("c\udcfe.json", b"{")))
+    (tmp_path / "good.json").write_bytes(GOOD)
+    assert sorted(problem.file for problem in load(tmp_path).lost) == [
+        str(tmp_path / "a\\xff.json"),
+        str(tmp_path / "b.tar" / "c\\xfe.json"),
+    ]
+    for command in (["upgrade", str(tmp_path), "--to", "1.33"], ["migrate", str(tmp_path), "--to", "1.33"]):
+        assert main(command) in (0, 1, 2)
+        assert "please report" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("levels", [240, 300, 1000, 2000, 50_000])

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import simkit
 from simkit.cluster.options import Options
 from simkit.engine.controllers import daemon_set
 from simkit.engine.controllers.pod_control import MOST_AT_ONCE
+from simkit.engine.controllers.slice_reconciler import Group, SliceReconciler
 from simkit.logic.workloads.indexes import Indexes, parse, write
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object
+from tests.engine.controllers.test_aggregation import Recording
 from tests.engine.controllers.worlds import job, names, patch, workload
+from tests.security.prices import LINEAR, growth
 
 MOST = 2**31 - 1
 
@@ -69,3 +74,22 @@ def test_a_status_full_of_indexes_is_no_burden(cluster: simkit.Cluster) -> None:
     cluster.settle()
     [pod] = cluster.list("pods", "default")
     assert pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] == str(MOST - 2)
+
+
+def test_slices_of_many_groups_cost_their_number() -> None:
+    """Endpoints mirrored from thousands of subsets, each with ports of its own: each slice is looked at once."""
+
+    def groups(count: int) -> tuple[dict[Group, list[dict[str, Any]]], list[Object]]:
+        ends = [{"addresses": ["10.0.0.1"]}]
+        wanted: dict[Group, list[dict[str, Any]]] = {("IPv4", ((("port", port),),)): ends for port in range(count)}
+        labels = {"name": "s"}
+        present = [
+            {"metadata": {"name": f"s-{port}", "labels": labels}, "addressType": "IPv4", "ports": [{"port": port}]}
+            for port in range(count)
+        ]
+        return wanted, [{**each, "endpoints": ends} for each in present]
+
+    def reconcile(given: tuple[dict[Group, list[dict[str, Any]]], list[Object]]) -> None:
+        SliceReconciler(Recording(), "default", "s", {"name": "s"}, {}, {}, 100).reconcile(*given)
+
+    assert growth(reconcile, groups, 400) < LINEAR

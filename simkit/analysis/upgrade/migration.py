@@ -15,6 +15,7 @@ from simkit.analysis.result import Result
 from simkit.logic.migration.documents import Document, Rewritten, objects_of, rewrite
 from simkit.logic.migration.migrate_object import MigratedObject
 from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import patch_path, readable_path
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersion, GroupVersionKind
@@ -48,7 +49,7 @@ class MigratedFile:
         """The change as a unified diff, as ``patch -p1`` and ``git apply`` read it."""
         old, new = self.before.splitlines(True), self.after.splitlines(True)
         name = self.path.lstrip("/")
-        lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+        lines = difflib.unified_diff(old, new, patch_path(f"a/{name}"), patch_path(f"b/{name}"))
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
@@ -88,12 +89,12 @@ class Migration(Result):
                 migrated = document.migrated
                 verdict = "a person has to see to it" if migrated.person else "rewritten"
                 after = migrated.to or document.before
-                place = (each.path, document.line, document.kind, document.name)
+                place = (readable_path(each.path), document.line, document.kind, document.name)
                 yield (*place, document.before, after, verdict, migrated.person, migrated.notes)
             for problem in each.rewritten.problems:
                 line, _, told = problem.removeprefix("line ").partition(": ")
                 number = int(line) if line.isdigit() else 1
-                yield each.path, number, "", "", "", "", "not read", (told or problem,), ()
+                yield readable_path(each.path), number, "", "", "", "", "not read", (told or problem,), ()
 
     def patch(self) -> str:
         """All changes as one unified diff."""

@@ -47,13 +47,14 @@ class SliceReconciler:
 
     def reconcile(self, wanted: Mapping[Group, Sequence[dict[str, Any]]], present: Sequence[Object]) -> None:
         """Make the present slices hold the wanted endpoints. A group without any has one empty slice."""
-        left = list(by_age(present))
+        left: dict[Group, list[Object]] = {}
+        for each in by_age(present):
+            left.setdefault(_group_of(each), []).append(each)
         for group, endpoints in wanted.items():
-            own = [each for each in left if _group_of(each) == group]
-            left = [each for each in left if each not in own]
-            self._fill(group, endpoints, own)
-        for each in left:
-            remove(self.client, SLICES, each)
+            self._fill(group, endpoints, left.pop(group, []))
+        for others in left.values():
+            for each in others:
+                remove(self.client, SLICES, each)
 
     def _fill(self, group: Group, endpoints: Sequence[dict[str, Any]], own: Sequence[Object]) -> None:
         """Spread endpoints over the slices that there are; more are made where they do not fit."""

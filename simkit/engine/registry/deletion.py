@@ -88,15 +88,27 @@ def before_delete(deletion: Deletion, live: Object, now: float) -> Draft | None:
 
 def _shortened(metadata: Mapping[str, Any], asked: int, now: float) -> tuple[int, float]:
     """The grace period of a deletion that has begun, once a shorter one is asked for, and when it ends."""
-    end = moment(metadata["deletionTimestamp"]) - metadata["deletionGracePeriodSeconds"] + asked
+    begun = moment(metadata["deletionTimestamp"]) - _go_duration(metadata["deletionGracePeriodSeconds"])
+    end = begun + _go_duration(asked)
     if end >= now or not applies("shortened-grace-ends-now"):
         return asked, end
     return min(asked, 1), now
 
 
+def _go_duration(seconds: int) -> float:
+    """So many seconds as a Go duration has them: nanoseconds in 64 bits, which wrap around after 292 years.
+
+    Examples
+    --------
+    >>> _go_duration(30), _go_duration(2**63 - 1)
+    (30.0, -1.0)
+    """
+    return ((seconds * 10**9 + 2**63) % 2**64 - 2**63) / 10**9
+
+
 def _mark(draft: Draft, now: float, grace: int, *, plain: bool) -> None:
     metadata = draft["metadata"]
-    metadata["deletionTimestamp"] = timestamp(now + grace)
+    metadata["deletionTimestamp"] = timestamp(now + _go_duration(grace))
     if not plain:
         metadata["deletionGracePeriodSeconds"] = grace
         if metadata.get("generation"):

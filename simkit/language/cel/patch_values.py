@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any, Final
 
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.values import Duration, Timestamp, kind_of
+from simkit.meta.deadline import check_deadline
 
+MOST_PARTS: Final = 200_000
+"""Lists, maps and scalars of a value that a policy sets: as many as a body of JSON may hold lists and maps."""
 OBJECT_NAME: Final = "Object"
 JSON_PATCH_NAME: Final = "JSONPatch"
 TEXTS: Final = ("op", "path", "from")
@@ -82,6 +86,7 @@ def checked_names(made: MadeObject) -> MadeObject:
 
 
 def _wrong_names(value: Any, path: str) -> Iterator[str]:
+    check_deadline()
     if isinstance(value, MadeObject):
         if value.cel_kind != path:
             yield (
@@ -105,13 +110,23 @@ class Literal:
         self._value = value
 
     def __repr__(self) -> str:
-        return _shown(self._value)
+        return _shown(self._value, count(1))
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, parts: Iterator[int]) -> str:
+    """The value as Go prints it; an ellipsis in place of what it holds beyond a limit."""
+    if next(parts) > MOST_PARTS:
+        return "..."
     if isinstance(value, dict):
-        return f"map[{' '.join(sorted(f'{name}:{_shown(item)}' for name, item in value.items()))}]"
-    return f"[{' '.join(map(_shown, value))}]" if isinstance(value, list) else str(value)
+        return f"map[{' '.join(sorted(f'{name}:{_shown(item, parts)}' for name, item in value.items()))}]"
+    if not isinstance(value, list):
+        return str(value)
+    shown: list[str] = []
+    for each in value:
+        shown.append(_shown(each, parts))
+        if shown[-1] == "...":
+            break
+    return f"[{' '.join(shown)}]"
 
 
 class LiteralMap(dict[Any, Any]):
@@ -149,13 +164,22 @@ def _inner(value: Any) -> Any:
 
 
 def patch_value(value: Any) -> Any:
-    """A value of the language as the JSON of a patch's value. Raises EvaluationError for a key that is no string."""
+    """A value of the language as the JSON of a patch's value.
+
+    Raises EvaluationError for a key that is no string, and for a value that holds itself too many times.
+    """
+    return _plain(value, count(1))
+
+
+def _plain(value: Any, parts: Iterator[int]) -> Any:
+    if next(parts) > MOST_PARTS:
+        raise EvaluationError(f"a value of more than {MOST_PARTS} parts")
     if isinstance(value, MadeObject):
-        return {name: patch_value(field) for name, field in value.fields.items()}
+        return {name: _plain(field, parts) for name, field in value.fields.items()}
     if isinstance(value, Mapping):
-        return {_key(name): patch_value(field) for name, field in value.items()}
+        return {_key(name): _plain(field, parts) for name, field in value.items()}
     if isinstance(value, list | tuple):
-        return [patch_value(each) for each in value]
+        return [_plain(each, parts) for each in value]
     if isinstance(value, bytes):
         return b64encode(value).decode()
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.meta.clock import moment
+from simkit.cluster.options import Options
+from simkit.meta.clock import SimulatedClock, moment
 from simkit.meta.message import Request
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -82,3 +83,14 @@ def test_options_that_are_refused(cluster: simkit.Cluster, options: dict[str, An
 def test_an_empty_policy_in_the_query_is_refused(cluster: simkit.Cluster) -> None:
     """An empty parameter is a policy that there is not."""
     assert cluster.perform(Request.of("DELETE", f"{PODS}/p?propagationPolicy=")).status == 422
+
+
+def test_a_grace_period_of_centuries_wraps_around_as_in_go() -> None:
+    """Seconds are counted in 64 bits of nanoseconds there: 2^63 - 1 of them are one second ago."""
+    cluster = simkit.Cluster(options=Options(seed=1, clock=SimulatedClock()))
+    spec = {"nodeName": "n", "containers": [{"name": "c", "image": "i"}], "terminationGracePeriodSeconds": 2**63 - 1}
+    cluster.perform(Request.of("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}}))
+    made = cluster.perform(Request.of("POST", PODS, {"metadata": {"name": "p"}, "spec": spec})).object["metadata"]
+    marked = delete(cluster)
+    assert moment(marked["deletionTimestamp"]) == moment(made["creationTimestamp"]) - 1
+    assert delete(cluster, gracePeriodSeconds=5)["deletionGracePeriodSeconds"] < 2**63 - 1
