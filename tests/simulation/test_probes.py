@@ -140,6 +140,28 @@ def test_a_hook_after_the_start() -> None:
     assert "PostStartHook failed" in told(cluster, "FailedPostStartHook")
 
 
+def test_hooks_over_http() -> None:
+    """Any answer will do; where the port of a known program refuses the connection, the hook has failed."""
+    cluster, asked = simulated(1), list[bytes]()
+
+    def answer(data: bytes) -> bytes:
+        asked.append(data.splitlines()[0])
+        return b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+
+    cluster.behave(image="app:1", ports={8080: answer})
+    hooks = {"postStart": {"httpGet": {"path": "/begin", "port": "web"}}, "preStop": {"httpGet": {"port": 8080}}}
+    container = {"ports": [{"name": "web", "containerPort": 8080}], "lifecycle": hooks}
+    cluster.create(pod("good", container=container))
+    refused = {"postStart": {"httpGet": {"port": 81}}}
+    cluster.create(pod("bad", container={"image": "nginx", "lifecycle": refused}))
+    cluster.settle()
+    assert status(cluster, "good")["ready"] is True
+    assert status(cluster, "bad")["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+    cluster.delete("pod", "good")
+    cluster.settle()
+    assert asked == [b"GET /begin HTTP/1.1", b"GET / HTTP/1.1"]
+
+
 @pytest.mark.parametrize("hook", [{"sleep": {"seconds": 10}}, {"exec": {"command": ["sleep", "10"]}}])
 def test_a_hook_before_the_stop(hook: dict[str, Any]) -> None:
     """The pod goes when it is over, at the latest after the grace period."""

@@ -10,7 +10,7 @@ from simkit.engine.controllers.lister import Lister
 from simkit.engine.seams import PortHandler
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, namespace_of
+from simkit.meta.objects import Object, at, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.cluster_network import ClusterNetwork
 from simkit.simulation.kubelet.configuration_errors import missing_reference
@@ -49,8 +49,11 @@ class ContainerRuntime:
         )
         self.processes = Processes(behaviours, volumes, self._network)
         commands = ContainerCommands(behaviours, self.processes, self.environment)
-        self.hooks, self._probes = LifecycleHooks(behaviours, commands), Probes()
-        self._attempts = ProbeAttempts(behaviours, commands, self._listener)
+        self._attempts, self._probes = ProbeAttempts(behaviours, commands, self._listener), Probes()
+        self.hooks = LifecycleHooks(behaviours, commands, self._reaches)
+
+    def _reaches(self, pod: Object, container: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
+        return self._attempts.reaches(pod, container, request, str(at(pod, "status", "podIP") or "localhost"))
 
     def _listener(self, pod: Object, port: int) -> PortHandler:
         return listener(pod, port, self._behaviours, self.processes)

@@ -16,15 +16,22 @@ from simkit.simulation.kubelet.pod_status import grace_ends
 
 _LONGEST: Final = 3600.0
 """The most seconds of a hook after a start."""
+Send = Callable[[Object, Mapping[str, Any], Mapping[str, Any]], bool]
 Tell = Callable[[str, str], None]
 """Records a warning: the name of a container, and the reason."""
 
 
 class LifecycleHooks:
-    """Runs hooks. Commands that are not known succeed at once, as do requests over HTTP."""
+    """Runs hooks. Commands that are not known succeed at once, as do requests to a port of which nothing is known.
 
-    def __init__(self, behaviours: Behaviours, commands: ContainerCommands) -> None:
-        self._behaviours, self._commands = behaviours, commands
+    Parameters
+    ----------
+    send
+        Sends a request over HTTP to a container; gives back whether it was answered.
+    """
+
+    def __init__(self, behaviours: Behaviours, commands: ContainerCommands, send: Send) -> None:
+        self._behaviours, self._commands, self._send = behaviours, commands, send
         self._stops: dict[str, float] = {}
         """The seconds that each pod that is being deleted takes to stop."""
 
@@ -60,6 +67,8 @@ class LifecycleHooks:
         hook = at(container, "lifecycle", name) or {}
         if "sleep" in hook:
             return float(hook["sleep"].get("seconds") or 0), True
+        if "httpGet" in hook:
+            return 0.0, self._send(pod, container, hook["httpGet"])
         command = at(hook, "exec", "command")
         ran = self._commands.run(pod, container, command, now, limit) if command else None
         return (0.0, True) if ran is None else (ran.seconds, ran.code in (0, None))

@@ -37,13 +37,26 @@ class ProbeAttempts:
         if "exec" in probe:
             return self._command(pod, container, probe["exec"].get("command") or (), probe, now)
         handler = probe.get("httpGet") or probe.get("tcpSocket") or {}
-        port = _number(container, handler.get("port"))
-        if port is None or handler.get("host"):
-            return _PASSED
-        served = image_name(container.get("image", "")) in WEB_SERVERS and not _configured(container)
-        if not served and self._behaviours.port(pod, port) is None:
+        port = self._port(pod, container, handler)
+        if port is None:
             return _PASSED
         return self._connect(pod, port, address, handler if "httpGet" in probe else None)
+
+    def reaches(self, pod: Object, container: Mapping[str, Any], request: Mapping[str, Any], address: str) -> bool:
+        """Send the request of a hook; gives back whether somebody answered it, whatever the answer is."""
+        port = self._port(pod, container, request)
+        try:
+            return port is None or bool(self._dial(pod, port)(_get(request, f"{address}:{port}")))
+        except StatusError:
+            return False
+
+    def _port(self, pod: Object, container: Mapping[str, Any], handler: Mapping[str, Any]) -> int | None:
+        """The port of a request, if it is known what listens there."""
+        port = _number(container, handler.get("port"))
+        if port is None or handler.get("host"):
+            return None
+        served = image_name(container.get("image", "")) in WEB_SERVERS and not _configured(container)
+        return port if served or self._behaviours.port(pod, port) is not None else None
 
     def _command(
         self, pod: Object, container: Mapping[str, Any], command: Sequence[str], probe: Mapping[str, Any], now: float
@@ -57,7 +70,7 @@ class ProbeAttempts:
 
     def _connect(self, pod: Object, port: int, address: str, request: Mapping[str, Any] | None) -> Outcome:
         where = f"{address}:{port}"
-        path = "/" + str((request or {}).get("path") or "/").lstrip("/")
+        path = _path(request or {})
         scheme = str((request or {}).get("scheme") or "HTTP").lower()
         before = f'Get "{scheme}://{where}{path}": ' if request is not None else ""
         try:
@@ -66,14 +79,23 @@ class ProbeAttempts:
             return Outcome(False, f"{before}dial tcp {where}: connect: connection refused")
         if request is None or scheme == "https":
             return Outcome(True)
-        headers = "".join(f"{each.get('name')}: {each.get('value')}\r\n" for each in request.get("httpHeaders") or ())
-        host = "" if "host:" in headers.lower() else f"Host: {where}\r\n"
-        found = _STATUS.match(answer(f"GET {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\n\r\n".encode()))
+        found = _STATUS.match(answer(_get(request, where)))
         if found is None:
             return Outcome(False, f"{before}EOF")
         code = int(found[1])
         passed = 200 <= code < 400
         return Outcome(passed, "" if passed else f"HTTP probe failed with statuscode: {code}")
+
+
+def _path(request: Mapping[str, Any]) -> str:
+    return "/" + str(request.get("path") or "/").lstrip("/")
+
+
+def _get(request: Mapping[str, Any], where: str) -> bytes:
+    """The text of a request over HTTP."""
+    headers = "".join(f"{each.get('name')}: {each.get('value')}\r\n" for each in request.get("httpHeaders") or ())
+    host = "" if "host:" in headers.lower() else f"Host: {where}\r\n"
+    return f"GET {_path(request)} HTTP/1.1\r\n{host}{headers}Connection: close\r\n\r\n".encode()
 
 
 def _configured(container: Mapping[str, Any]) -> bool:
