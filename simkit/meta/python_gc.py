@@ -90,6 +90,10 @@ def freeze_survivors(phase: str, info: Mapping[str, int]) -> None:
         gc.freeze()
 
 
+_OF_THIS_THREAD: Final[Callable[[], float]] = getattr(time, "thread_time", time.process_time)
+"""A browser's Python has one thread, and no clock for it."""
+
+
 class Rounds:
     """Collections of a server process: each examines what has come since the one before, and keeps the rest.
 
@@ -108,7 +112,7 @@ class Rounds:
     """
 
     def __init__(
-        self, seconds: Callable[[], float] = time.monotonic, spent: Callable[[], float] = time.thread_time
+        self, seconds: Callable[[], float] = time.monotonic, spent: Callable[[], float] = _OF_THIS_THREAD
     ) -> None:
         self._collections, self._blocks, self._grown = -1, sys.getallocatedblocks(), _GROWN_FIRST
         self._seconds, self._spent, self._rested = seconds, spent, -math.inf

@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
-from cryptography import x509
-from cryptography.x509.oid import NameOID
 
 from simkit.analysis.membership.pairs import MembershipTable, Pair, membership_table
 from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----"
 
@@ -35,6 +36,8 @@ def members_of_certificates(pem: bytes | str) -> MembershipTable:
     SimkitError
         For what is no certificate.
     """
+    from cryptography import x509  # loaded with the first certificate: analyses without any run where it is not built
+
     raw = pem.encode() if isinstance(pem, str) else pem
     try:
         certificates = x509.load_pem_x509_certificates(raw)
@@ -44,6 +47,8 @@ def members_of_certificates(pem: bytes | str) -> MembershipTable:
 
 
 def _of_certificate(certificate: x509.Certificate) -> Iterator[Pair]:
+    from cryptography.x509.oid import NameOID
+
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     for organization in certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME):
         for name in names[:1]:

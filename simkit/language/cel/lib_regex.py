@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from simkit.language.cel.declarations import Library, declared
 from simkit.language.cel.errors import EvaluationError
+from simkit.meta.linear_patterns import re2_module
 
 _WORDING: Final = {
     "missing )": "missing closing )",
@@ -32,8 +33,7 @@ class PatternError(Exception):
 @lru_cache(maxsize=1024)
 def pattern(text: str) -> Any:
     """The compiled pattern, cached. Raises PatternError for an invalid pattern."""
-    import re2
-
+    re2 = re2_module()
     options = re2.Options()
     options.log_errors = False
     try:
@@ -49,10 +49,8 @@ def tester(text: str) -> Callable[[str], Any]:
 
     A set of one pattern answers several times faster than a search, which has to tell where the match is.
     """
-    import re2
-
     pattern(text)
-    found = re2.Set.SearchSet()
+    found = re2_module().Set.SearchSet()
     found.Add(text)
     found.Compile()
     test: Callable[[str], Any] = found.Match

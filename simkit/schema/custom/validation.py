@@ -17,6 +17,7 @@ import orjson
 
 from simkit.meta.fielderror import FieldError
 from simkit.meta.go_json import compact
+from simkit.meta.linear_patterns import re2_module
 from simkit.schema.custom import messages
 from simkit.schema.custom.formats import checked_format, format_named
 from simkit.schema.custom.numbers import is_whole, number_errors
@@ -176,8 +177,7 @@ class Check:
         pattern = self._properties.get("pattern")
         if not pattern:
             return None
-        import re2
-
+        re2 = re2_module()
         options = re2.Options()
         options.log_errors = False
         try:
