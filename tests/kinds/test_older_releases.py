@@ -486,3 +486,43 @@ def test_columns_and_preconditions() -> None:
     _answer("1.25", "POST", path, _policy("10.0.0.0/8"))
     told = _answer("1.25", "DELETE", f"{path}/n", {"preconditions": {"uid": "other"}})
     assert told["message"].startswith('Operation cannot be fulfilled on NetworkPolicy.extensions "n"')
+
+
+@pytest.mark.parametrize(
+    ("last", "obj", "before", "after"),
+    [
+        (
+            29,
+            _service(type="LoadBalancer", loadBalancerSourceRanges=["x", "10.0.0.0/8"]),
+            'spec.LoadBalancerSourceRanges: Invalid value: "[x 10.0.0.0/8]": must be a list of IP ranges. '
+            "For example, 10.240.0.0/24,10.250.0.0/24 ",
+            "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",
+        ),
+        (
+            21,
+            _service(externalIPs=["127.0.0.1"]),
+            "may not be in the loopback range (127.0.0.0/8)",
+            "may not be in the loopback range (127.0.0.0/8, ::1/128)",
+        ),
+        (
+            24,
+            _pod(containers=[_container(terminationMessagePolicy="Other")]),
+            "must be 'File' or 'FallbackToLogsOnError'",
+            'Unsupported value: "Other": supported values: "File", "FallbackToLogsOnError"',
+        ),
+    ],
+)
+def test_more_rules_of_new_objects(last: int, obj: dict[str, Any], before: str, after: str) -> None:
+    """One cause each, in the words of the release."""
+    for release, words in ((f"1.{last}", before), (f"1.{last + 1}", after)):
+        causes = _causes(release, obj)
+        assert len(causes) == 1
+        assert causes[0].endswith(words), causes
+
+
+def test_surges_of_daemon_sets_at_1_21() -> None:
+    """Where the gate is off the size of a surge is written as 0."""
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": _POD}}
+    obj = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "d"}, "spec": spec}
+    made = _answer("1.21", "POST", "/apis/apps/v1/namespaces/default/daemonsets?dryRun=All", obj)
+    assert made["spec"]["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}

@@ -24,6 +24,7 @@ from simkit.kinds.parts.service.types import (
 )
 from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.parts.validation.ip import (
+    network,
     validate_cidr,
     validate_ip,
     validate_non_special_ip,
@@ -205,16 +206,29 @@ def _validate_balancer_only(obj: Object) -> Iterator[FieldError]:
         path = "spec.LoadBalancerSourceRanges"
         if not balanced:
             yield forbidden_field(path, _BALANCER_ONLY)
+        if not applies("addresses-told-alike"):
+            yield from _ranges_together(path, f"[{' '.join(ranges)}]", ranges)
+            ranges = ()
         for index, one in enumerate(ranges):
             yield from validate_cidr(f"{path}[{index}]", one.strip())
     elif annotation is not None:
         path = f"metadata.annotations[{_RANGES}]"
         if not balanced:
             yield forbidden_field(path, _BALANCER_ONLY)
-        for one in annotation.strip().split(",") if annotation.strip() else ():
+        given = annotation.strip().split(",") if annotation.strip() else []
+        if not applies("addresses-told-alike"):
+            yield from _ranges_together(path, annotation, given)
+            given = []
+        for one in given:
             yield from validate_cidr(path, one.strip())
     if "allocateLoadBalancerNodePorts" in spec and not balanced:
         yield forbidden_field("spec.allocateLoadBalancerNodePorts", _BALANCER_ONLY)
+
+
+def _ranges_together(path: str, shown: str, ranges: Sequence[str]) -> Iterator[FieldError]:
+    """The one error of bad ranges up to 1.29."""
+    if any(network(each.strip()) is None for each in ranges):
+        yield invalid_value(path, shown, "must be a list of IP ranges. For example, 10.240.0.0/24,10.250.0.0/24 ")
 
 
 def _validate_class(obj: Object, old: Object | None) -> Iterator[FieldError]:

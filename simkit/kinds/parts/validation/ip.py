@@ -157,14 +157,17 @@ def validate_non_special_ip(path: str, text: str) -> Iterator[FieldError]:
     if found is None:
         yield invalid_value(path, text, "must be a valid IP address")
         return
+    both = applies("special-addresses-of-both-families")
     if found.is_unspecified:
-        yield invalid_value(path, text, f"may not be unspecified ({text})")
+        yield invalid_value(path, text, f"may not be unspecified ({text if both else IPv4Address(0)})")
     if found.is_loopback:
-        yield invalid_value(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+        yield invalid_value(path, text, f"may not be in the loopback range (127.0.0.0/8{', ::1/128' if both else ''})")
     if found.is_link_local:
-        yield invalid_value(path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+        more = ", fe80::/10" if both else ""
+        yield invalid_value(path, text, f"may not be in the link-local range (169.254.0.0/16{more})")
     if any(found in each for each in _LINK_LOCAL_MULTICAST):
-        yield invalid_value(path, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+        more = ", ff02::/10" if both else ""
+        yield invalid_value(path, text, f"may not be in the link-local multicast range (224.0.0.0/24{more})")
 
 
 _LINK_LOCAL_MULTICAST: Final = (ip_network("224.0.0.0/24"), ip_network("ff02::/16"))

@@ -58,6 +58,11 @@ def validate_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[F
         names.add(name)
         yield from validate_lifecycle(f"{at}.lifecycle", container.get("lifecycle"), grace)
         yield from validate_probes(at, container, grace)
+        policy = container.get("terminationMessagePolicy") or ""
+        if policy not in _MESSAGE_POLICIES and not applies("message-policies-listed"):
+            text = "must be 'File' or 'FallbackToLogsOnError'"
+            where = f"{at}.terminationMessagePolicy"
+            yield invalid_value(where, policy, text) if policy else required(where, text)
         yield from validate_restart_policy(at, container)
     yield from validate_host_port(path, containers)
 
@@ -125,7 +130,8 @@ def _validate_common(path: str, container: Object, volumes: Volumes, spec: Objec
         yield from (invalid_value(f"{path}.name", name, text) for text in dns_label(name))
     if not container.get("image"):
         yield required(f"{path}.image")
-    yield from _validate_choice(f"{path}.terminationMessagePolicy", container, _MESSAGE_POLICIES)
+    if applies("message-policies-listed"):
+        yield from _validate_choice(f"{path}.terminationMessagePolicy", container, _MESSAGE_POLICIES)
     if "ports" in container:
         yield from _validate_port(f"{path}.ports", container["ports"] or ())
     if "env" in container:
