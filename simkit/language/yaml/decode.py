@@ -240,6 +240,8 @@ class _Construction:
     def _note_repeats(self, node: yaml.Node) -> None:
         seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue  # refused where it is taken for a key
             if key.value in seen and self._repeats is not None:
                 self._repeats.append(Repeat(key.start_mark.line + 1, key.value))
             seen.add(key.value)

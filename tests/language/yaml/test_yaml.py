@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.language.yaml.decode import BrokenText, decode, decode_body
+from simkit.language.yaml.decode import BrokenText, decode, decode_body, decode_body_apart
 from simkit.language.yaml.encode import encode
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
@@ -148,3 +148,9 @@ def test_bodies_of_aliases() -> None:
 def test_an_empty_text_is_none() -> None:
     """Comments and markers alone are an empty document."""
     assert decode("") is decode("# words\n") is decode("---\n") is None
+
+
+@pytest.mark.parametrize("text", ["? [a]\n: b", "? {a: b}\n: c", "{[a]: b}", "? ? a", "? " * 3000 + "a"])
+def test_keys_of_bodies_that_are_no_text(text: str) -> None:
+    """They are an error of the body, and neither of the server nor of the process beside it."""
+    assert decode_body_apart(text) == (None, [], "a mapping key must be text")
