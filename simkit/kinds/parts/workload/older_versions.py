@@ -28,7 +28,10 @@ def changing_selectors(rules: Strategy, *versions: str) -> Mapping[str, Strategy
     def validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         return rules.validate(obj, _selecting(old, obj) if old is not None else None)
 
-    return keeping_dependents(replace(rules, validate=validate), *versions)
+    def validate_last(obj: Object, old: Object) -> Sequence[FieldError]:
+        return rules.validate_last(obj, _selecting(old, obj))
+
+    return keeping_dependents(replace(rules, validate=validate, validate_last=validate_last), *versions)
 
 
 def _selecting(old: Object, obj: Object) -> Object:
