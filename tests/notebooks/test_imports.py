@@ -31,3 +31,12 @@ def test_notebooks_import_only_what_is_public(path: Path) -> None:
                 assert names <= {*import_module(node.module).__all__}, (node.module, names)
             if isinstance(node, ast.Import):
                 assert {alias.name for alias in node.names if alias.name.startswith("simkit")} <= {"simkit"}
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.ipynb")), ids=lambda path: path.stem)
+def test_no_semicolon_hides_a_picture(path: Path) -> None:
+    """A plot is what its cell ends with: IPython shows nothing of a last line with a semicolon."""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"]).rstrip()
+        if cell["cell_type"] == "code" and source.endswith(";"):
+            assert source.endswith(".settle();"), source
