@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets as widgets
-from IPython.display import display
+from IPython import display as front_end
 
 if TYPE_CHECKING:
     from simkit.notebook.sections import PanelBox
@@ -39,8 +39,9 @@ class PanelDisplay:
         self._drawn = ""
         self._timer: asyncio.TimerHandle | None = None
         panel.children = (*panel.children, _Style(_HIDDEN.format(name=self._name)))
-        display({**panel.widget_bundle(), _TEXT: ""}, raw=True)
-        self._picture = display({_HTML: self._draw(), _TEXT: ""}, raw=True, display_id=True)
+        show: Any = front_end.display  # it has no types
+        show({**panel.widget_bundle(), _TEXT: ""}, raw=True)
+        self._picture = show({_HTML: self._draw(), _TEXT: ""}, raw=True, display_id=True)
         try:
             self._loop = asyncio.get_running_loop()
         except RuntimeError:

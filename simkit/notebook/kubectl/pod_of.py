@@ -42,7 +42,9 @@ def pods_of(client: Client, word: str) -> Sequence[Object]:
 def _order(pod: Object) -> tuple[bool, bool, bool, str, str]:
     """The place of a pod: those on a node, that run, are ready, and have been so for longest, come first."""
     conditions = at(pod, "status", "conditions") or ()
-    ready = next((each for each in conditions if each["type"] == "Ready" and each["status"] == "True"), {})
+    ready: Mapping[str, Any] = next(
+        (each for each in conditions if each["type"] == "Ready" and each["status"] == "True"), {}
+    )
     phase, made = at(pod, "status", "phase"), str(at(pod, "metadata", "creationTimestamp"))
     since = str(ready.get("lastTransitionTime", ""))
     return not at(pod, "spec", "nodeName"), phase != "Running", not ready, since, made
