@@ -206,7 +206,7 @@ def test_the_status_is_written_alone(cluster: simkit.Cluster) -> None:
     assert (answer["spec"], answer["status"], answer["metadata"].get("labels")) == ({"a": "1"}, {"ready": True}, None)
     assert answer["metadata"]["generation"] == 1
     wrong = _ask(cluster, "PATCH", f"{WIDGETS}/w/status", {"status": {"ready": "x"}}, MERGE).object
-    assert wrong["details"]["causes"][0]["field"] == "status.ready"
+    assert wrong["details"]["causes"][0]["field"] == "ready"
     after = _ask(cluster, "PATCH", f"{WIDGETS}/w", {"spec": {"a": "3"}, "status": {"ready": False}}, MERGE).object
     assert (after["status"], after["metadata"]["generation"]) == ({"ready": True}, 2)
 
