@@ -84,6 +84,13 @@ def test_kr8s(kr8s_api: Any) -> None:
         assert httpx.get(f"http://127.0.0.1:{port}/").status_code == 200
 
 
+def test_lightkube(lightkube_client: Any) -> None:
+    """Commands with input, and with an exit code."""
+    answer = lightkube_client.exec("web", namespace="default", command=["cat"], stdin="hello", stdout=True)
+    assert (answer.stdout, answer.exit_code) == ("hello", 0)
+    assert lightkube_client.exec("web", namespace="default", command=["sh", "-c", "exit 3"]).exit_code == 3
+
+
 def test_the_asynchronous_client(cluster: simkit.Cluster) -> None:
     """``WsApiClient`` runs a command."""
 
