@@ -13,6 +13,10 @@ from typing import Final
 from simkit.kinds.parts.job.cron import BadSchedule, Schedule, parse
 from simkit.meta.duration import seconds
 
+_EARLIEST: Final = -62_135_596_800.0 + 3 * 86_400
+_LATEST: Final = 253_402_300_799.0 - 3 * 86_400
+_LAST_DAY: Final = date(9999, 12, 30)
+"""Times and days of which each zone of the world has a neighbour: Go's calendar goes on, Python's ends here."""
 _YEARS: Final = 5 * 366
 """Days after which a schedule counts as one that never fires."""
 _PREFIX: Final = re.compile(r"(?:CRON_)?TZ=(\S+)\s+")
@@ -60,8 +64,8 @@ class Firing:
         """The first time after another one, in seconds since the epoch; None if it never fires."""
         if self._schedule.every:
             return float(int(moment) + self._period())
-        start = datetime.fromtimestamp(moment, self.zone).date()
-        for offset in range(_YEARS):
+        start = self._day(moment)
+        for offset in range(min(_YEARS, (_LAST_DAY - start).days + 1)):
             for found in self._on(start + timedelta(days=offset)):
                 if found > moment:
                     return found
@@ -72,8 +76,7 @@ class Firing:
         if self._schedule.every:
             times = int((moment - since) // self._period())
             return since + times * self._period() if times > 0 else None
-        end = datetime.fromtimestamp(moment, self.zone).date()
-        first = datetime.fromtimestamp(since, self.zone).date()
+        end, first = self._day(moment), self._day(since)
         for offset in range(min((end - first).days + 1, _YEARS)):
             found = [each for each in self._on(end - timedelta(days=offset)) if since < each <= moment]
             if found:
@@ -87,6 +90,10 @@ class Firing:
         if first is None or second is None or first > moment:
             return 0
         return int(moment - first) // max(1, round(second - first)) + 1
+
+    def _day(self, moment: float) -> date:
+        """The day of a time; the nearest day of the calendar whose neighbours exist too."""
+        return datetime.fromtimestamp(min(max(moment, _EARLIEST), _LATEST), self.zone).date()
 
     def _on(self, day: date) -> Iterator[float]:
         """The times of one day, in order."""

@@ -251,3 +251,13 @@ def test_failures_are_answered_more_and_more_slowly() -> None:
     assert jobs.pause_until(jobs.progress_of(job, failed)) == 40.0
     good = {**job_pod("g", "Succeeded"), "metadata": {"creationTimestamp": "1970-01-01T00:00:09Z"}}
     assert jobs.pause_until(jobs.progress_of(job, [*failed, good])) == 0.0
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "America/Los_Angeles"])
+@pytest.mark.parametrize("moment", [-62_135_596_800.0, 253_402_300_799.0, 1e15, -1e15])
+def test_schedules_at_the_ends_of_the_calendar(zone: str, moment: float) -> None:
+    """A status may say that a cron job last ran in the year 1 or 9999: its times are found or not, without an error."""
+    firing = Firing("0 0 * * *", zone)
+    assert firing.last_until(1.7e9, moment) == (None if moment > 1.7e9 else firing.last_until(1.7e9))
+    assert firing.missed(1.7e9, moment) >= 0
+    assert firing.next_after(moment) is None or firing.next_after(moment) > moment
