@@ -17,6 +17,7 @@ from simkit.engine.controllers.resources import PODS, SERVICES, SLICES
 from simkit.engine.seams import PortHandler
 from simkit.meta.domain import label
 from simkit.meta.errors import StatusError
+from simkit.meta.ip_addresses import is_address
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.kubelet.requests import listed, read
@@ -51,7 +52,7 @@ class ClusterNetwork:
 
     def addresses(self, name: str) -> tuple[str, Sequence[str]]:
         """The full form of a name, and its addresses; none for a name that nobody knows."""
-        if _is_address(name):
+        if is_address(name):
             return name, (name,)
         hosts = self._hosts(name)
         if hosts:
@@ -92,7 +93,7 @@ class ClusterNetwork:
         except FileError:
             return ()
         words = [line.partition("#")[0].split() for line in lines]
-        return [line[0] for line in words if name in line[1:] and _is_address(line[0])][:1]
+        return [line[0] for line in words if name in line[1:] and is_address(line[0])][:1]
 
     def _records(self, full: str, aliases: int) -> Sequence[str]:
         """The addresses of a full name under the cluster's domain."""
@@ -145,14 +146,6 @@ class ClusterNetwork:
             return self._listener(pod, port)
         except StatusError:
             raise Refused(name_of(pod)) from None
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _asks_cluster(pod: Object) -> bool:

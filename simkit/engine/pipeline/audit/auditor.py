@@ -6,7 +6,6 @@ Upstream: k8s.io/apiserver/pkg/endpoints/filters/audit.go, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from ipaddress import ip_address
 from itertools import islice
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from simkit.engine.pipeline.request_info import is_long_running
 from simkit.meta.clock import Clock, NameSource, micro_time
 from simkit.meta.errors import PlainError
 from simkit.meta.fielderror import quoted
+from simkit.meta.ip_addresses import is_address
 from simkit.meta.message import Request, Response
 from simkit.meta.user_info import user_info
 
@@ -201,17 +201,9 @@ def sources(request: Request) -> list[str]:
     ['10.0.0.7', '10.0.0.1']
     """
     forwarded = (part.strip() for text in request.headers.get("x-forwarded-for", ()) for part in text.split(","))
-    found = [address for address in islice(forwarded, _MOST_PROXIES) if _is_address(address)]
+    found = [address for address in islice(forwarded, _MOST_PROXIES) if is_address(address)]
     real = request.header("x-real-ip")
-    if _is_address(real) and real not in found:
+    if is_address(real) and real not in found:
         found.append(real)
     peer = request.peer or _LOOPBACK
     return found if found and found[-1] == peer else [*found, peer]
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
