@@ -75,11 +75,16 @@ def changed(live: Object, change: Object) -> Draft:
 
 
 def errors(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
-    """All that is wrong with an object, as sentences."""
+    """All that is wrong with an object, as sentences, in the order of an answer."""
     of_kind = strategy(f"{obj['apiVersion']}/{obj['kind']}")
     special = (of_kind.subresources or {}).get(part)
-    check = special.validate if special is not None else of_kind.validate
-    return [str(error) for error in check(obj, old)]
+    if special is not None:
+        return [str(error) for error in special.validate(obj, old)]
+    first, own = of_kind.validate_first(obj, old), of_kind.validate(obj, old)
+    if old is None:
+        return [str(error) for error in (*first, *own)]
+    again = [each for check in of_kind.metadata_checks.after if check.kind and not check.until() for each in own]
+    return [str(error) for error in (*first, *own, *again, *of_kind.validate_last(obj, old))]
 
 
 def with_status(live: Object, status: Object) -> Draft:

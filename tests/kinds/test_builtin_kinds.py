@@ -20,6 +20,7 @@ from simkit.schema.decoding import normalise
 from simkit.schema.table_columns import columns_of
 from tests.kinds.bases import BASES, UNWELL
 from tests.kinds.conversions.generated import objects
+from tests.kinds.made import errors
 from tests.shared import SHARED, needs_shared
 
 CATALOGUE = Catalogue.for_release("1.30", everything=True)
@@ -93,17 +94,6 @@ def with_part(live: Object, change: Object, part: str) -> Draft:
     draft = decoded(merged(live, change))
     (strategy(f"{live['apiVersion']}/{live['kind']}").subresources or {})[part].merge(draft, live)
     return draft
-
-
-def errors(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
-    of_kind = strategy(f"{obj['apiVersion']}/{obj['kind']}")
-    if part:
-        return [str(error) for error in (of_kind.subresources or {})[part].validate(obj, old)]
-    first, own = of_kind.validate_first(obj, old), of_kind.validate(obj, old)
-    if old is None:
-        return [str(error) for error in (*first, *own)]
-    again = [each for check in of_kind.metadata_checks.after if check.kind and not check.until() for each in own]
-    return [str(error) for error in (*first, *own, *again, *of_kind.validate_last(obj, old))]
 
 
 def about(story: Object) -> str:

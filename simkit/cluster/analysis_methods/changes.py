@@ -141,7 +141,7 @@ class ChangesMethods(AnalysedCluster):
         Notes
         -----
         Greedy, with lazy evaluation: each step takes the change after which the fewest paths are left in the cluster as it
-        would be. With ``best=None`` the steps are those of the cheapest cuts, and the order is greedy.
+        would be. With ``best=None`` the steps are those of the cheapest cut of all goals together, and the order is greedy.
 
         Examples
         --------

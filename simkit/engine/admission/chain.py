@@ -106,11 +106,15 @@ class Chain:
     def _round(self, review: Review) -> Object:
         current = review.object or {}
         for mutator in self._asked(review)[0]:
-            made = mutator.mutate(review)
+            made = self._call(mutator, review)
             if made is not current and review.object is not None:
                 current = made
                 review = replace(review, object=made)
         return current
+
+    def _call(self, mutator: Mutator, review: Review) -> Object:
+        """The answer of one mutator."""
+        return mutator.mutate(review)
 
     def validate(self, review: Review) -> None:
         """Ask every validator; the StatusError of the first that refuses is raised.

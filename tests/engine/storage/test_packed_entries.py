@@ -55,7 +55,7 @@ def test_an_event_of_a_controller_takes_little() -> None:
     for entry in entries:
         assert isinstance(entry, PackedEntry)
         assert len(entry._packed) < entry.size / 3
-    strange = bytes(range(32, 127)).decode() * 20_000
+    strange = bytes(range(32, 127)).decode() * 10_000
     value = {"metadata": {"name": "strange"}, "message": strange}
     entry = MemoryStore(SimulatedClock()).put(Key(min(PACKED), "default", "strange"), value, expect=ABSENT)
     assert entry.object["message"] == strange
