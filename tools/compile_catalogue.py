@@ -243,6 +243,10 @@ def field_labels(facts: Facts) -> str:
     rows = {key: {word: row[word] for word in kept if word in row} for key, row in facts["resources"].items()}
     custom = rows.pop("customresources")
     rows.pop("apps/v1/replicasets", None)  # kube-apiserver refuses other labels there as for every other resource
+    slices = rows.get("resource.k8s.io/v1alpha2/resourceslices", {})
+    if "error" in slices:  # the facts have a place for the kind, where kube-apiserver names it
+        kind = "resource.k8s.io/v1alpha2, Kind=ResourceSlice"
+        slices["error"] = slices["error"].replace("%s", kind, 1)
     default = facts["default"]
     return table(
         {
