@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final
 
 from simkit.engine.authn.bearer import credentials_of
 from simkit.engine.pipeline.api_services import SERVICES
-from simkit.engine.pipeline.dispatch import find
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.metrics.counters import Counter, Sums
 from simkit.engine.pipeline.representation import responses
@@ -173,7 +172,10 @@ class PreparedReads:
             or responses.wants_pretty(request, context.output_media_type)
         ):
             return
-        scope = engine.request_scope(find(engine, info))
+        resource = engine.catalogue.find(info.group, info.version, info.resource)
+        if resource is None:  # a definition that was removed meanwhile
+            return
+        scope = engine.request_scope(resource)
         if scope.custom is not None or not scope.resource.stored:
             return
         reads = self._reads_of(context.identity)

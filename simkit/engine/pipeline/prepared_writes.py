@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from simkit.engine.pipeline.dispatch import Handler, find, plain_handler
+from simkit.engine.pipeline.dispatch import Handler, plain_handler
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import Filter, HandledRequest, allow, authorize, recognized
 from simkit.engine.pipeline.metrics.counters import route
@@ -146,7 +146,10 @@ class PreparedWrites:
         routes = (self._changes, self._reads.routes)
         if not self._reads.is_plain(context) or self._waits(request) or began[0] != self._reads.changes:
             return
-        scope = self._engine.request_scope(find(self._engine, info))
+        resource = self._engine.catalogue.find(info.group, info.version, info.resource)
+        if resource is None:  # the write has ended its own resource: a definition waited for the last object
+            return
+        scope = self._engine.request_scope(resource)
         handler = plain_handler(scope, info)
         if handler is None:
             return

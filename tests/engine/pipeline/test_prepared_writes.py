@@ -216,3 +216,23 @@ def test_a_full_server_prepares_no_write() -> None:
     scene.ask(request(_map("a")))
     scene.cluster.engine.limits.passes = lambda flow, *, mutating=False: False  # type: ignore[method-assign]
     assert scene.handler.at_once(request(_map("b"))) is None
+
+
+def test_a_write_that_ends_its_own_resource(scene: Scene) -> None:
+    """The last object of a definition that is being removed takes the resource with it, and is answered all the same."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    names = {"plural": "widgets", "kind": "Widget"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+    scene.cluster.create({**definition, "metadata": {"name": "widgets.example.com"}})
+    scene.cluster.settle()
+    kept = {"name": "w", "namespace": "default", "finalizers": ["example.com/kept"]}
+    scene.cluster.create({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": kept})
+    scene.cluster.delete("customresourcedefinition", "widgets.example.com")
+    scene.cluster.settle()
+    patch = scene.sender("root", content_type="application/merge-patch+json")
+    path = "/apis/example.com/v1/namespaces/default/widgets/w"
+    assert scene.ask(patch({"metadata": {"finalizers": None}}, "PATCH", path)).status == 200
+    scene.cluster.settle()
+    assert scene.ask(patch({"metadata": {}}, "PATCH", path)).status == 404
