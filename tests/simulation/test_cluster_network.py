@@ -166,3 +166,18 @@ def test_external_names_are_followed(cluster: Cluster) -> None:
     )
     assert "Welcome" in said(cluster, "wget", "-qO-", "alias")[1]
     assert said(cluster, "getent", "hosts", "round")[0] == 2
+
+
+def test_slices_that_hold_names(cluster: Cluster) -> None:
+    """A name in a slice of a headless service is no address: nothing is found, and nothing ends the container."""
+    cluster.create(service("far", clusterIP="None", selector=None))
+    cluster.create(
+        {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {"name": "far", "labels": {"kubernetes.io/service-name": "far"}},
+            "addressType": "FQDN",
+            "endpoints": [{"addresses": ["far.example.com"]}],
+        }
+    )
+    assert said(cluster, "wget", "-qO-", "far") == (1, "wget: bad address 'far'\n")

@@ -117,6 +117,7 @@ class ClusterNetwork:
             for endpoint, _ in self._endpoints(service, unready=unready)
             if not host or endpoint.get("hostname") == host[0]
             for address in endpoint.get("addresses") or ()
+            if is_address(address)  # slices may hold names
         ]
 
     def _endpoints(self, service: Object, *, unready: bool = False) -> Iterator[tuple[Mapping[str, Any], Object]]:
