@@ -44,11 +44,12 @@ def test_findings_are_filtered_and_linked(page: Page, report: str) -> None:
 def test_places_of_pictures_lead_on(page: Page, report: str) -> None:
     """A place shows the ways through it, a point of the curve its step, a namespace of the heat map its findings."""
     page.goto(report)
-    every = page.locator("#paths > details").count()
+    every = page.locator("#paths details[id]").count()
     page.locator("#paths > details > summary").first.click()
     page.locator("#paths > details").first.locator("button.place").first.click()
     expect(page.locator("#through")).to_contain_text(f"of {every} ways lead through")
-    assert page.locator("#paths > details:not([hidden])").count() <= every
+    told = int(page.locator("#through").inner_text().split()[0])
+    assert page.locator("#paths details[id]:visible").count() == told < every
     page.click("#through button")
     expect(page.locator("#through")).to_be_hidden()
     page.locator("svg.curve a").first.click()
@@ -57,6 +58,19 @@ def test_places_of_pictures_lead_on(page: Page, report: str) -> None:
     name = namespace.inner_text()
     namespace.click()
     assert page.input_value("select[name=namespace]") in (name, "")
+
+
+@pytest.mark.slow
+def test_links_open_what_is_folded(page: Page, report: str) -> None:
+    """Causes of lower severity and later ways are folded; a link to one opens what it is in."""
+    for section in ("causes", "paths"):
+        page.goto("about:blank")
+        page.goto(report)
+        folded = page.locator(f"#{section} > .more details[id]").last
+        expect(folded).to_be_hidden()
+        name = folded.get_attribute("id")
+        page.goto(f"{report}#{name}")
+        expect(page.locator(f"[id='{name}'] > .in")).to_be_visible()
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -23,6 +23,9 @@ NATURES: Final = {
     "product": "what an installed product needs for itself",
     "server": "kube-apiserver's own",
 }
+
+_WAYS_SHOWN: Final = 30
+"""Ways of escalation that are shown at once; the others are folded."""
 
 
 def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) -> str:
@@ -54,6 +57,8 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
             checks={check["id"]: check for check in content["checks"]},
             causes={cause["id"]: cause for cause in content["causes"]},
             **_links(content),
+            **_folded(content["causes"]),
+            ways_shown=_WAYS_SHOWN,
             levels=LEVELS,
             natures=NATURES,
             pictures={name: Markup(text) for name, text in (pictures or {}).items()},  # noqa: S704
@@ -62,6 +67,24 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
             script_hash=b64encode(sha256(script.encode()).digest()).decode(),
         )
     )
+
+
+def _folded(causes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The causes that are shown at once, the first ones of high severity and worse; the others by nature."""
+    first = next((at for at, cause in enumerate(causes) if LEVELS.index(cause["severity"]) > 1), len(causes))
+    folded: dict[str, list[Mapping[str, Any]]] = {}
+    for cause in causes[first:]:
+        folded.setdefault(cause["nature"], []).append(cause)
+    return {
+        "causes_shown": causes[:first],
+        "causes_folded": [(nature, _severities(some), some) for nature, some in folded.items()],
+    }
+
+
+def _severities(causes: Sequence[Mapping[str, Any]]) -> str:
+    found = sorted({LEVELS.index(cause["severity"]) for cause in causes})
+    worst, least = LEVELS[found[0]], LEVELS[found[-1]]
+    return worst if worst == least else f"{worst} to {least}"
 
 
 def _links(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,13 +41,14 @@
   form.elements.sort.addEventListener("change", sort);
   form.addEventListener("reset", function () { setTimeout(function () { filter(); sort(); }); });
   form.addEventListener("submit", function (event) { event.preventDefault(); });
-  var ways = all("#paths > details"), through = document.getElementById("through");
+  var ways = all("#paths details[id]"), through = document.getElementById("through");
   function lead(place) {
     var count = 0;
     ways.forEach(function (way) {
       way.hidden = !!place && !all("[data-through]", way).some(function (button) { return button.dataset.through === place; });
       count += way.hidden ? 0 : 1;
     });
+    all("#paths > .more").forEach(function (rest) { rest.open = rest.open || !!place; });
     through.hidden = !place;
     through.querySelector("span").textContent = place ? count + " of " + ways.length + " ways lead through " + place + "." : "";
     if (place) through.scrollIntoView({ block: "center" });
@@ -80,7 +81,7 @@
     button.addEventListener("click", function () { groups.forEach(function (group) { group.open = button.dataset.open === "yes"; }); });
   });
   addEventListener("hashchange", reveal);
-  var printed = "#causes > [data-full], #plan > details, #findings > .group, [data-f=critical], [data-f=high]";
+  var printed = "section > .more, #causes > [data-full], #plan > details, #findings > .group, [data-f=critical], [data-f=high]";
   addEventListener("beforeprint", function () { all("details").forEach(function (one) { one.wasOpen = one.open; one.open = one.open || one.matches(printed); }); });
   addEventListener("afterprint", function () { all("details").forEach(function (one) { one.open = one.wasOpen; }); });
   reveal();
