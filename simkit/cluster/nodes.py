@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,8 +19,9 @@ from simkit.meta.identity import administrator
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of
-from simkit.simulation.kubelet.behaviour import Behaviour
+from simkit.simulation.kubelet.behaviour import PREFIX, Behaviour
 from simkit.simulation.kubelet.configuration_errors import REFERENCES
+from simkit.simulation.kubelet.eviction_settings import checked_amount
 from simkit.simulation.kubelet.node_config import NodeConfig
 from simkit.simulation.metrics.metrics_server import SERVICE, MetricsServer, reader_role, registration
 from simkit.simulation.simulation import Simulation
@@ -87,6 +88,20 @@ class SimulationConfig(BaseModel):
     events: bool = True
 
 
+def node_config(**given: Any) -> NodeConfig:
+    """The properties of nodes. Raises SimkitError for wrong ones."""
+    try:
+        return NodeConfig(**given)
+    except ValidationError as error:
+        raise SimkitError(_first_error(error, "the nodes")) from error
+
+
+def _first_error(error: ValidationError, whole: str) -> str:
+    first = error.errors()[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where or whole}: {first['msg'].removeprefix('Value error, ')}"
+
+
 def read_config(path: str | Path) -> SimulationConfig:
     """The configuration in a file. Raises SimkitError for one that cannot be read."""
     try:
@@ -97,9 +112,7 @@ def read_config(path: str | Path) -> SimulationConfig:
     except (OSError, UnicodeDecodeError, BrokenText) as error:
         raise SimkitError(f"{path} cannot be read: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise SimkitError(f"{path}: {where or 'the file'}: {first['msg']}") from error
+        raise SimkitError(f"{path}: {_first_error(error, 'the file')}") from error
     beside = Path(path).parent
     found = tuple(each if each in BUNDLED else str(beside / each) for each in config.stages)
     return config.model_copy(update={"stages": found})
@@ -168,12 +181,32 @@ def adopt_nodes(made: ControlPlane, names: Sequence[str]) -> list[str]:
     known = {name_of(node): node for node in snapshot.scan(NODES)}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise SimkitError(f"no node {unknown[0]!r}; there are {', '.join(sorted(known)[:10]) or 'none'}")
+        raise SimkitError(f"no node {unknown[0]!r}; there are {_named(known)}")
     wanted = [name for name in names or known if name not in simulation.kubelets.nodes]
     if made.captured is not None:
         simulation.kubelets.unknown = frozenset(REFERENCES - frozenset(made.captured))
     simulation.adopt([known[name] for name in wanted], snapshot.scan(PODS))
     return wanted
+
+
+def fill_node(made: ControlPlane, name: str, used: Mapping[str, str]) -> None:
+    """Say in annotations of a node what is used beside its pods. Raises SimkitError."""
+    simulation = simulation_of(made)
+    if name not in simulation.kubelets.nodes:
+        raise SimkitError(f"no simulated node {name!r}; there are {_named(simulation.kubelets.nodes)}")
+    try:
+        told = {f"{PREFIX}{key}": checked_amount(text) if text else None for key, text in used.items()}
+    except ValueError as error:
+        raise SimkitError(str(error)) from error
+    path, body = f"/api/v1/nodes/{name}", {"metadata": {"annotations": told}}
+    request = Request.of("PATCH", path, body, content_type="application/merge-patch+json")
+    response = performing(made.engine)(request, administrator())
+    if not response.succeeded:
+        raise SimkitError(f"node {name} cannot be changed: {response.object['message']}")
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)[:10]) or "none"
 
 
 def rehearsal_of(origin: ControlPlane, settings: Mapping[str, str]) -> ControlPlane:

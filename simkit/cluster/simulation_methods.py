@@ -40,6 +40,7 @@ class SimulationMethods(AnalysedCluster):
         taints: Sequence[Object] = (),
         zones: Sequence[str] = (),
         stages: str | Path | Sequence[str | Path | Object] = (),
+        eviction_hard: Mapping[str, str] | None = None,
         events: bool = True,
     ) -> list[Object]:
         """Add simulated nodes; from then on a scheduler and kubelets run with the controllers.
@@ -60,6 +61,9 @@ class SimulationMethods(AnalysedCluster):
             Stages of KWOK that drive the nodes and their pods in the place of kubelets, and objects of other kinds:
             files, documents, or names of stages that are part of simkit (``pod-fast``, ``pod-general``,
             ``node-fast``, ``node-heartbeat``).
+        eviction_hard
+            What has to be free before kubelets evict pods, as ``evictionHard`` of a KubeletConfiguration:
+            ``{"memory.available": "100Mi", "nodefs.available": "10%"}`` and ``imagefs.available``, ``pid.available``.
         events
             Whether kubelets record events; the first call decides.
 
@@ -85,11 +89,12 @@ class SimulationMethods(AnalysedCluster):
         >>> cluster.get("pod", "web")["status"]["phase"]
         'Running'
         """
-        from simkit.simulation.kubelet.node_config import NodeConfig
+        from simkit.cluster.nodes import node_config
         from simkit.simulation.stages.stage_files import read_stages, stage_of
 
-        given: dict[str, Any] = {"capacity": capacity} if capacity is not None else {}
-        config = NodeConfig(
+        optional = {"capacity": capacity, "eviction_hard": eviction_hard}
+        given: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
+        config = node_config(
             count=count, name=name, labels=labels or {}, taints=tuple(taints), zones=tuple(zones), **given
         )
         sources = [stages] if isinstance(stages, str | Path) else stages
@@ -134,15 +139,14 @@ class SimulationMethods(AnalysedCluster):
             What containers use: a function of the container and the time to amounts such as ``{"cpu": "200m"}``.
         settings
             What annotations of pods can say too: ``start_after="2s"``, ``ready_after``, ``ready="false"``,
-            ``pull_error``, ``stop_after``, ``cpu="200m"``, ``memory``, and ``cpu_load``, which the ready pods of a
-            controller share.
+            ``pull_error``, ``stop_after``, ``cpu="200m"``, ``memory``, ``storage``, ``pids``, and ``cpu_load``, which
+            the ready pods of a controller share.
         """
         from simkit.simulation.kubelet.behaviour import Behaviour
 
         told = {name.replace("_", "-"): value for name, value in settings.items()}
-        given = self._simulation().behaviours.given
         made = Behaviour(image, namespace, selector, program, commands or {}, files or {}, ports or {}, usage, told)
-        given.insert(0, made)
+        self._simulation().behave(made)
 
     def stop_node(self, name: str) -> None:
         """Have the kubelet of a simulated node fall silent, as if its machine was lost.
@@ -158,6 +162,38 @@ class SimulationMethods(AnalysedCluster):
             If there is no such simulated node.
         """
         self._simulation().kubelets.stop(name)
+
+    def fill_node(self, name: str, *, memory: str = "", storage: str = "", pids: str = "") -> None:
+        """Have programs beside the pods use up a simulated node, as ``simkit/memory`` and others on the node say.
+
+        Its kubelet reports pressure where too little is left, and evicts pods in its order.
+
+        Parameters
+        ----------
+        name
+            The name of the node.
+        memory, storage, pids
+            What they use: an amount, such as ``"31Gi"``, or a share of the node, such as ``"99%"``; an empty text for
+            what they use by default.
+
+        Raises
+        ------
+        SimkitError
+            For a node that is not simulated, and a wrong amount.
+
+        Examples
+        --------
+        >>> from simkit import Cluster
+        >>> cluster = Cluster(seed=1)
+        >>> added = cluster.add_nodes(1)
+        >>> cluster.fill_node("node-0", memory="100%")
+        >>> rounds = cluster.settle()
+        >>> [each["key"] for each in cluster.get("node", "node-0")["spec"]["taints"]]
+        ['node.kubernetes.io/memory-pressure']
+        """
+        from simkit.cluster.nodes import fill_node
+
+        fill_node(self._control_plane, name, {"memory": memory, "storage": storage, "pids": pids})
 
     def start_node(self, name: str) -> None:
         """Have the kubelet of a stopped node come back.

@@ -13,9 +13,10 @@ from simkit.meta.objects import Object, at, name_of
 from simkit.schema.behaviour import default_behaviour
 from simkit.schema.catalogue import Catalogue
 from simkit.simulation.connections import KubeletConnections
-from simkit.simulation.kubelet.behaviour import Behaviours
+from simkit.simulation.kubelet.behaviour import Behaviour, Behaviours
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.node_config import NodeConfig
+from simkit.simulation.pressure.eviction_manager import EvictionManager
 from simkit.simulation.provisioner import VolumeProvisioner
 from simkit.simulation.scheduler.scheduler import Scheduler
 from simkit.simulation.stages.stage import Stage
@@ -55,8 +56,16 @@ class Simulation:
         self.scheduler = Scheduler(clock, seed, behaviour or default_behaviour(release))
         self.kubelets = Kubelets(clock, perform, self.behaviours, release=release, events=events)
         self.stages = StageController(clock, perform, catalogue, self.kubelets, seed)
+        minor = int(release.partition(".")[2])
+        self.evictions = EvictionManager(clock, perform, self.kubelets, events=events, disruption=minor >= 26)
         provisioner = ReconcilingController(VolumeProvisioner(), clock)
-        self.controllers: Sequence[Controller] = (self.scheduler, self.kubelets, self.stages, provisioner)
+        self.controllers: Sequence[Controller] = (
+            self.scheduler,
+            self.kubelets,
+            self.stages,
+            provisioner,
+            self.evictions,
+        )
         self.connections = KubeletConnections(self.kubelets, clock)
         self._registered = 0
 
@@ -68,6 +77,12 @@ class Simulation:
         copy.behaviours.given = list(self.behaviours.given)
         copy._registered = self._registered
         return copy
+
+    def behave(self, *given: Behaviour) -> None:
+        """Have pods behave like this, before what was said earlier; what they use counts at once."""
+        self.behaviours.given[:0] = given
+        self.evictions.look_again()
+        self.kubelets.woken()
 
     def add(self, config: NodeConfig, stages: Sequence[Stage] = ()) -> list[Object]:
         """Register nodes, driven by stages if there are some; numbers go on from those there. Raises SimkitError."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from heapq import heapify, heappop, heappush
 from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import path_of
@@ -28,12 +27,14 @@ from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.configuration_errors import missing_volume
 from simkit.simulation.kubelet.container_runtime import ContainerRuntime
 from simkit.simulation.kubelet.container_status import PodEnvironment, Progress, Told
+from simkit.simulation.kubelet.due_times import DueTimes
 from simkit.simulation.kubelet.node_config import (
     NodeConfig,
     node_address,
     node_object,
     pod_range,
 )
+from simkit.simulation.kubelet.pod_admission import EVICTED, pressure_objection, rejected_status
 from simkit.simulation.kubelet.pod_status import PodNetwork, stopped_status, updated_status
 from simkit.simulation.kubelet.requests import remove_pod
 from simkit.simulation.kubelet.simulated_node import (
@@ -87,8 +88,7 @@ class Kubelets:
         """Has those of a fork learn what the ones of its origin know, which happens when that is first asked for."""
         version = tuple(map(int, release.split(".")))
         self.runtime = ContainerRuntime(clock, perform, behaviours, resizes=version >= (1, 33))
-        self._due: dict[Key, float] = {}
-        self._heap: list[tuple[float, Key]] = []
+        self._due = DueTimes()
         self._network_condition = version >= (1, 29)
         self._renewed = 0.0
         self._written: dict[Key, str] = {}
@@ -129,7 +129,7 @@ class Kubelets:
         wanted = node_object(config, number, ordinal, self._release, now)
         addresses = PodAddresses(wanted["spec"]["podCIDR"])
         node = SimulatedNode(name_of(wanted), wanted["status"]["addresses"][0]["address"], addresses)
-        node.pods_in_stages, node.status_in_stages = pods_in_stages, status_in_stages
+        node.pods_in_stages, node.status_in_stages, node.eviction = pods_in_stages, status_in_stages, config.eviction()
         if status_in_stages:
             del wanted["status"]["conditions"]
         client = NodeClient(self._perform, node)
@@ -198,14 +198,10 @@ class Kubelets:
 
     @property
     def next_time(self) -> float | None:
-        while self._heap and self._due.get(self._heap[0][1]) != self._heap[0][0]:
-            heappop(self._heap)
-        times = [self._heap[0][0]] if self._heap else []
         if self._urgent:
             return 0.0
-        if self.nodes:
-            times.append(self._renewed + self._period)
-        return min(times, default=None)
+        times = (self._due.first, self._renewed + self._period if self.nodes else None)
+        return min((each for each in times if each is not None), default=None)
 
     def concerns(self, change: Change) -> bool:
         key = change.entry.key
@@ -221,13 +217,11 @@ class Kubelets:
         self.origin = None
         for node in other.nodes.values():
             copy = SimulatedNode(node.name, node.address, node.addresses.fork())
-            copy.alive, copy.reported, copy.healthy_since = node.alive, node.reported, node.healthy_since
-            copy.pods_in_stages, copy.status_in_stages = node.pods_in_stages, node.status_in_stages
+            copy.resume_from(node)
             self.nodes[node.name] = copy
-        self._due, self._renewed, self.unknown = dict(other._due), other._renewed, other.unknown
+        self._renewed, self.unknown = other._renewed, other.unknown
         self.runtime.resume_from(other.runtime)
-        self._heap = [(when, key) for key, when in self._due.items()]
-        heapify(self._heap)
+        self._due.copy_from(other._due)
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         lister, now = Lister(snapshot), self._clock.now()
@@ -236,9 +230,9 @@ class Kubelets:
             pods = [pod for pod in snapshot.scan(PODS) if self._needs_look(pod, everything=changes is None)]
             self._returned.clear()
             keys += [Key(PODS, namespace_of(pod), name_of(pod)) for pod in pods]
-        keys += [*self._overdue(now), *(self._urgent.pop() for _ in range(len(self._urgent)))]
+        keys += [*self._due.overdue(now), *(self._urgent.pop() for _ in range(len(self._urgent)))]
         for key in dict.fromkeys(keys):
-            self._due.pop(key, None)
+            self._due.drop(key)
             self._sync_pod(lister, key)
         if self.nodes and now >= self._renewed + self._period:
             self._renewed = now
@@ -264,23 +258,10 @@ class Kubelets:
                 keys.append(key)
         return keys
 
-    def _overdue(self, now: float) -> list[Key]:
-        found = []
-        while self._heap and self._heap[0][0] <= now:
-            when, key = heappop(self._heap)
-            if self._due.get(key) == when:
-                found.append(key)
-        return found
-
     def look_at(self, key: Key) -> None:
         """Look at a pod at once, because its program has ended in the meantime. May be called from any thread."""
         self._urgent.add(key)
         self.woken()
-
-    def _look_again(self, key: Key, when: float | None) -> None:
-        if when is not None:
-            self._due[key] = when
-            heappush(self._heap, (when, key))
 
     def _forget(self, pod: Object) -> None:
         node = self.nodes.get(at(pod, "spec", "nodeName") or "")
@@ -302,6 +283,11 @@ class Kubelets:
         if has_ended(pod):
             self._end(node, pod)
             return
+        objection = "" if at(pod, "status", "startTime") else pressure_objection(pod, node.pressing)
+        if objection:
+            self._event(client, pod, (EVICTED, objection, True))
+            self._write(client, pod, rejected_status(pod, EVICTED, objection, self._clock.now()), key)
+            return
         progress = Progress(self._clock.now())
         network = self._pod_network(node, pod)
         environment = self._pod_environment(client, lister, network)
@@ -313,7 +299,7 @@ class Kubelets:
             status = updated_status(held, network, Progress(progress.now), environment)
         else:
             status = updated_status(pod, network, progress, environment)
-        self._look_again(key, progress.due)
+        self._due.set(key, progress.due)
         if status != pod.get("status"):
             self._write(client, pod, status, key)
 
@@ -348,7 +334,7 @@ class Kubelets:
         if response.succeeded or response.status in (404, 409):
             return
         _LOG.warning("status of pod %s/%s: %s", key.namespace, key.name, response.body[:300])
-        self._look_again(key, self._clock.now() + _RETRY)
+        self._due.set(key, self._clock.now() + _RETRY)
 
     def _stop_pod(self, client: Client, pod: Object, key: Key) -> None:
         """Stop the containers, tell of it, and then have the pod removed."""
@@ -360,7 +346,7 @@ class Kubelets:
 
             ends, code = self.runtime.hooks.stopping(pod, now, warn)
             if now < ends:
-                self._look_again(key, ends)
+                self._due.set(key, ends)
                 return
         for container in at(pod, "spec", "containers") or ():
             if at(pod, "status", "phase") == "Running":

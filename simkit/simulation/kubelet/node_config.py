@@ -6,13 +6,21 @@ Upstream: pkg/kubelet/kubelet_node_status.go and pkg/kubelet/nodestatus/setters.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
+from simkit.meta.duration import seconds
 from simkit.schema.feature_gates import is_enabled, parse_feature_gates
+from simkit.simulation.kubelet.eviction_settings import (
+    HARD,
+    TRANSITION,
+    EvictionSettings,
+    checked_period,
+    checked_thresholds,
+)
 
 _LABELS: Final = ("os", "arch")
 KUBELET_PORT: Final = 10250
@@ -37,6 +45,11 @@ class NodeConfig(BaseModel):
         The zones, one after the other.
     images
         Names of images that are there, with their sizes in bytes.
+    eviction_hard
+        Amounts, or percentages, that have to be free: ``memory.available``, ``nodefs.available``,
+        ``imagefs.available`` and ``pid.available``; those that are not named never matter.
+    eviction_pressure_transition_period
+        The time for which a node stays under pressure after that is over.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,6 +65,14 @@ class NodeConfig(BaseModel):
     taints: Sequence[Mapping[str, Any]] = ()
     zones: Sequence[str] = ()
     images: Mapping[str, int] = Field(default_factory=dict)
+    eviction_hard: Annotated[Mapping[str, str], AfterValidator(checked_thresholds)] = Field(
+        default_factory=lambda: dict(HARD)
+    )
+    eviction_pressure_transition_period: Annotated[str, AfterValidator(checked_period)] = TRANSITION
+
+    def eviction(self) -> EvictionSettings:
+        """The settings of their kubelets about pressure."""
+        return EvictionSettings(self.eviction_hard, seconds(self.eviction_pressure_transition_period))
 
     def node_name(self, number: int) -> str:
         """The name of the node of a number."""
@@ -135,24 +156,38 @@ def _node_info(name: str, release: str) -> dict[str, str]:
     }
 
 
-def node_conditions(now: float, since: float) -> list[dict[str, str]]:
-    """The conditions of a healthy node."""
-    told = (
-        ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-        ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-        ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-        ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
-    )
+Pressures = Mapping[str, tuple[bool, float]]
+"""Conditions of pressure: whether each holds, and since when."""
+_PRESSURES: Final = (
+    ("MemoryPressure", "KubeletHasSufficientMemory", "sufficient memory available"),
+    ("DiskPressure", "KubeletHasNoDiskPressure", "no disk pressure"),
+    ("PIDPressure", "KubeletHasSufficientPID", "sufficient PID available"),
+)
+_UNDER_PRESSURE: Final[Mapping[str, tuple[str, str]]] = {
+    "MemoryPressure": ("KubeletHasInsufficientMemory", "insufficient memory available"),
+    "DiskPressure": ("KubeletHasDiskPressure", "disk pressure"),
+    "PIDPressure": ("KubeletHasInsufficientPID", "insufficient PID available"),
+}
+
+
+def node_conditions(now: float, since: float, pressures: Pressures | None = None) -> list[dict[str, str]]:
+    """The conditions of a node that lives, healthy but for what it lacks."""
+    told = []
+    for kind, reason, text in _PRESSURES:
+        holds, changed = (pressures or {}).get(kind, (False, since))
+        shown = _UNDER_PRESSURE[kind] if holds else (reason, text)
+        told.append((kind, "True" if holds else "False", shown[0], f"kubelet has {shown[1]}", changed))
+    told.append(("Ready", "True", "KubeletReady", "kubelet is posting ready status", since))
     return [
         {
             "type": kind,
             "status": status,
             "lastHeartbeatTime": timestamp(now),
-            "lastTransitionTime": timestamp(since),
+            "lastTransitionTime": timestamp(changed),
             "reason": reason,
             "message": message,
         }
-        for kind, status, reason, message in told
+        for kind, status, reason, message, changed in told
     ]
 
 

@@ -48,7 +48,7 @@ def updated_status(pod: Object, network: PodNetwork, progress: Progress, environ
     started = moment(status["startTime"]) if status.get("startTime") else progress.now
     over = _deadline_passed(pod, started, progress)
     if over:
-        return _given_up(pod, status, progress.now, "DeadlineExceeded", _DEADLINE)
+        return given_up(pod, progress.now, "DeadlineExceeded", _DEADLINE)
     spec = pod.get("spec") or {}
     containers = _Containers(pod, spec, progress, environment)
     delay = max(
@@ -84,9 +84,11 @@ def _deadline_passed(pod: Object, started: float, progress: Progress) -> bool:
     return started + float(deadline) <= progress.now
 
 
-def _given_up(pod: Object, status: Status, now: float, reason: str, message: str) -> dict[str, Any]:
+def given_up(pod: Object, now: float, reason: str, message: str, *, code: int = 137) -> dict[str, Any]:
+    """The status of a pod whose kubelet has stopped it for good, with the exit code of its containers."""
+    status = pod.get("status") or {}
     stopped = {
-        field: [terminated_by_signal(each, now, 137) for each in status.get(field) or ()]
+        field: [terminated_by_signal(each, now, code) for each in status.get(field) or ()]
         for field in _STATUSES
         if status.get(field)
     }

@@ -18,6 +18,7 @@ from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at
 from simkit.simulation.kubelet.addresses import PodAddresses
+from simkit.simulation.kubelet.eviction_settings import EvictionSettings
 from simkit.simulation.kubelet.node_config import node_conditions
 
 LEASES: Final = GroupResource(api_group("coordination"), "leases")
@@ -36,6 +37,20 @@ class SimulatedNode:
         """True if stages, and not this kubelet, say what becomes of its pods, and of its node."""
         self.reported = 0.0
         self.healthy_since = 0.0
+        self.eviction = EvictionSettings()
+        self.pressures: dict[str, tuple[bool, float]] = {}
+        """Conditions of pressure that held once: whether each holds, and since when."""
+
+    def resume_from(self, other: SimulatedNode) -> None:
+        """Be in the state of the node that this is a fork of."""
+        self.alive, self.reported, self.healthy_since = other.alive, other.reported, other.healthy_since
+        self.pods_in_stages, self.status_in_stages = other.pods_in_stages, other.status_in_stages
+        self.eviction, self.pressures = other.eviction, dict(other.pressures)
+
+    @property
+    def pressing(self) -> list[str]:
+        """The conditions of pressure that hold."""
+        return [kind for kind, (holds, _) in self.pressures.items() if holds]
 
 
 class NodeClient:
@@ -82,7 +97,7 @@ def report_conditions(client: Client, lister: Lister, node: SimulatedNode, now: 
     stored = lister.get(Key(NODES, "", node.name))
     if stored is None:
         return
-    told = node_conditions(now, node.healthy_since)
+    told = node_conditions(now, node.healthy_since, node.pressures)
     own = {each["type"] for each in told}
     others = [each for each in at(stored, "status", "conditions") or () if each.get("type") not in own]
     path = path_of(NODES, "", node.name, "status")

@@ -23,7 +23,7 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
 from simkit.meta.quantity import Quantity, parse
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.metrics.usage import OVERHEAD, UsageModel
+from simkit.simulation.metrics.usage import UsageModel, Used, node_overhead
 from simkit.snapshot.protocol import Snapshot
 
 GROUP: Final = api_group("metrics")
@@ -95,15 +95,15 @@ class MetricsServer:
             yield {**self._head("PodMetrics", pod), "containers": usage}
 
     def _nodes(self) -> Iterable[Object]:
-        totals: dict[str, Any] = {}
+        totals: dict[str, Used] = {}
         for pod, _, used in self._measured():
             node = pod["spec"]["nodeName"]
             for each in used:
-                totals[node] = totals.get(node, OVERHEAD).plus(each)
+                totals[node] = totals[node].plus(each) if node in totals else each
         for node in self._snapshot().scan(NODES):
             if self._reaches(name_of(node)):
-                usage = totals.get(name_of(node), OVERHEAD).quantities()
-                yield {**self._head("NodeMetrics", node), "usage": usage}
+                usage = node_overhead(node).plus(totals.get(name_of(node), Used(0, 0)))
+                yield {**self._head("NodeMetrics", node), "usage": usage.quantities()}
 
     def _head(self, kind: str, obj: Object) -> dict[str, Any]:
         now = timestamp(self._clock.now())

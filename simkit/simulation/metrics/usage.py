@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple
 from simkit.engine.controllers.lister import controller_of
 from simkit.logic.workloads.pods import is_ready
 from simkit.meta.clock import Clock
-from simkit.meta.objects import Object, at
+from simkit.meta.objects import Object, annotations_of, at
 from simkit.meta.quantity import NANO, Quantity, QuantityError, parse
-from simkit.simulation.kubelet.behaviour import Behaviours
+from simkit.simulation.kubelet.behaviour import PREFIX, Behaviours
+from simkit.simulation.kubelet.eviction_settings import percentage
 from simkit.simulation.kubelet.process import Container
 
 _LEAST_CPU: Final = NANO // 100
@@ -41,8 +42,22 @@ class Used(NamedTuple):
         return {"cpu": str(Quantity(self.cpu)), "memory": str(Quantity(memory, "BinarySI"))}
 
 
-OVERHEAD: Final = Used(*_OF_NODE)
-"""The usage of a node besides its pods."""
+def node_overhead(node: Object) -> Used:
+    """The usage of a node besides its pods: what its annotations say, or a little, at most a tenth of its memory.
+
+    Examples
+    --------
+    >>> node_overhead({"status": {"capacity": {"memory": "1000Mi"}}}).quantities()
+    {'cpu': '100m', 'memory': '100Mi'}
+    """
+    capacity = _amount(str(at(node, "status", "capacity", "memory") or ""))
+    cpu, memory = _OF_NODE if capacity is None else (_OF_NODE[0], min(_OF_NODE[1], capacity // 10))
+    told = annotations_of(node).get(f"{PREFIX}memory", "")
+    share = percentage(told)
+    if share is not None:
+        return Used(cpu, int((capacity or 0) * share))
+    amount = _amount(told)
+    return Used(cpu, memory if amount is None else amount)
 
 
 class UsageModel:

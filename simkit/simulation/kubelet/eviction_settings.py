@@ -1,0 +1,93 @@
+"""The settings of kubelets about pressure: what has to be free on a node, and how long a condition lasts.
+
+Upstream: pkg/kubelet/apis/config/v1beta1/defaults_linux.go and pkg/kubelet/eviction/api/types.go, release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from simkit.meta.duration import seconds
+from simkit.meta.quantity import QuantityError, parse
+
+SIGNALS: Final[Mapping[str, str]] = {
+    "memory.available": "memory",
+    "nodefs.available": "ephemeral-storage",
+    "imagefs.available": "ephemeral-storage",
+    "pid.available": "pids",
+}
+"""The signals that are simulated, with their resources; images and everything else are on one file system."""
+HARD: Final[Mapping[str, str]] = {
+    "memory.available": "100Mi",
+    "nodefs.available": "10%",
+    "imagefs.available": "15%",
+    "pid.available": "5%",
+}
+"""The thresholds of kubelets by default. They have none for process numbers; but here these count only if a test says
+how many are used."""
+PROCESS_NUMBERS: Final = 32_768
+"""The process numbers of a node."""
+TRANSITION: Final = "5m"
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionSettings:
+    """The settings of one kubelet.
+
+    Attributes
+    ----------
+    hard
+        Thresholds by signal: quantities, or percentages of the capacity.
+    transition_period
+        The seconds for which a condition stays after its threshold was met last.
+    """
+
+    hard: Mapping[str, str] = field(default_factory=lambda: HARD)
+    transition_period: float = 300.0
+
+
+def percentage(text: str) -> float | None:
+    """The share that a percentage means; None for a text that is none.
+
+    Examples
+    --------
+    >>> percentage("10%"), percentage("100Mi"), percentage("x%")
+    (0.1, None, None)
+    """
+    if not text.endswith("%"):
+        return None
+    try:
+        return float(text[:-1]) / 100
+    except ValueError:
+        return None
+
+
+def checked_thresholds(given: Mapping[str, str]) -> Mapping[str, str]:
+    """The same thresholds. Raises ValueError for a signal that is not simulated, and for a wrong amount."""
+    for signal, text in given.items():
+        if signal not in SIGNALS:
+            raise ValueError(f"no eviction signal {signal!r} is simulated; there are {', '.join(SIGNALS)}")
+        checked_amount(text)
+    return given
+
+
+def checked_amount(text: str) -> str:
+    """The same text: a quantity, or a percentage from 0% to 100%. Raises ValueError."""
+    share = percentage(text)
+    if share is None:
+        try:
+            parse(text)
+        except QuantityError as error:
+            raise ValueError(f"{text!r} is neither an amount, such as 100Mi, nor a percentage: {error}") from error
+    elif not 0 <= share <= 1:
+        raise ValueError(f"{text!r} is not between 0% and 100%")
+    return text
+
+
+def checked_period(text: str) -> str:
+    """The same duration. Raises ValueError for one that is wrong or negative."""
+    if seconds(text) < 0:
+        raise ValueError(f"{text!r} is negative")
+    return text

@@ -1,0 +1,174 @@
+"""Nodes run short of memory, disk and process numbers, and their kubelets evict pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
+from simkit.meta.clock import SimulatedClock
+from simkit.meta.errors import SimkitError
+from tests.simulation.worlds import deployment, messages, node_of, phase, pod, simulated
+
+
+def condition(cluster: Cluster, kind: str, node: str = "node-0") -> Any:
+    """A condition of a node."""
+    return next(each for each in cluster.get("node", node)["status"]["conditions"] if each["type"] == kind)
+
+
+def taints(cluster: Cluster, node: str = "node-0") -> list[str]:
+    """The taints of a node, in short."""
+    return [f"{each['key']}:{each['effect']}" for each in cluster.get("node", node)["spec"].get("taints", ())]
+
+
+def evicted(cluster: Cluster) -> list[str]:
+    """The names of evicted pods."""
+    pods = cluster.list("pods")
+    return [each["metadata"]["name"] for each in pods if each["status"].get("reason") == "Evicted"]
+
+
+def test_pods_are_evicted_until_enough_is_free() -> None:
+    """Those beyond their requests first, by priority, then by how much; the pod says why, and the node has a taint."""
+    cluster = simulated(1, capacity={"cpu": "8", "memory": "10Gi", "pods": "110"})
+    low = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "low"}, "value": -10}
+    cluster.create(low)
+    used = {"simkit/memory": "2Gi"}
+    cluster.create(pod("within", requests={"memory": "3Gi"}, annotations=used))
+    cluster.create(pod("above", requests={"memory": "1Gi"}, annotations=used))
+    cluster.create(pod("far-above", requests={"memory": "100Mi"}, annotations=used))
+    cluster.create(pod("unimportant", requests={"memory": "1536Mi"}, annotations=used, priorityClassName="low"))
+    cluster.settle()
+    assert evicted(cluster) == []
+    cluster.fill_node("node-0", memory="5Gi")
+    cluster.settle()
+    assert evicted(cluster) == ["unimportant"]
+    status = cluster.get("pod", "unimportant")["status"]
+    message = (
+        "The node was low on resource: memory. Threshold quantity: 100Mi, available: 0. "
+        "Container main was using 2Gi, request is 1536Mi, has larger consumption of memory. "
+    )
+    assert (status["phase"], status["message"]) == ("Failed", message)
+    told = {each["type"]: (each["status"], each.get("reason")) for each in status["conditions"]}
+    assert told["Ready"] == ("False", "PodFailed")
+    assert told["DisruptionTarget"] == ("True", "TerminationByKubelet")
+    assert "terminated" in status["containerStatuses"][0]["state"]
+    found = condition(cluster, "MemoryPressure")
+    assert (found["status"], found["reason"]) == ("True", "KubeletHasInsufficientMemory")
+    assert taints(cluster) == ["node.kubernetes.io/memory-pressure:NoSchedule"]
+    cluster.advance(seconds=1)
+    assert evicted(cluster) == ["far-above", "unimportant"]
+    cluster.advance(seconds=120)
+    assert evicted(cluster) == ["far-above", "unimportant"]
+    assert messages(cluster, "EvictionThresholdMet") == ["Attempting to reclaim memory"]
+    assert messages(cluster, "NodeHasInsufficientMemory") == ["Node node-0 status is now: NodeHasInsufficientMemory"]
+    assert message in messages(cluster, "Evicted")
+
+
+def test_pressure_lasts_for_its_transition_period() -> None:
+    """The condition and its taint stay for five minutes after the last time that too little was free."""
+    cluster = simulated(1)
+    cluster.fill_node("node-0", memory="100%")
+    cluster.advance(minutes=3)
+    assert taints(cluster) == ["node.kubernetes.io/memory-pressure:NoSchedule"]
+    cluster.fill_node("node-0")
+    cluster.advance(seconds=299)
+    fork = cluster.fork()
+    assert condition(cluster, "MemoryPressure")["status"] == "True"
+    for each in (cluster, fork):
+        each.advance(seconds=1)
+        assert condition(each, "MemoryPressure")["status"] == "False"
+        assert taints(each) == []
+    assert messages(cluster, "NodeHasSufficientMemory")
+
+
+def test_the_scheduler_and_the_kubelet_keep_pods_away() -> None:
+    """A node under pressure gets no new pods; one that names it is refused unless it asked for memory."""
+    cluster = simulated(2)
+    cluster.fill_node("node-0", memory="100%")
+    cluster.settle()
+    for number in range(4):
+        cluster.create(pod(f"p{number}"))
+    cluster.create(pod("forced", nodeName="node-0"))
+    cluster.settle()
+    assert {node_of(cluster, f"p{number}") for number in range(4)} == {"node-1"}
+    status = cluster.get("pod", "forced")["status"]
+    assert (status["phase"], status["reason"]) == ("Failed", "Evicted")
+    assert status["message"] == "Pod was rejected: The node had condition: [MemoryPressure]. "
+    assert "containerStatuses" not in status
+    cluster.fill_node("node-0", storage="95%")
+    cluster.settle()
+    cluster.create(pod("asked", nodeName="node-0", requests={"memory": "1Gi"}))
+    cluster.settle()
+    assert "[MemoryPressure DiskPressure]" in cluster.get("pod", "asked")["status"]["message"]
+
+
+def test_evicted_pods_of_a_deployment_move() -> None:
+    """The pods that are evicted stay as failed, and others take their place elsewhere; critical ones stay."""
+    cluster = simulated(2)
+    cluster.create(deployment("web", 4, requests={"cpu": "100m"}))
+    critical = pod("agent", priorityClassName="system-node-critical", nodeName="node-0")
+    cluster.create({**critical, "metadata": {"name": "agent", "namespace": "kube-system"}})
+    cluster.settle()
+    cluster.fill_node("node-0", pids="100%")
+    cluster.advance(minutes=1)
+    pods = cluster.list("pods", "default")
+    running = [each["spec"]["nodeName"] for each in pods if each["status"]["phase"] == "Running"]
+    assert running == ["node-1"] * 4
+    assert {each["spec"]["nodeName"] for each in pods if each["status"]["phase"] == "Failed"} == {"node-0"}
+    assert condition(cluster, "PIDPressure")["reason"] == "KubeletHasInsufficientPID"
+    assert cluster.get("pod", "agent", "kube-system")["status"]["phase"] == "Running"
+    assert messages(cluster, "Evicted")[0] == (
+        "The node was low on resource: pids. Threshold quantity: 1638, available: 0. "
+    )
+
+
+def test_a_pod_that_uses_more_disk_than_its_limit_is_evicted() -> None:
+    """Without pressure on the node."""
+    cluster = simulated(1)
+    resources = {"limits": {"ephemeral-storage": "1Gi"}}
+    cluster.create(pod("writer", container={"resources": resources}, annotations={"simkit/storage": "2Gi"}))
+    cluster.create(pod("other", annotations={"simkit/storage": "2Gi"}))
+    cluster.settle()
+    status = cluster.get("pod", "writer")["status"]
+    assert status["message"] == "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. "
+    assert (status["phase"], phase(cluster, "other")) == ("Failed", "Running")
+    assert condition(cluster, "DiskPressure")["status"] == "False"
+
+
+def test_usage_may_grow_with_time() -> None:
+    """A function of the test says how much; the kubelet looks once in a while."""
+    clock = SimulatedClock()
+    start = clock.now()
+    cluster = Cluster(options=Options(clock=clock, seed=1))
+    cluster.add_nodes(1, eviction_hard={"memory.available": "50%"}, capacity={"memory": "1Gi", "cpu": "1"})
+    cluster.behave(image="leak:*", usage=lambda container, now: {"memory": f"{int(now - start)}Mi"})
+    cluster.create(pod("leak", image="leak:1"))
+    cluster.advance(minutes=6)
+    assert phase(cluster, "leak") == "Running"
+    cluster.advance(minutes=3)
+    assert evicted(cluster) == ["leak"]
+
+
+def test_later_words_count_at_once() -> None:
+    """What is said of pods that run may put their node under pressure."""
+    cluster = simulated(1)
+    cluster.create(pod("p", labels={"app": "p"}))
+    cluster.settle()
+    cluster.behave(selector="app=p", memory="40Gi")
+    cluster.settle()
+    assert evicted(cluster) == ["p"]
+
+
+def test_wrong_amounts_are_told() -> None:
+    """With the value and what is possible."""
+    cluster = simulated(1)
+    with pytest.raises(SimkitError, match="'much' is neither an amount, such as 100Mi, nor a percentage"):
+        cluster.fill_node("node-0", memory="much")
+    with pytest.raises(SimkitError, match="between 0% and 100%"):
+        cluster.fill_node("node-0", memory="120%")
+    with pytest.raises(SimkitError, match="no simulated node 'other'; there are node-0"):
+        cluster.fill_node("other")
+    with pytest.raises(SimkitError, match=r"no eviction signal .cpu.available. is simulated"):
+        cluster.add_nodes(1, name="n", eviction_hard={"cpu.available": "1"})
