@@ -6,11 +6,14 @@ Upstream: k8s.io/apiserver/pkg/authorization/union, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from simkit.engine.seams import Authorizer, RuleList
 from simkit.logic.rbac.index import aggregate_errors
 from simkit.meta.attributes import NO_OPINION, Attributes, Decision
 from simkit.meta.identity import Identity
+
+_SILENT: Final = Decision(NO_OPINION)
 
 
 class UnionAuthorizer:
@@ -37,7 +40,10 @@ class UnionAuthorizer:
             decision = authorizer.authorize(ask)
             if decision.verdict is not NO_OPINION:
                 return decision
-            undecided.append(decision)
+            if decision.reason or decision.error:
+                undecided.append(decision)
+        if not undecided:
+            return _SILENT
         reason = "\n".join([decision.reason for decision in undecided if decision.reason])
         errors = [decision.error for decision in undecided if decision.error]
         return Decision(NO_OPINION, reason, error=aggregate_errors(errors) if errors else "")

@@ -15,6 +15,7 @@ from typing import Final
 from simkit.engine.pipeline.dispatch import Handler, plain_handler
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import Filter, HandledRequest, allow, authorize, recognized
+from simkit.engine.pipeline.known_by_identity import KnownByIdentity
 from simkit.engine.pipeline.metrics.counters import route
 from simkit.engine.pipeline.prepared_reads import Moment, PreparedReads
 from simkit.engine.pipeline.representation.forms import NONE
@@ -113,9 +114,9 @@ class PreparedWrites:
     """
 
     def __init__(self, engine: Engine, reads: PreparedReads, most: int = _MOST) -> None:
-        self._engine, self._reads, self._most = engine, reads, most
-        self._known: dict[Identity, Writes] = {}
-        self._count = self._changes = 0
+        self._engine, self._reads = engine, reads
+        self._known = KnownByIdentity[tuple[str, str], PreparedWrite](most)
+        self._changes = 0
         engine.store.listen(self._follow, _RESTS_ON)
 
     def _follow(self, changes: Sequence[Change]) -> None:
@@ -156,16 +157,9 @@ class PreparedWrites:
         made = PreparedWrite(self._engine, context, scope, handler)
         made.routes = routes
         if made.limit:
-            self._keep(context.identity, (request.method, request.path), made)
-            self._reads.know(sender, context.identity, began).writes = self._known[context.identity]
+            writes = self._known.keep(context.identity, (request.method, request.path), made)
+            self._reads.know(sender, context.identity, began).writes = writes
 
     def _waits(self, request: Request) -> bool:
         engine = self._engine
         return engine.inner_parts_leave_process or engine.request_leaves_process(request)
-
-    def _keep(self, identity: Identity, path: tuple[str, str], write: PreparedWrite) -> None:
-        if self._count >= self._most:
-            self._known, self._count = {}, 0
-        writes = self._known.setdefault(identity, {})
-        self._count += path not in writes
-        writes[path] = write

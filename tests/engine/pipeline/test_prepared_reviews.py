@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
@@ -84,6 +88,12 @@ def _rbac(kind: str, name: str, **more: Any) -> dict[str, Any]:
     return {"apiVersion": f"{RBAC_GROUP}/v1", "kind": kind, "metadata": {"name": name}, **more}
 
 
+@cache
+def _shared_scene() -> Scene:
+    """One scene for many examples."""
+    return Scene()
+
+
 @pytest.fixture
 def scene() -> Scene:
     """A fresh scene."""
@@ -104,6 +114,64 @@ def test_a_repeated_review_has_the_same_answer(scene: Scene, body: dict[str, Any
     assert first.status == 201
     assert scene.prepared.answer(request(body, path)) == first
     assert sum(sums.count for sums in metrics.requests.values()) == sum(counts) + 1
+
+
+_TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+_SPECS = st.fixed_dictionaries(
+    {"user": _TEXT},
+    optional={
+        "uid": _TEXT,
+        "groups": st.lists(_TEXT, min_size=1, max_size=3),
+        "extra": st.just({"b": ["1"], "a": ["<"]}),
+        "resourceAttributes": st.fixed_dictionaries(
+            {"verb": _TEXT, "namespace": _TEXT}, optional={"version": _TEXT, "group": _TEXT, "resource": _TEXT}
+        ),
+        "nonResourceAttributes": st.fixed_dictionaries({"path": _TEXT}, optional={"verb": _TEXT}),
+    },
+)
+
+
+def _with_other_texts(value: Any, text: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_other_texts(each, text) for name, each in value.items()}
+    return [_with_other_texts(each, text) for each in value] if isinstance(value, list) else value + text
+
+
+@settings(deadline=None, max_examples=60)
+@given(spec=_SPECS, text=_TEXT)
+def test_a_new_review_in_a_known_form_is_answered_as_the_handler_chain_does(spec: dict[str, Any], text: str) -> None:
+    """Its bytes and headers are the same, whatever the texts; what the chain refuses is left to it."""
+    scene = _shared_scene()
+    request = scene.sender()
+    body = {"spec": _with_other_texts(spec, text)}
+    refused = scene.prepare(request({"spec": spec})).status != 201
+    answered = scene.prepared.answer(request(body))
+    assert (answered is None) == refused
+    if answered is not None:
+        assert answered == APIServerHandler(scene.cluster.engine).answer(request(body))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        b'{"spec":{"user":"","resourceAttributes":{"verb":"get"}}}',
+        b'{"spec":{"user":1,"resourceAttributes":{"verb":"get"}}}',
+        b'{"spec":{"user":"bob","user":"eve","resourceAttributes":{"verb":"get"}}}',
+        b'{"spec":{"user":"bob","resourceAttributes":{"verb":"get"},"more":"x"}}',
+        b'{"spec":{"user":"bob","resourceAttributes":{"verb":{"a":"b"}}}}',
+        b'{"kind":"Pod","spec":{"user":"bob","resourceAttributes":{"verb":"get"}}}',
+        b'{"metadata":{"name":"a"},"spec":{"user":"bob","resourceAttributes":{"verb":"get"}}}',
+        b'{"spec":{"user":"bob","resourceAttributes":{"verb":"get"}}',
+        b'[{"spec":{"user":"bob","resourceAttributes":{"verb":"get"}}}]',
+        b'{"spec":{"user":"\\ud800","resourceAttributes":{"verb":"get"}}}',
+    ],
+)
+def test_other_forms_are_left_to_the_handler_chain(scene: Scene, other: bytes) -> None:
+    """A form is told by everything but texts that are not empty."""
+    request = scene.sender()
+    scene.prepare(request({"spec": {"user": "ann", "resourceAttributes": {"verb": "get"}}}))
+    assert scene.prepared.answer(request({"spec": {"user": "bob", "resourceAttributes": {"verb": "list"}}})) is not None
+    assert scene.prepared.answer(replace(request(), body=other)) is None
 
 
 def test_the_authorizer_is_asked_each_time(scene: Scene) -> None:
@@ -186,7 +254,7 @@ def test_what_is_kept_has_a_limit(scene: Scene) -> None:
     request = scene.sender()
     few = PreparedReviews(scene.cluster.engine, scene.handler._reads, most=3)
     scene.handler._reviews = few
-    bodies = [{"spec": {"user": f"u{number}", "resourceAttributes": PODS}} for number in range(5)]
+    bodies = [{"spec": {"user": f"u{number}", "uid": "", "resourceAttributes": PODS}} for number in range(5)]
     for body in bodies:
         scene.prepare(request(body))
     kept = [body for body in bodies if few.answer(request(body)) is not None]
