@@ -98,8 +98,11 @@ class ReviewForm:
     def learned(cls, engine: Engine, context: RequestContext, body: bytes, now: str) -> ReviewForm | None:
         """The form of a review that was answered at a time; None if that time is not in the answer, once."""
         head, spec, _ = body.partition(_SPEC)
-        parts = (head + spec).split(now.encode())
-        return cls(engine, context, *parts, orjson.loads(body)["spec"]) if len(parts) == 2 else None
+        head += spec
+        if head.count(now.encode()) != 1:
+            return None
+        before, _, after = head.partition(now.encode())
+        return cls(engine, context, before, after, orjson.loads(body)["spec"])
 
     def arranged(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """The spec of a review of this form, in the order of answers."""
