@@ -11,7 +11,7 @@ Known = TypeVar("Known")
 
 
 class KnownByIdentity(Generic[Asked, Known]):
-    """What is known, by identity and by what it asked. At the limit all of it is forgotten, and learned anew.
+    """Answers by identity and by what it asked. At the limit all of them are forgotten, and learned anew.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class KnownByIdentity(Generic[Asked, Known]):
         self._tables: dict[Identity, dict[Asked, Known]] = {}
 
     def of(self, identity: Identity) -> dict[Asked, Known]:
-        """What is known of an identity; not to be changed."""
+        """All that is known of an identity; not to be changed."""
         return self._tables.get(identity) or {}
 
     def keep(self, identity: Identity, asked: Asked, known: Known) -> dict[Asked, Known]:
