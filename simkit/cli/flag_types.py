@@ -26,6 +26,17 @@ def number(text: str) -> int:
     return int(text)
 
 
+def rate(text: str) -> float:
+    """A number that is not negative, such as 0.1."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no rate; give a number such as 0.1")
+    return found
+
+
 def ports(text: str) -> tuple[int, int]:
     """A range of ports, both ends included: ``30000-32767``, or the first and the count, ``30000+2767``."""
     first, sign, second = text.partition("-") if "-" in text else text.partition("+")

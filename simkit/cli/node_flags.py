@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simkit.cli.flag_types import words
+from simkit.cli.flag_types import number, rate, words
+from simkit.engine.controllers.node_zones import EvictionRates
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -48,6 +50,26 @@ def add_arguments(group: Any) -> None:
     group.add_argument(
         "--node-config", type=Path, metavar="FILE", help="nodes and behaviours of pods in YAML (docs/testing.md)"
     )
+    rates = EvictionRates()
+    flags: tuple[tuple[str, Callable[[str], float], float, str], ...] = (
+        ("node-eviction-rate", rate, rates.normal, "nodes per second whose pods are evicted after they failed"),
+        ("secondary-node-eviction-rate", rate, rates.secondary, "the same in a big zone that is unhealthy"),
+        ("unhealthy-zone-threshold", rate, rates.unhealthy, "the share of failed nodes that makes a zone unhealthy"),
+        ("large-cluster-size-threshold", number, rates.large, "zones with more nodes are big"),
+    )
+    for name, kind, default, text in flags:
+        group.add_argument(f"--{name}", type=kind, default=default, metavar="N", help=f"{text} (default {default})")
+
+
+def options(args: argparse.Namespace) -> dict[str, Any]:
+    """The values of the flags that are options of the cluster."""
+    rates = EvictionRates(
+        args.node_eviction_rate,
+        args.secondary_node_eviction_rate,
+        args.unhealthy_zone_threshold,
+        args.large_cluster_size_threshold,
+    )
+    return {"eviction_rates": rates}
 
 
 def start(made: ControlPlane, args: argparse.Namespace) -> None:

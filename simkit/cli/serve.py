@@ -265,6 +265,7 @@ def _options(args: argparse.Namespace) -> Options:
         **audit_flags.options(args),
         **request_flags.options(args),
         **object_flags.options(args),
+        **node_flags.options(args),
         **outside.options(args),
     }
     return Options(**wanted)

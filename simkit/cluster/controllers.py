@@ -29,6 +29,7 @@ from simkit.engine.controllers.legacy_token_cleaner import LegacyTokenCleaner
 from simkit.engine.controllers.namespace import NamespaceController
 from simkit.engine.controllers.node_lifecycle import NodeLifecycleController
 from simkit.engine.controllers.node_ttl import TTLController
+from simkit.engine.controllers.node_zones import DEFAULT_RATES, EvictionRates
 from simkit.engine.controllers.persistent_volume_binder import PersistentVolumeController
 from simkit.engine.controllers.pod_autoscaler import HorizontalController
 from simkit.engine.controllers.pod_gc import PodGCController
@@ -70,6 +71,8 @@ class ControllerContext:
     """The resources that a dump captured; None: all resources."""
     behaviour: ServedBehaviour = field(default_factory=lambda: ServedBehaviour(BASE_MINOR))
     """The behaviour of the release that is served."""
+    eviction_rates: EvictionRates = DEFAULT_RATES
+    """The rates at which pods are evicted from nodes that have failed."""
     name_source: NameSource = field(default_factory=NameSource)
     """The source of the parts of names that controllers make up."""
 
@@ -113,7 +116,10 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "pod-garbage-collector-controller": (True, lambda means: PodGCController(means.clock)),
     "resourcequota-controller": (True, lambda means: ResourceQuotaController(means.catalogue, means.clock)),
     "horizontal-pod-autoscaler-controller": (True, lambda means: HorizontalController(means.clock, means.catalogue)),
-    "node-lifecycle-controller": (True, lambda means: NodeLifecycleController(means.clock, means.alive)),
+    "node-lifecycle-controller": (
+        True,
+        lambda means: NodeLifecycleController(means.clock, means.alive, means.eviction_rates),
+    ),
     "taint-eviction-controller": (True, lambda means: TaintEvictionController(means.clock)),
     "ttl-controller": (True, lambda _: TTLController()),
     "persistentvolume-binder-controller": (True, lambda means: PersistentVolumeController(means.clock)),

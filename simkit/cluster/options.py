@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simkit.engine.controllers.node_zones import DEFAULT_RATES, EvictionRates
 from simkit.engine.pipeline.audit.settings import LogSettings, WebhookSettings
 from simkit.engine.seams import Authenticator
 from simkit.meta.clock import Clock
@@ -98,6 +99,8 @@ class Options:
     """Node ports of Services, both ends included."""
     event_ttl: float = 3600.0
     """Seconds for which events are kept after their last write; 0: forever."""
+    eviction_rates: EvictionRates = DEFAULT_RATES
+    """The rates at which pods are evicted from nodes that have failed, as flags of kube-controller-manager say them."""
     default_not_ready_toleration_seconds: int = 300
     default_unreachable_toleration_seconds: int = 300
     """Seconds for which pods stay on nodes that are not ready, or unreachable, by default."""

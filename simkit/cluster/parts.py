@@ -253,6 +253,7 @@ def _runner(server: ControlPlane, origin: ControllerManager | None = None) -> Co
             alive,
             server.captured,
             server.engine.behaviour,
+            options.eviction_rates,
             server.names,
         )
         return [

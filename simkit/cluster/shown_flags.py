@@ -18,6 +18,7 @@ _OTHER: Final = frozenset(
         "seed",
         "authenticators",
         "controllers",
+        "eviction_rates",
         "use_service_account_credentials",
         "cluster_signing_cert_file",
         "cluster_signing_key_file",

@@ -5,13 +5,14 @@ Upstream: pkg/controller/nodelifecycle, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import expect, keys_of, merge
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
+from simkit.engine.controllers.node_zones import DEFAULT_RATES, EvictionRates, NodeZones, zone_of
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import NODES, PODS
 from simkit.engine.seams import Change
@@ -30,6 +31,7 @@ _COMING_AND_GOING: Final = {
 }
 _LEASES: Final = GroupResource(api_group("coordination"), "leases")
 _EXCLUDED: Final = label("exclude-disruption", "node")
+_NO_EXECUTE: Final = "NoExecute"
 _STARTUP_SECONDS: Final = 60.0
 """Seconds that a node may take for its first report."""
 _MONITOR_SECONDS: Final = 40.0
@@ -45,13 +47,19 @@ class NodeLifecycleController(ResourceWatcher):
     heartbeats in its Ready condition or by its lease, becomes Unknown after that of monitoring. Nodes that came with
     a Ready condition, as those of a dump, stay as they are until something is heard of them: no kubelets run here.
     ``alive`` tells of nodes that need not report to be known to live, such as simulated ones.
-    Evictions are not slowed down where a part of the nodes is in trouble; where all are, there are none.
+    Nodes are tainted for evictions one after the other, more slowly in a zone of which a part is in trouble; where all
+    nodes are in trouble, none is. O(nodes that wait) for each of them.
     """
 
     name = "node-lifecycle-controller"
     account = "node-controller"
 
-    def __init__(self, clock: Clock, alive: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        alive: Callable[[str], bool] = lambda _: False,
+        rates: EvictionRates = DEFAULT_RATES,
+    ) -> None:
         super().__init__(NODES, PODS)
         self._clock, self._alive = clock, alive
         self._events = EventRecorder(clock, self.account)
@@ -59,11 +67,12 @@ class NodeLifecycleController(ResourceWatcher):
         """Nodes that have come or gone: reason and text of the event, and the node."""
         self._heard: dict[str, float] = {}
         """The time of the last report of each node, by name."""
-        self._ready: set[str] = set()
-        """Nodes that are ready, but for those that do not count in an outage."""
+        self._zones, self._knows_zones = NodeZones(rates), False
 
     def resume_from(self, other: Any) -> None:
-        self._news, self._heard, self._ready = dict(other._news), dict(other._heard), set(other._ready)
+        self._news, self._heard = dict(other._news), dict(other._heard)
+        self._zones.resume_from(other._zones)
+        self._knows_zones = other._knows_zones
 
     def concerns(self, change: Change) -> bool:
         key = change.entry.key
@@ -77,19 +86,24 @@ class NodeLifecycleController(ResourceWatcher):
             return [Key(NODES, "", key.name)]
         if told is not None:
             self._news[key] = (*told, change.entry.object)
-        was_in_trouble = not self._ready
+        if not self._knows_zones:
+            self._learn_zones(lister)
+        waited, was_down = self._zones.waiting_with(key.name), self._zones.all_down
         self._note(change)
-        return [key] if was_in_trouble is not bool(self._ready) else [key, *self.all_keys(lister)]
+        if self._zones.all_down is was_down:
+            return _node_keys([key.name, *waited, *self._zones.waiting_with(key.name)])
+        if was_down:  # somebody answers again: the others get as much time as at their start
+            self._heard = dict.fromkeys(self._heard, self._clock.now())
+        return [key, *keys_of(NODES, lister.scan(NODES))]
 
     def _note(self, change: Change) -> None:
         """Keep what a change of a node tells: whether it is ready, and that it reported."""
         name, node = change.entry.key.name, change.entry.object
-        self._ready.discard(name)
         if change.type == "DELETED":
             self._heard.pop(name, None)
+            self._zones.remove(name)
             return
-        if _counts_as_ready(node):
-            self._ready.add(name)
+        self._put(node)
         ready = find(at(node, "status", "conditions"), "Ready") or {}
         before = find(at(change.previous.object if change.previous else None, "status", "conditions"), "Ready") or {}
         heartbeat = ready.get("lastHeartbeatTime")
@@ -97,10 +111,18 @@ class NodeLifecycleController(ResourceWatcher):
         if reported and ready.get("status") != "Unknown":
             self._heard[name] = self._clock.now()
 
+    def _put(self, node: Object) -> None:
+        ready, counts = is_true(at(node, "status", "conditions"), "Ready"), _EXCLUDED not in labels_of(node)
+        self._zones.put(name_of(node), zone_of(node), counts=counts, ready=ready)
+
+    def _learn_zones(self, lister: Lister) -> None:
+        for node in lister.scan(NODES):
+            self._put(node)
+        self._knows_zones = True
+
     def all_keys(self, lister: Lister) -> Iterable[Key]:
-        nodes = lister.scan(NODES)
-        self._ready = {name_of(node) for node in nodes if _counts_as_ready(node)}
-        return keys_of(NODES, nodes)
+        self._learn_zones(lister)
+        return keys_of(NODES, lister.scan(NODES))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         node = lister.get(key)
@@ -112,11 +134,11 @@ class NodeLifecycleController(ResourceWatcher):
         if due is not None and due <= self._clock.now():
             self._call_unknown(client, node)
             return None  # the change that this makes brings us back here
-        self._taint(client, node)
+        turn = self._taint(client, node)
         ready = find(at(node, "status", "conditions"), "Ready")
         if ready is not None and ready.get("status") != "True":
             self._unready_pods(client, lister, key.name)
-        return due
+        return min((each for each in (due, turn) if each is not None), default=None)
 
     def _silent_at(self, node: Object) -> float | None:
         """The time at which the node becomes Unknown without further reports; None for never."""
@@ -151,22 +173,42 @@ class NodeLifecycleController(ResourceWatcher):
         if not missing.items() <= present.items():
             expect(merge(client, NODES, node, {"metadata": {"labels": missing}}), 404, 409)
 
-    def _taint(self, client: Client, node: Object) -> None:
+    def _taint(self, client: Client, node: Object) -> float | None:
+        """Set the taints of the conditions; gives back when it is the turn of the node for those that evict."""
         taints: list[Mapping[str, Any]] = list(at(node, "spec", "taints") or ())
-        wanted = condition_taints(node)
-        if not self._ready:  # an outage of all nodes is one of what watches them: nobody is evicted
-            wanted = {(key, effect) for key, effect in wanted if effect != "NoExecute"}
+        wanted, name, now = condition_taints(node), name_of(node), self._clock.now()
+        evicting = any(effect == _NO_EXECUTE for _, effect in wanted)
+        evicted = any(is_condition_taint(each) and each.get("effect") == _NO_EXECUTE for each in taints)
+        turn = None
+        self._zones.adapt(now)  # only here, where all changes of this moment are known
+        if self._zones.all_down or not evicting:  # an outage of all nodes is one of what watches them
+            self._zones.drop(name)
+            evicting = False
+        elif not evicted:
+            turn = self._zones.turn_of(name)
+            evicting = turn is not None and turn <= now
+        if not evicting:
+            wanted = {(key, effect) for key, effect in wanted if effect != _NO_EXECUTE}
+        if self._write_taints(client, node, taints, wanted) and evicting and not evicted:
+            self._zones.tainted(name, now)
+            return None
+        return turn
+
+    def _write_taints(
+        self, client: Client, node: Object, taints: Sequence[Mapping[str, Any]], wanted: set[tuple[str, str]]
+    ) -> bool:
+        """Write the taints if they differ; gives back whether the node has them now."""
         kept = [
             each for each in taints if not is_condition_taint(each) or (each.get("key"), each.get("effect")) in wanted
         ]
         present = {(each.get("key"), each.get("effect")) for each in kept}
         now = timestamp(self._clock.now())
         new = [{"key": key, "effect": effect, "timeAdded": now} for key, effect in sorted(wanted - present)]
-        if new or len(kept) < len(taints):
-            change = {"resourceVersion": metadata(node)["resourceVersion"]}
-            expect(
-                merge(client, NODES, node, {"metadata": change, "spec": {"taints": [*kept, *new] or None}}), 404, 409
-            )
+        if not new and len(kept) == len(taints):
+            return True
+        change = {"resourceVersion": metadata(node)["resourceVersion"]}
+        response = merge(client, NODES, node, {"metadata": change, "spec": {"taints": [*kept, *new] or None}})
+        return expect(response, 404, 409).succeeded
 
     def _unready_pods(self, client: Client, lister: Lister, node: str) -> None:
         now = timestamp(self._clock.now())
@@ -181,8 +223,9 @@ class NodeLifecycleController(ResourceWatcher):
             expect(merge(client, PODS, pod, {"status": {"conditions": told}}, "status"), 404, 409)
 
 
-def _counts_as_ready(node: Object) -> bool:
-    return _EXCLUDED not in labels_of(node) and is_true(at(node, "status", "conditions"), "Ready")
+def _node_keys(names: Iterable[str]) -> list[Key]:
+    """The keys of nodes."""
+    return [Key(NODES, "", name) for name in dict.fromkeys(names)]
 
 
 def _reference(node: Object) -> Object:

@@ -128,3 +128,14 @@ def test_wrong_names_are_told() -> None:
         with pytest.raises(SimkitError, match=told):
             cluster.drain_nodes(**given)
     assert main(["rehearse", "rollout", "--demo"]) == 2
+
+
+def test_a_zone_that_is_lost_is_emptied_node_after_node() -> None:
+    """The pods of four nodes move within half a minute; where half of a small zone stays, they wait there."""
+    cluster = simkit.Cluster(seed=1)
+    cluster.add_nodes(8, zones=["a", "b"])
+    cluster.create(deployment("web", 8, requests={"cpu": "1"}))
+    cluster.settle()
+    assert {each.outcome for each in cluster.lose_nodes(zone="a", minutes=8).pods} == {"moved"}
+    some = [f"node-{number}" for number in (0, 2, 4)]
+    assert "moved" not in {each.outcome for each in cluster.lose_nodes(some, minutes=8).pods}

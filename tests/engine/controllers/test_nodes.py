@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import simkit
+from simkit.cluster.options import Options
+from simkit.engine.controllers.node_zones import EvictionRates
 from simkit.meta.message import Request
 from tests.engine.controllers.worlds import names, obj, patch, told
 
@@ -157,6 +159,9 @@ def test_a_node_that_never_reports_becomes_unknown(cluster: simkit.Cluster, cloc
     assert (ready_one["message"], ready_one["lastHeartbeatTime"]) == ("Kubelet never posted node status.", created)
     with_another(cluster)
     cluster.settle()
+    assert taints(cluster) == ["node.kubernetes.io/unreachable:NoSchedule"]
+    clock.advance(seconds=10)  # after an outage of all, one node in ten seconds
+    cluster.settle()
     assert taints(cluster)[1:] == ["node.kubernetes.io/unreachable:NoExecute"]
     cluster.delete("node", "other")
     cluster.settle()
@@ -221,3 +226,88 @@ def test_the_time_of_caches_grows_with_the_nodes(cluster: simkit.Cluster) -> Non
     cluster.delete("node", "one-more")
     cluster.settle()
     assert times() == {"0"}
+
+
+def machines(cluster: simkit.Cluster, zone: str, count: int) -> list[str]:
+    """Nodes of a zone that are ready."""
+    found = [f"{zone}-{number:02}" for number in range(count)]
+    for name in found:
+        condition = {"type": "Ready", "status": "True"}
+        labels = {"topology.kubernetes.io/zone": zone}
+        cluster.create(obj("v1", "Node", name, meta={"labels": labels}, status={"conditions": [condition]}))
+    cluster.settle()
+    return found
+
+
+def fail(cluster: simkit.Cluster, names: list[str]) -> None:
+    """Have nodes be unready at once."""
+    for name in names:
+        change = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+        patch(cluster, f"/api/v1/nodes/{name}/status", change)
+    cluster.settle()
+
+
+def evicting(cluster: simkit.Cluster) -> list[str]:
+    """The nodes with a taint that evicts pods."""
+    return [
+        node["metadata"]["name"]
+        for node in cluster.list("nodes")
+        if any(each["effect"] == "NoExecute" for each in node["spec"].get("taints", ()))
+    ]
+
+
+def run(cluster: simkit.Cluster, clock: simkit.SimulatedClock, seconds: float) -> int:
+    """The number of such nodes after some time."""
+    clock.advance(seconds=seconds)
+    cluster.settle()
+    return len(evicting(cluster))
+
+
+def test_nodes_that_fail_are_emptied_one_after_the_other(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """One in ten seconds; who recovers waits no longer, and a fork goes on alike."""
+    fail(cluster, machines(cluster, "a", 10)[:4])
+    assert evicting(cluster) == ["a-00"]
+    assert run(cluster, clock, 9) == 1
+    fork = cluster.fork()
+    for each in (cluster, fork):
+        assert isinstance(each.clock, simkit.SimulatedClock)
+        assert run(each, each.clock, 1) == 2
+    patch(cluster, "/api/v1/nodes/a-02/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+    cluster.settle()
+    assert run(cluster, clock, 10) == 3
+    assert evicting(cluster) == ["a-00", "a-01", "a-03"]
+    assert isinstance(fork.clock, simkit.SimulatedClock)
+    assert [run(fork, fork.clock, 10) for _ in range(2)] == [3, 4]
+
+
+def test_a_zone_that_is_lost_as_a_whole_is_emptied_as_usual(
+    cluster: simkit.Cluster, clock: simkit.SimulatedClock
+) -> None:
+    """Although all of its nodes have failed: others answer, so that it is no outage of what watches them."""
+    lost = machines(cluster, "a", 4)
+    machines(cluster, "b", 1)
+    fail(cluster, lost)
+    assert [run(cluster, clock, seconds) for seconds in (0, 10, 10, 10)] == [1, 2, 3, 4]
+
+
+def test_a_small_zone_that_is_unhealthy_has_no_evictions(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """Where at least 55 % and three nodes have failed; with one node less they go on."""
+    first = machines(cluster, "a", 5)
+    machines(cluster, "b", 1)
+    fail(cluster, first[:3])
+    assert run(cluster, clock, 600) == 0
+    patch(cluster, "/api/v1/nodes/a-00/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+    cluster.settle()
+    assert run(cluster, clock, 10) == 1
+    assert run(cluster, clock, 10) == 2
+
+
+def test_a_big_zone_that_is_unhealthy_has_slow_evictions(clock: simkit.SimulatedClock) -> None:
+    """One node in a hundred seconds; the flags say what is big, unhealthy and slow."""
+    rates = EvictionRates(large=4, unhealthy=0.5, secondary=0.01, normal=1.0)
+    cluster = simkit.Cluster(options=Options(clock=clock, eviction_rates=rates))
+    names = machines(cluster, "a", 6)
+    fail(cluster, names[:3])
+    assert [run(cluster, clock, seconds) for seconds in (0, 99, 1)] == [1, 1, 2]
+    fail(cluster, names[3:])
+    assert evicting(cluster) == []  # an outage of all nodes is one of what watches them
