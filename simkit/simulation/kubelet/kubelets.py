@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import path_of
@@ -37,6 +38,7 @@ from simkit.simulation.kubelet.node_config import (
 from simkit.simulation.kubelet.pod_admission import EVICTED, pressure_objection, rejected_status
 from simkit.simulation.kubelet.pod_status import PodNetwork, stopped_status, updated_status
 from simkit.simulation.kubelet.requests import remove_pod
+from simkit.simulation.kubelet.resizes import Resizes, nodes_of, with_hindrance
 from simkit.simulation.kubelet.simulated_node import (
     NodeClient,
     SimulatedNode,
@@ -90,6 +92,8 @@ class Kubelets:
         self.runtime = ContainerRuntime(clock, perform, behaviours, resizes=version >= (1, 33))
         self._due = DueTimes()
         self._network_condition = version >= (1, 29)
+        self._resizes = Resizes()
+        self._does_resize, self._tells_generation = version >= (1, 33), version >= (1, 34)
         self._renewed = 0.0
         self._written: dict[Key, str] = {}
         """The versions of pods with a status of ours, which need no second look."""
@@ -205,9 +209,9 @@ class Kubelets:
 
     def concerns(self, change: Change) -> bool:
         key = change.entry.key
-        return (key.resource == PODS and at(change.entry.object, "spec", "nodeName") in self.nodes) or (
-            key.resource == NODES and change.type == "DELETED" and key.name in self.nodes
-        )
+        if key.resource == NODES:
+            return key.name in self.nodes and (change.type == "DELETED" or self._resizes.waits(key.name))
+        return key.resource == PODS and at(change.entry.object, "spec", "nodeName") in self.nodes
 
     def reset_backoff(self) -> None:
         """Do nothing: kubelets have no back-off."""
@@ -220,6 +224,7 @@ class Kubelets:
             copy.resume_from(node)
             self.nodes[node.name] = copy
         self._renewed, self.unknown = other._renewed, other.unknown
+        self._resizes.resume_from(other._resizes)
         self.runtime.resume_from(other.runtime)
         self._due.copy_from(other._due)
 
@@ -230,7 +235,9 @@ class Kubelets:
             pods = [pod for pod in snapshot.scan(PODS) if self._needs_look(pod, everything=changes is None)]
             self._returned.clear()
             keys += [Key(PODS, namespace_of(pod), name_of(pod)) for pod in pods]
+        keys += self._resizes.waiting_on(nodes_of(changes or ()), lister)
         keys += [*self._due.overdue(now), *(self._urgent.pop() for _ in range(len(self._urgent)))]
+        self._resizes.begin()
         for key in dict.fromkeys(keys):
             self._due.drop(key)
             self._sync_pod(lister, key)
@@ -250,7 +257,8 @@ class Kubelets:
         for change in changes:
             key, obj = change.entry.key, change.entry.object
             if key.resource == NODES:
-                self.nodes.pop(key.name, None)
+                if change.type == "DELETED":
+                    self.nodes.pop(key.name, None)
             elif change.type == "DELETED":
                 self._forget(obj)
                 self._written.pop(key, None)
@@ -291,6 +299,8 @@ class Kubelets:
         progress = Progress(self._clock.now())
         network = self._pod_network(node, pod)
         environment = self._pod_environment(client, lister, network)
+        hold = self._resizes.decide(pod, lister) if self._does_resize else None
+        environment = environment if hold is None else replace(environment, resizes=False)
         hindrance = missing_volume(pod, lister, self.unknown) if at(pod, "status", "phase") == "Pending" else ""
         if hindrance:
             self._event(client, pod, ("FailedMount", hindrance, True))
@@ -299,6 +309,9 @@ class Kubelets:
             status = updated_status(held, network, Progress(progress.now), environment)
         else:
             status = updated_status(pod, network, progress, environment)
+        if self._does_resize:
+            generation = metadata(pod).get("generation") if self._tells_generation else None
+            status["conditions"] = with_hindrance(status["conditions"], hold, generation, progress.now)
         self._due.set(key, progress.due)
         if status != pod.get("status"):
             self._write(client, pod, status, key)

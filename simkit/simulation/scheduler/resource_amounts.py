@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
+from simkit.logic.workloads.status_conditions import find
 from simkit.meta.objects import Object, at
 from simkit.meta.quantity import QuantityError, parse
 
@@ -17,6 +18,7 @@ CPU, MEMORY, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 _LEAST_CPU: Final = 100
 """Milli-CPUs that scores take a container for which asks for none."""
 _LEAST_MEMORY: Final = 200 * 1024 * 1024
+_INFEASIBLE: Final = "Infeasible"
 _HUGE_PAGES: Final = "hugepages-"
 
 
@@ -100,13 +102,24 @@ def requests_without_sidecars(pod: Object) -> ResourceAmounts:
 def running_statuses(pod: Object) -> dict[str, Mapping[str, Any]]:
     """The statuses of containers that tell with which resources they run, by name."""
     statuses = [at(pod, "status", field) or () for field in ("containerStatuses", "initContainerStatuses")]
-    return {each.get("name", ""): each for listed in statuses for each in listed if each.get("resources")}
+    found = {each.get("name", ""): each for listed in statuses for each in listed if each.get("resources")}
+    if found and never_resized(pod):
+        return {name: {**each, "resize": _INFEASIBLE} for name, each in found.items()}
+    return found
+
+
+def never_resized(pod: Object) -> bool:
+    """True if the node of a pod is too small for the resize that it asks for, which then does not count."""
+    pending = find(at(pod, "status", "conditions"), "PodResizePending") or {}
+    return _INFEASIBLE in (pending.get("reason"), at(pod, "status", "resize"))
 
 
 def _container(container: Mapping[str, Any], least: bool, running: Mapping[str, Mapping[str, Any]]) -> ResourceAmounts:
     asked = resource_amounts(at(container, "resources", "requests"))
     status = running.get(container.get("name", ""))
     if status is not None:
+        if status.get("resize") == _INFEASIBLE:
+            asked = {}
         _raise(asked, resource_amounts(at(status, "resources", "requests")))
         _raise(asked, resource_amounts(status.get("allocatedResources")))
     return _with_least(asked) if least else asked

@@ -27,6 +27,7 @@ from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo, SchedulerCa
 from simkit.simulation.scheduler.preemption import Candidate, candidates, chosen, disrupted, ineligible
 from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting
 from simkit.simulation.scheduler.rejection import fit_message, not_preempted
+from simkit.simulation.scheduler.resource_amounts import running_statuses
 from simkit.simulation.scheduler.view import WATCHED, View
 from simkit.simulation.scheduler.volume_claims import prepare_claims
 from simkit.snapshot.protocol import Snapshot
@@ -254,8 +255,15 @@ def _frees_or_attracts(change: Change) -> bool:
     after = change.entry.object
     if not at(after, "spec", "nodeName"):
         return False
-    placed = not at(before, "spec", "nodeName")
-    return placed or has_ended(after) != has_ended(before) or labels_of(after) != labels_of(before)
+    if not at(before, "spec", "nodeName") or has_ended(after) != has_ended(before):
+        return True
+    return _resources(after) != _resources(before) or labels_of(after) != labels_of(before)
+
+
+def _resources(pod: Object) -> list[Any]:
+    """The resources that the containers of a pod ask for, and with which they run."""
+    wanted = [each.get("resources") for each in at(pod, "spec", "containers") or ()]
+    return [wanted, [each["resources"] for each in running_statuses(pod).values()]]
 
 
 def _matters(change: Change) -> bool:
