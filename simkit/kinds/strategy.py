@@ -112,6 +112,8 @@ class DeleteStrategy:
     """False if a propagation policy does nothing: ``rest.Unsupported``."""
     orphan_warning: str = ""
     """Warning for a request without a propagation policy."""
+    of_collection: DeleteStrategy | None = None
+    """The behaviour where a collection is deleted, if it is another one."""
 
 
 def _kept() -> bool:

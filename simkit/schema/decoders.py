@@ -31,6 +31,10 @@ _COUNTED_WHEN_EMPTY: Final = frozenset(
         ("DeviceClaim", "requests"),  # messages show the one as null and the other as []
         ("DeviceAllocationResult", "results"),
         ("ServiceCIDRSpec", "cidrs"),
+        ("IngressSpec", "rules"),
+        ("PersistentVolumeClaimSpec", "accessModes"),
+        ("Device", "bindingConditions"),
+        ("Device", "bindingFailureConditions"),
     }
 )
 """Lists with omitempty that make a difference when they are empty and not nil. They are kept for defaulting and

@@ -26,7 +26,7 @@ _CHECKED_FIRST: Final = (
 def check_preconditions(deletion: Deletion, live: Object) -> None:
     """Raise 409 if the object does not meet the preconditions."""
     uid, version = live["metadata"].get("uid", ""), live["metadata"].get("resourceVersion", "")
-    if deletion.scope.resource in _CHECKED_FIRST:
+    if deletion.scope.resource in _CHECKED_FIRST and not deletion.collection:
         wanted = (("UID", deletion.uid, uid), ("ResourceVersion", deletion.resource_version, version))
         for word, given, actual in wanted:
             if given is not None and given != actual:
@@ -57,7 +57,7 @@ def before_delete(deletion: Deletion, live: Object, now: float) -> Draft | None:
     ----------
     ``BeforeDelete`` of ``k8s.io/apiserver/pkg/registry/rest/delete.go``, release 1.30.
     """
-    strategy = deletion.scope.strategy.delete_strategy
+    strategy = deletion.strategy
     metadata = live["metadata"]
     left, begun = metadata.get("deletionGracePeriodSeconds"), bool(metadata.get("deletionTimestamp"))
     if begun and strategy.is_kept(live):

@@ -335,7 +335,7 @@ class Registry:
             return Outcome(gone, removed=True)
         if draft == live.object:
             return Outcome(live, finished=False)
-        if should_delete_during_update(draft) and not deletion.scope.strategy.delete_strategy.is_kept(draft):
+        if should_delete_during_update(draft) and not deletion.strategy.is_kept(draft):
             return self._delete_marked(deletion, live, draft)
         if deletion.dry_run:
             return Outcome(Entry(live.key, live.revision, draft), finished=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simkit.engine.seams import Entry, Intent
-from simkit.kinds.strategy import Strategy
+from simkit.kinds.strategy import DeleteStrategy, Strategy
 from simkit.meta.fielderror import FieldError
 from simkit.meta.frozen_init import quickly_made
 from simkit.meta.identity import Identity
@@ -109,6 +109,14 @@ class Deletion:
     uid: str | None = None
     resource_version: str | None = None
     """The resourceVersion that the object must have; None: any."""
+    collection: bool = False
+    """True if it is one of many: kube-apiserver's storage of a kind is then asked past what is special about it."""
+
+    @property
+    def strategy(self) -> DeleteStrategy:
+        """The behaviour of the kind in this deletion."""
+        strategy = self.scope.strategy.delete_strategy
+        return strategy.of_collection or strategy if self.collection else strategy
 
 
 @quickly_made

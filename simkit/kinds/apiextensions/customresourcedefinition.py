@@ -224,7 +224,11 @@ _STABLE: Final = Strategy(
     unqualified_finalizers=True,
     allow_unconditional_update=False,
     delete_strategy=DeleteStrategy(
-        is_kept=_is_kept, prepare_for_delete=_prepare_for_delete, timestamp_only=True, keeps_finalizers=True
+        is_kept=_is_kept,
+        prepare_for_delete=_prepare_for_delete,
+        timestamp_only=True,
+        keeps_finalizers=True,
+        of_collection=DeleteStrategy(),  # definitions go at once then, and leave their objects in the store
     ),
 )
 STRATEGY = replace(_STABLE, older_versions={f"{EXTENSIONS_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)})

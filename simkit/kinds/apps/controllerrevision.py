@@ -36,7 +36,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 def _unread(data: Any) -> Any:
     """A raw extension as errors print it: byte by byte."""
     if data is None:
-        return "null"
+        return None
     raw = ", ".join(f"0x{byte:x}" for byte in orjson.dumps(data))
     kind = 'TypeMeta:runtime.TypeMeta{APIVersion:"", Kind:""}'
     return Shown(

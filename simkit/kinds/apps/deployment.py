@@ -46,6 +46,7 @@ _COUNTS: Final = (
     "readyReplicas",
     "availableReplicas",
     "unavailableReplicas",
+    "terminatingReplicas",
     "collisionCount",
 )
 _PARTS: Final = (("updatedReplicas", "replicas"), *SERVING)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, without_empty
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
 from simkit.kinds.parts.pod.defaults.spec import default_template
@@ -113,7 +113,9 @@ def _default(draft: Draft) -> None:
 
 def _claim(template: Object) -> Object:
     made: Draft = {**_CLAIM, **template, **_CLAIM}
-    default_missing(own_copy(made, "spec"), {"volumeMode": "Filesystem"})
+    spec = own_copy(made, "spec")
+    default_missing(spec, {"volumeMode": "Filesystem"})
+    without_empty(spec, ("accessModes",))
     status = own_copy(made, "status")
     status["phase"] = status.get("phase") or "Pending"
     return made

@@ -30,6 +30,7 @@ from simkit.kinds.strategy import (
 from simkit.meta import labels
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, required
+from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, labels_of
 
 
@@ -66,6 +67,11 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return errors
 
 
+def _name_errors(name: str, prefix: bool = False) -> Sequence[str]:
+    """The errors of a name; releases that check a controller once leave prefixes to the names that follow from them."""
+    return () if prefix and _once() else dns_subdomain(name, prefix)
+
+
 def _once() -> bool:
     return applies("replication-controllers-checked-once")
 
@@ -87,6 +93,7 @@ def _fields(obj: Object) -> dict[str, str]:
 
 STRATEGY = Strategy(
     metadata_checks=checked_twice(_once),
+    validate_name=_name_errors,
     default=_default,
     prepare=_prepare,
     validate=_validate,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_status
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, without_empty
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.service.load_balancer import reached_at, validate_load_balancer_status
 from simkit.kinds.parts.validation.fields import validate_text, wildcard_subdomain
@@ -28,6 +28,12 @@ _ABSOLUTE: Final = "must be an absolute path"
 _SEQUENCES: Final = ("//", "/./", "/../", "%2f", "%2F")
 _SUFFIXES: Final = ("/..", "/.")
 _SHOWN: Final = 3
+
+
+def _default(draft: Draft) -> None:
+    """Forget rules that are an empty list; errors tell them from none where there is no other backend."""
+    if at(draft, "spec", "defaultBackend") is not None:
+        without_empty(own_copy(draft, "spec"), ("rules",))
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -170,6 +176,7 @@ def _hosts(rules: Sequence[Object]) -> str:
 
 
 STRATEGY = Strategy(
+    default=_default,
     prepare=_prepare,
     validate=_validate,
     raises_generation=spec_differs,

@@ -6,9 +6,9 @@ Follows ``pkg/registry/resource/resourceslice/strategy.go``, releases 1.30 and 1
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import own_copy, own_items
+from simkit.kinds.parts.copy_on_write import own_copy, own_items, without_empty
 from simkit.kinds.parts.devices.slices import validate_slice
 from simkit.kinds.parts.devices.taints import default_taint
 from simkit.kinds.parts.printers.cells import created
@@ -29,6 +29,21 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
             created(obj, now),
         ]
     return [name_of(obj), obj.get("nodeName") or "", obj.get("driverName") or "", created(obj, now)]
+
+
+_CONDITIONS: Final = ("bindingConditions", "bindingFailureConditions")
+
+
+def _default(draft: Draft) -> None:
+    """Forget conditions that are empty lists; errors tell them from none where a device has the others."""
+    if any(_has_empty_conditions(device) for device in at(draft, "spec", "devices") or ()):
+        for device in own_items(own_copy(draft, "spec"), "devices"):
+            if not any(device.get(name) for name in _CONDITIONS):
+                without_empty(device, _CONDITIONS)
+
+
+def _has_empty_conditions(device: Object) -> bool:
+    return any(device.get(name) == [] for name in _CONDITIONS)
 
 
 def _prepare_with_context(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
@@ -57,6 +72,7 @@ def _generation(obj: Object, old: Object) -> bool:
 
 
 STRATEGY = Strategy(
+    default=_default,
     metadata_checks=MetadataChecks((CHANGES,)),
     prepare_with_context=_prepare_with_context,
     validate=_validate,

@@ -102,7 +102,13 @@ def _warn_of_orphans(context: RequestContext, scope: RequestScope, options: opt.
 
 
 def _delete(
-    engine: Engine, context: RequestContext, scope: RequestScope, key: Key, options: opt.DeleteOptions
+    engine: Engine,
+    context: RequestContext,
+    scope: RequestScope,
+    key: Key,
+    options: opt.DeleteOptions,
+    *,
+    collection: bool = False,
 ) -> Outcome:
     admission = AdmissionBinding(engine, context, scope, options.dry_run, {})
     _warn_of_orphans(context, scope, options)
@@ -115,6 +121,7 @@ def _delete(
         options.propagation,
         options.uid,
         options.resource_version,
+        collection,
     )
     return engine.registry.delete(deletion)
 
@@ -145,7 +152,7 @@ def delete_collection(engine: Engine, context: RequestContext, scope: RequestSco
     for entry in entries:
         check_deadline()
         try:
-            _delete(engine, context, scope, entry.key, options)
+            _delete(engine, context, scope, entry.key, options, collection=True)
         except StatusError as error:
             if error.code != 404:
                 raise

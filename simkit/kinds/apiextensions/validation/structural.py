@@ -19,10 +19,11 @@ _UNTYPED: Final = {
     _ITEM: "must not be empty for specified array items",
     _FIELD: "must not be empty for specified object fields",
 }
+_UNDEFINED: Final = "must be undefined to be structural"
 _NESTED: Final = (
     ("type", "must be empty to be structural"),
-    ("additionalProperties", "must be undefined to be structural"),
-    ("default", "must be undefined to be structural"),
+    ("additionalProperties", _UNDEFINED),
+    ("default", _UNDEFINED),
     ("title", "must be empty to be structural"),
     ("description", "must be empty to be structural"),
     ("nullable", "must be false to be structural"),
@@ -30,8 +31,8 @@ _NESTED: Final = (
     ("x-kubernetes-embedded-resource", "must be false to be structural"),
     ("x-kubernetes-int-or-string", "must be false to be structural"),
     ("x-kubernetes-list-map-keys", "must be empty to be structural"),
-    ("x-kubernetes-list-type", "must be undefined to be structural"),
-    ("x-kubernetes-map-type", "must be undefined to be structural"),
+    ("x-kubernetes-list-type", _UNDEFINED),
+    ("x-kubernetes-map-type", _UNDEFINED),
     ("x-kubernetes-validations", "must be empty to be structural"),
 )
 """Properties that alternatives may not have, in the order of the errors."""
@@ -195,7 +196,8 @@ def _nested(schema: Properties, path: str, *, skips: bool = False) -> Iterator[F
     for name, inner in fields.items():
         yield from _nested(inner, f"{path}.properties[{name}]")
     for name, detail in _NESTED:
-        if schema.get(name) or (name == "additionalProperties" and schema.get(name) is not None):
+        value = schema.get(name)
+        if value or (value is not None and detail == _UNDEFINED):
             yield forbidden_field(f"{path}.{name}", detail)
     if "metadata" in fields:
         yield forbidden_field(f"{path}.properties[metadata]", "must not be specified in a nested context")

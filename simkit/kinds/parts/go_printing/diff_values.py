@@ -117,7 +117,7 @@ def _bounded(parts: Iterable[tuple[str, str, Any]], mode: str, side: str, level:
 
 def _quantity(text: str, side: str, level: int) -> Text:
     """A quantity as number, scale, original text and format."""
-    value, scale, kept, family = parts_of(text)
+    value, scale, kept, family = parts_of(text, stored=side != "+")
     number: Text = Wrap("{", Listing([Record(str(n), k) for k, n in (("value", value), ("scale", scale)) if n]), "}")
     if level < 2:
         number = Wrap("{", DOTS, "}")

@@ -26,11 +26,13 @@ _REQUESTS: Final = frozenset(f"{side}.{name}" for side in ("requests", "limits")
 _STANDARD: Final = _CONTAINER | _REQUESTS | _INTEGERS | {"requests.storage", "storage"}
 _QUOTA: Final = _STANDARD - {"storage"}
 _HUGE: Final = "hugepages-"
+_POWERS: Final = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
 
 def shown(text: str) -> Shown:
-    """A quantity as Go prints the struct."""
-    value, scale, kept, family = parts_of(text)
+    """A quantity as Go prints the struct, which by then has its text."""
+    value, scale, _, family = parts_of(text, stored=False)
+    kept = "" if _was_fraction(text) else text
     return Shown(
         f"resource.Quantity{{i:resource.int64Amount{{value:{value}, scale:{scale}}}, "
         f'd:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:"{kept}", Format:"{family}"}}',
@@ -38,16 +40,21 @@ def shown(text: str) -> Shown:
     )
 
 
-def parts_of(text: str) -> tuple[int, int, str, str]:
-    """Go's fields of a quantity: number, power of ten, the text if canonical, format."""
-    quantity = parse(text)
+def parts_of(text: str, *, stored: bool) -> tuple[int, int, str, str]:
+    """Go's fields of a quantity: number, power of ten, the text if it is kept, format.
+
+    ``stored`` tells that it was read from its canonical form. A new one may have been written as a decimal fraction.
+    """
+    quantity, fraction = parse(text), not stored and _was_fraction(text)
     value, scale = _scaled(text, quantity)
-    return value, scale, text if not _was_fraction(text, quantity) else "", quantity.format
+    while fraction and value % 10 == 0:
+        value, scale = value // 10, scale + 1
+    return value, scale, "" if fraction else quantity.written, quantity.format
 
 
-def _was_fraction(text: str, quantity: Quantity) -> bool:
+def _was_fraction(text: str) -> bool:
     """True if an amount was probably written as a decimal fraction: ``1.5`` is stored as ``1500m``."""
-    return text.endswith("m") and abs(quantity.nano) > NANO
+    return text.endswith("m") and abs(parse(text).nano) > NANO
 
 
 def _scaled(text: str, quantity: Quantity) -> tuple[int, int]:
@@ -57,10 +64,7 @@ def _scaled(text: str, quantity: Quantity) -> tuple[int, int]:
     value = parse_int(digits)
     if value is None:
         return quantity.whole, 0
-    scale = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}.get(text[len(digits) :], 0)
-    while _was_fraction(text, quantity) and value % 10 == 0:
-        value, scale = value // 10, scale + 1
-    return value, scale
+    return value, _POWERS.get(text[len(digits) :], 0)
 
 
 def validate_nonnegative_quantity(path: str, text: str) -> Iterator[FieldError]:

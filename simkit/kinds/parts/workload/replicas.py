@@ -14,7 +14,14 @@ from simkit.kinds.parts.workload.template_owner import validate_exceeding, valid
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Object, name_of
 
-_COUNTS: Final = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")
+_COUNTS: Final = (
+    "replicas",
+    "fullyLabeledReplicas",
+    "readyReplicas",
+    "availableReplicas",
+    "observedGeneration",
+    "terminatingReplicas",
+)
 SERVING: Final = (
     ("readyReplicas", "replicas"),
     ("availableReplicas", "replicas"),
