@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import count
-from typing import NamedTuple
 
 from simkit.analysis.escalation.cut.cutter import Candidate, Policy
 from simkit.analysis.escalation.cut.pod_security import OPEN_NAMESPACE, EnforceLevel
@@ -19,15 +17,9 @@ from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.held_permissions import GrantSource
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
+from simkit.analysis.plan.reach import Reach, Steps
 
 Granted = tuple[tuple[GrantSource, ...], ...]
-
-
-class OpenStep(NamedTuple):
-    """A step as the search sees it: from which place, and its number."""
-
-    source: int
-    number: int
 
 
 class Stopping:
@@ -75,16 +67,14 @@ class OpenPaths:
         self._stopping = Stopping(removals, graph.facts)
         found = graph.everything
         self._places = {state: number for number, state in enumerate(found)}
-        self._backward: list[list[OpenStep]] = [[] for _ in found]
         self.stopped_by: dict[Candidate, set[int]] = defaultdict(set)
-        numbers = count()
+        steps = Steps(len(found))
         for state, edges in found.items():
             for edge in edges:
-                number = next(numbers)
-                self._backward[self._places[edge.target]].append(OpenStep(self._places[state], number))
+                number = steps.add(self._places[state], self._places[edge.target])
                 for one in self._stopping.of(edge):
                     self.stopped_by[one].add(number)
-        self._ends = [_Ends(GoalEnds(graph, removals, goal), self._places) for goal in goals]
+        self._ends = [_Ends(GoalEnds(graph, removals, goal), self._places, steps) for goal in goals]
         for ends in self._ends:
             for one in ends.stopped_by:
                 self.stopped_by.setdefault(one, set())
@@ -103,21 +93,11 @@ class OpenPaths:
         """The number of starts that still reach their goal after changes."""
         barred = set[int]().union(*(self.stopped_by.get(one, ()) for one in chosen))
         left = 0
-        for ends, some in zip(self._ends, starts):
-            reached = self._reaching(ends.left(chosen), barred)
-            left += sum(1 for state in some if self._places.get(state) in reached)
+        for ends, some in zip(self._ends, starts, strict=True):
+            lost = ends.lost(chosen, barred)
+            at = (self._places.get(state) for state in some)
+            left += sum(place in ends.reach and place not in lost for place in at if place is not None)
         return left
-
-    def _reaching(self, ends: Iterable[int], barred: Collection[int]) -> set[int]:
-        """All places from which one of the ends can be reached without some steps."""
-        waiting = list(ends)
-        seen = set(waiting)
-        while waiting:
-            for source, number in self._backward[waiting.pop()]:
-                if source not in seen and number not in barred:
-                    seen.add(source)
-                    waiting.append(source)
-        return seen
 
 
 class GoalEnds:
@@ -136,17 +116,17 @@ class GoalEnds:
 
 
 class _Ends:
-    """The places that have a goal, and the changes by which they lose it."""
+    """The places that have a goal, the changes by which they lose it, and who reaches one of them."""
 
-    def __init__(self, ends: GoalEnds, places: dict[AttackState, int]) -> None:
-        self.ends, self._places = ends, places
-        self._states = [state for state in places if ends.test(state)]
-        self.stopped_by: dict[Candidate, set[AttackState]] = defaultdict(set)
-        for state in self._states:
+    def __init__(self, ends: GoalEnds, places: dict[AttackState, int], steps: Steps) -> None:
+        self.ends = ends
+        holders = [state for state in places if ends.test(state)]
+        self.reach = Reach(steps, (places[state] for state in holders))
+        self.stopped_by: dict[Candidate, set[int]] = defaultdict(set)
+        for state in holders:
             for one in ends.stopping(state):
-                self.stopped_by[one].add(state)
+                self.stopped_by[one].add(places[state])
 
-    def left(self, chosen: Iterable[Candidate]) -> list[int]:
-        """The places that still have it after changes."""
-        gone = set[AttackState]().union(*(self.stopped_by.get(one, ()) for one in chosen))
-        return [self._places[state] for state in self._states if state not in gone]
+    def lost(self, chosen: Iterable[Candidate], barred: Collection[int]) -> set[int]:
+        """The places that do not get to the goal any more after changes, which bar some steps."""
+        return self.reach.lost(barred, set[int]().union(*(self.stopped_by.get(one, ()) for one in chosen)))

@@ -83,7 +83,7 @@ def blast_figure(subject: str, reached: pd.DataFrame, *, ax: Axes | None = None)
     for number, (label, ring) in enumerate(rings):
         _ring(axes, MIDDLE + number, ring, size)
         axes.text(0, MIDDLE + number + 0.5, label, fontsize=size, color=INK, ha="center", va="center")
-    name = "\n".join(wrap(shortened(subject, 40), 20))
+    name = "\n".join(wrap(shortened(subject, 40).replace(":", ": "), 20)).replace(": ", ":")
     axes.text(0, 0, name, fontsize=size + 1, color=INK, ha="center", va="center", weight="bold")
     axes.set_xlim(-side, side)
     axes.set_ylim(-side, side)

@@ -23,10 +23,12 @@ STEP: Final = 1.95
 """Inches between two columns of boxes: the room of the words of a step."""
 NAMED: Final = 0.45
 """Inches between somebody and the binding that names them."""
-HIGH: Final = 0.62
-"""Inches between two rows."""
+HIGH: Final = 0.7
+"""Inches between two rows: the words of a step, three lines at most, end below the box above them."""
 LETTERS: Final = 26
 """Letters in a line of a box or of a step."""
+BOLD: Final = 22
+"""Letters in a line of a box whose letters are bold, and wider."""
 PALE: Final = "#FFF4E5"
 NAMES: Final[Mapping[str, tuple[str, str]]] = {
     START: (BLUE, "who starts"),
@@ -140,7 +142,7 @@ def _box(axes: Any, branch: Branch, x: float, y: float, *, last: bool) -> None:
         linewidth=2.2 if strong else 1.3,
     )
     axes.add_patch(box)
-    text = "\n".join(_lines(branch.label))
+    text = "\n".join(_lines(branch.label, letters=BOLD if strong else LETTERS))
     weight = "bold" if strong else "normal"
     axes.text(x + BOX / 2, y, text, ha="center", va="center", fontsize=9, color=INK, weight=weight)
 
@@ -153,15 +155,17 @@ def _arrow(axes: Any, start: tuple[float, float], end: tuple[float, float], step
     style = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 0, "shrinkB": 0, "linewidth": 1}
     axes.annotate("", (to_x + 0.03, to_y), (bend, y), arrowprops=style)
     if step:
-        axes.text((x + bend) / 2, y + 0.03, "\n".join(_lines(step, 3)), fontsize=8, color=INK, ha="center", va="bottom")
+        axes.text(
+            (x + bend) / 2, y + 0.03, "\n".join(_lines(step, most=3)), fontsize=8, color=INK, ha="center", va="bottom"
+        )
 
 
-def _lines(text: str, most: int = 2) -> Iterator[str]:
+def _lines(text: str, *, most: int = 2, letters: int = LETTERS) -> Iterator[str]:
     """A text in a few lines; what is longer is cut in its middle."""
-    found = wrap(text, LETTERS, break_on_hyphens=False, break_long_words=False) or [""]
+    found = wrap(text, letters, break_on_hyphens=False, break_long_words=False) or [""]
     if len(found) > most:
         found = [*found[: most - 1], " ".join(found[most - 1 :])]
-    return (shortened(line, LETTERS) for line in found)
+    return (shortened(line, letters) for line in found)
 
 
 def _group(branch: Branch) -> str:

@@ -47,7 +47,7 @@ class PreparedWrite:
     """The meaning of a method and a path for an identity."""
 
     __slots__ = (
-        *("accept", "ask", "catalogue", "content_type", "counted", "filters", "flow", "handler", "identity", "info"),
+        *("accept", "ask", "catalogue", "content_type", "counted", "flow", "handler", "identity", "info"),
         *("key", "limit", "route", "routes", "scope"),
     )
 
@@ -62,8 +62,12 @@ class PreparedWrite:
         named = bool(info.name) and scope.resource.stored
         self.key: Key | None = scope.registry_scope.key(info.namespace, info.name) if named else None
         self.limit = plain_limit(engine, request, info, scope.resource)
-        self.filters: Sequence[Filter] = (self._authorize, self._handle)
         self.routes = (0, 0)
+
+    @property
+    def filters(self) -> Sequence[Filter]:
+        """The rest of the handler chain; not kept, since methods kept in their own object are garbage for long."""
+        return (self._authorize, self._handle)
 
     def fits(self, engine: Engine, request: Request) -> bool:
         """True if a request for the path is plain, and takes no longer than a few milliseconds."""

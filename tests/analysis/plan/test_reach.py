@@ -1,0 +1,37 @@
+"""Who is lost when steps are barred and ends are gone, against a search from nothing."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simkit.analysis.plan.reach import Reach, Steps
+
+PLACES = 9
+places = st.integers(0, PLACES - 1)
+
+
+def reaching(steps: list[tuple[int, int]], ends: set[int]) -> set[int]:
+    """All places from which an end can be reached, found the plain way."""
+    found = set(ends)
+    while True:
+        more = {source for source, target in steps if target in found} - found
+        if not more:
+            return found
+        found |= more
+
+
+@given(st.lists(st.tuples(places, places), max_size=30), st.sets(places, max_size=4), st.data())
+def test_lost_places_are_those_that_a_search_misses(
+    steps: list[tuple[int, int]], ends: set[int], data: st.DataObject
+) -> None:
+    """For any steps that are barred and any ends that are gone, asked twice about one graph."""
+    graph = Steps(PLACES)
+    numbers = [graph.add(source, target) for source, target in steps]
+    reach = Reach(graph, ends)
+    assert {place for place in range(PLACES) if place in reach} == reaching(steps, ends)
+    for _ in range(2):
+        barred = data.draw(st.sets(st.sampled_from(numbers)) if numbers else st.just(set[int]()), label="barred")
+        gone = data.draw(st.sets(places), label="gone")
+        kept = [step for number, step in zip(numbers, steps, strict=True) if number not in barred]
+        assert reach.lost(barred, gone) == reaching(steps, ends) - reaching(kept, ends - gone)
