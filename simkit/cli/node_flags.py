@@ -50,6 +50,12 @@ def add_arguments(group: Any) -> None:
     group.add_argument(
         "--node-config", type=Path, metavar="FILE", help="nodes and behaviours of pods in YAML (docs/testing.md)"
     )
+    group.add_argument(
+        "--scheduler-config",
+        type=Path,
+        metavar="FILE",
+        help="a KubeSchedulerConfiguration: profiles, plugins and their arguments (docs/testing.md)",
+    )
     rates = EvictionRates()
     flags: tuple[tuple[str, Callable[[str], float], float, str], ...] = (
         ("node-eviction-rate", rate, rates.normal, "nodes per second whose pods are evicted after they failed"),
@@ -77,8 +83,13 @@ def start(made: ControlPlane, args: argparse.Namespace) -> None:
     if not wanted(args):
         if args.stages:
             raise SimkitError("--stages drive simulated nodes; say --nodes 3 too")
+        if args.scheduler_config is not None:
+            raise SimkitError("--scheduler-config is for simulated nodes; say --nodes 3 too")
         return
-    from simkit.cluster.nodes import SimulationConfig, add_configured, read_config
+    from simkit.cluster.nodes import SimulationConfig, add_configured, configure_scheduler, read_config
+
+    if args.scheduler_config is not None:
+        configure_scheduler(made, args.scheduler_config)
 
     config = read_config(args.node_config) if args.node_config is not None else SimulationConfig()
     if not add_configured(made, config, args.nodes, args.stages):

@@ -24,6 +24,7 @@ from simkit.simulation.kubelet.configuration_errors import REFERENCES
 from simkit.simulation.kubelet.eviction_settings import checked_amount
 from simkit.simulation.kubelet.node_config import NodeConfig
 from simkit.simulation.metrics.metrics_server import SERVICE, MetricsServer, reader_role, registration
+from simkit.simulation.scheduler.scheduler_config import scheduler_config
 from simkit.simulation.simulation import Simulation
 from simkit.simulation.stages.stage_files import BUNDLED, read_stages
 
@@ -102,15 +103,22 @@ def _first_error(error: ValidationError, whole: str) -> str:
     return f"{where or whole}: {first['msg'].removeprefix('Value error, ')}"
 
 
-def read_config(path: str | Path) -> SimulationConfig:
-    """The configuration in a file. Raises SimkitError for one that cannot be read."""
+def _read(path: str | Path) -> Any:
+    """The document in a YAML file. Raises SimkitError."""
     try:
         text = Path(path).read_text(encoding="utf-8")
         if len(text) > _MOST_BYTES:
             raise SimkitError(f"{path} is longer than {_MOST_BYTES:,} letters")
-        config = SimulationConfig.model_validate(decode(text) or {})
+        return decode(text) or {}
     except (OSError, UnicodeDecodeError, BrokenText) as error:
         raise SimkitError(f"{path} cannot be read: {error}") from error
+
+
+def read_config(path: str | Path) -> SimulationConfig:
+    """The configuration in a file. Raises SimkitError for one that cannot be read."""
+    document = _read(path)
+    try:
+        config = SimulationConfig.model_validate(document)
     except ValidationError as error:
         raise SimkitError(f"{path}: {_first_error(error, 'the file')}") from error
     beside = Path(path).parent
@@ -187,6 +195,21 @@ def adopt_nodes(made: ControlPlane, names: Sequence[str]) -> list[str]:
         simulation.kubelets.unknown = frozenset(REFERENCES - frozenset(made.captured))
     simulation.adopt([known[name] for name in wanted], snapshot.scan(PODS))
     return wanted
+
+
+def configure_scheduler(made: ControlPlane, source: str | Path | Mapping[str, Any]) -> None:
+    """Have the scheduler follow a KubeSchedulerConfiguration. Raises SimkitError."""
+    minor = made.engine.behaviour.minor
+    if isinstance(source, Mapping):
+        config = scheduler_config(source, minor=minor)
+    else:
+        document = _read(source)
+        try:
+            config = scheduler_config(document, minor=minor)
+        except SimkitError as error:
+            raise SimkitError(f"{source}: {error}") from error
+    simulation_of(made).scheduler.configure(config)
+    made.runner.wake()
 
 
 def fill_node(made: ControlPlane, name: str, used: Mapping[str, str]) -> None:

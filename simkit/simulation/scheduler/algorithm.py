@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/schedule_one.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -13,48 +13,14 @@ from random import Random
 from typing import Final
 
 from simkit.meta.behaviour import applies
-from simkit.simulation.scheduler import inter_pod_affinity as pods
 from simkit.simulation.scheduler import node_filters as node
-from simkit.simulation.scheduler import topology_spread as spread
-from simkit.simulation.scheduler import volume_filters as volume
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
+from simkit.simulation.scheduler.profile import DEFAULT_PROFILE, FilterPlugin, Profile
 from simkit.simulation.scheduler.rejection import Filter, Rejection, Unschedulable, rejected
 from simkit.simulation.scheduler.view import View
-from simkit.simulation.scheduler.volume_limits import volume_limits
-from simkit.simulation.scheduler.volume_zone import volume_zone
 
-FilterPlugin = Callable[[PodInfo, View], Filter | None]
-ScorePlugin = Callable[[PodInfo, View, Sequence[NodeInfo]], list[int] | None]
-
-NODE_FILTERS: Final[Sequence[FilterPlugin]] = (
-    node.node_unschedulable,
-    node.node_name,
-    node.taint_toleration,
-    node.node_affinity,
-    node.node_ports,
-    node.resources_fit,
-)
-"""The filters that look at a node and the pods on it alone: their verdict is the same until that node changes."""
-CLUSTER_FILTERS: Final[Sequence[FilterPlugin]] = (
-    volume.volume_restrictions,
-    volume_limits,
-    volume.volume_binding,
-    volume_zone,
-    spread.topology_spread,
-    pods.inter_pod_affinity,
-)
-FILTERS: Final[Sequence[FilterPlugin]] = (*NODE_FILTERS, *CLUSTER_FILTERS)
-"""The filters in their order: the first that rejects a node is the one that is told of."""
-
-SCORES: Final[Sequence[tuple[int, ScorePlugin]]] = (
-    (3, node.preferred_taints),
-    (2, node.preferred_affinity),
-    (1, node.allocation),
-    (2, spread.spread_score),
-    (2, pods.affinity_score),
-    (1, node.image_locality),
-)
-"""The scores with their weights. A plugin that gives none has nothing to say about the pod."""
+SCORES: Final = DEFAULT_PROFILE.scores
+"""The scores of the default profile with their weights."""
 _UNKNOWN: Final = Rejection(())
 """The verdict of a node that was not asked."""
 _ALL_BELOW: Final = 100
@@ -75,14 +41,18 @@ class Findings:
     """The reason why no node was examined."""
 
 
-def nodes_to_find(total: int) -> int:
-    """After how many feasible nodes the search ends, so that big clusters are not searched through for each pod."""
+def nodes_to_find(total: int, percentage: int = 0) -> int:
+    """After how many feasible nodes the search ends, so that big clusters are not searched through for each pod.
+
+    ``percentage`` is that of a configuration; 0: the more nodes there are, the smaller.
+    """
     if total < _ALL_BELOW:
         return total
-    return max(_ALL_BELOW, total * max(_LEAST_PERCENTAGE, 50 - total // 125) // 100)
+    share = percentage or max(_LEAST_PERCENTAGE, 50 - total // 125)
+    return max(_ALL_BELOW, total * share // 100)
 
 
-def prepared(pod: PodInfo, view: View, plugins: Iterable[FilterPlugin] = FILTERS) -> list[Filter]:
+def prepared(pod: PodInfo, view: View, plugins: Iterable[FilterPlugin]) -> list[Filter]:
     """The filters that have something to say about a pod. Raises Unschedulable."""
     return [check for plugin in plugins if (check := plugin(pod, view)) is not None]
 
@@ -90,10 +60,10 @@ def prepared(pod: PodInfo, view: View, plugins: Iterable[FilterPlugin] = FILTERS
 class Checks:
     """The filters of one pod. What nodes alone say of it is remembered on them. Raises Unschedulable."""
 
-    def __init__(self, pod: PodInfo, view: View) -> None:
-        self._demands = pod.demands
-        self._of_node = prepared(pod, view, NODE_FILTERS)
-        self._of_cluster = prepared(pod, view, CLUSTER_FILTERS)
+    def __init__(self, pod: PodInfo, view: View, profile: Profile) -> None:
+        self._demands = profile.mark + pod.demands if profile.mark else pod.demands
+        self._of_node = prepared(pod, view, profile.node_filters)
+        self._of_cluster = prepared(pod, view, profile.cluster_filters)
 
     def rejection(self, info: NodeInfo) -> Rejection | None:
         """The rejection of the first filter that a node does not pass."""
@@ -118,23 +88,30 @@ class Algorithm:
     def __init__(self, random: Random) -> None:
         self._random, self._start = random, 0
 
-    def find(self, pod: PodInfo, view: View, nominated: Nominated, preferred: str = "") -> Findings:
+    def find(
+        self,
+        pod: PodInfo,
+        view: View,
+        nominated: Nominated,
+        preferred: str = "",
+        profile: Profile = DEFAULT_PROFILE,
+    ) -> Findings:
         """The nodes that are for a pod; the one that it was nominated for comes first."""
         findings, everything = Findings(), view.cache.nodes()
         try:
-            checks = Checks(pod, view)
+            checks = Checks(pod, view, profile)
         except Unschedulable as error:
             findings.before = str(error)
             rejection = Rejection((str(error),), resolvable=False)
             findings.rejections = {info.name: rejection for info in everything}
             return findings
         promised = view.cache.node(preferred) if preferred else None
-        if promised is not None and self._rejection(pod, view, checks, promised, nominated) is None:
+        if promised is not None and self._rejection(pod, view, checks, promised, nominated, profile) is None:
             findings.feasible.append(promised)
             return findings
         named = node.named_nodes(pod)
         nodes = everything if named is None else [info for info in everything if info.name in named]
-        self._search(pod, view, checks, nodes, nominated, findings)
+        self._search(pod, view, checks, nodes, nominated, findings, profile)
         if everything:
             looked_at = len(findings.feasible) + len(findings.rejections)
             self._start = (self._start + looked_at) % len(everything)
@@ -150,11 +127,15 @@ class Algorithm:
         nodes: Sequence[NodeInfo],
         nominated: Nominated,
         findings: Findings,
+        profile: Profile,
     ) -> None:
-        enough, feasible = nodes_to_find(len(nodes)), findings.feasible
+        enough, feasible = nodes_to_find(len(nodes), profile.percentage), findings.feasible
         first = self._start % len(nodes) if nodes else 0
         for info in chain(islice(nodes, first, None), islice(nodes, first)):
-            rejection = self._rejection(pod, view, checks, info, nominated) if nominated else checks.rejection(info)
+            if nominated:
+                rejection = self._rejection(pod, view, checks, info, nominated, profile)
+            else:
+                rejection = checks.rejection(info)
             if rejection is not None:
                 findings.rejections[info.name] = rejection
                 continue
@@ -163,31 +144,35 @@ class Algorithm:
                 return
 
     def _rejection(
-        self, pod: PodInfo, view: View, checks: Checks, info: NodeInfo, nominated: Nominated
+        self, pod: PodInfo, view: View, checks: Checks, info: NodeInfo, nominated: Nominated, profile: Profile
     ) -> Rejection | None:
         others = [
             each for each in nominated.get(info.name, ()) if each.priority >= pod.priority and each.key != pod.key
         ]
         if others:
             with added(view, info, others):
-                rejection = first_rejection(prepared(pod, view), info)
+                rejection = first_rejection(prepared(pod, view, profile.filters), info)
             if rejection is not None:
                 return rejection
         return checks.rejection(info)
 
-    def best(self, pod: PodInfo, view: View, feasible: Sequence[NodeInfo]) -> NodeInfo:
+    def best(
+        self, pod: PodInfo, view: View, feasible: Sequence[NodeInfo], profile: Profile = DEFAULT_PROFILE
+    ) -> NodeInfo:
         """The node with the highest score."""
         if len(feasible) == 1:
             return feasible[0]
-        totals = total_scores(pod, view, feasible)
+        totals = total_scores(pod, view, feasible, profile)
         highest = max(totals)
         return self._random.choice([info for info, score in zip(feasible, totals, strict=True) if score == highest])
 
 
-def total_scores(pod: PodInfo, view: View, feasible: Sequence[NodeInfo]) -> list[int]:
+def total_scores(
+    pod: PodInfo, view: View, feasible: Sequence[NodeInfo], profile: Profile = DEFAULT_PROFILE
+) -> list[int]:
     """The weighted sum of all scores, for each node."""
     totals = [0] * len(feasible)
-    for weight, plugin in SCORES:
+    for weight, plugin in profile.scores:
         scores = plugin(pod, view, feasible)
         if scores is not None:
             totals = [total + weight * score for total, score in zip(totals, scores, strict=True)]

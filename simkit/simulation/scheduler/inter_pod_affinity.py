@@ -73,10 +73,18 @@ def _has_all(terms: Sequence[AffinityTerm], wanted: Counts, info: NodeInfo, *, f
     return first or all(wanted[term.topology_key, info.labels[term.topology_key]] > 0 for term in terms)
 
 
-def affinity_score(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int] | None:
-    """More for nodes whose topologies have pods that are preferred, or that prefer this one."""
+def affinity_score(
+    pod: PodInfo, view: View, nodes: Sequence[NodeInfo], *, hard_weight: int = 1, ignores_theirs: bool = False
+) -> list[int] | None:
+    """More for nodes whose topologies have pods that are preferred, or that prefer this one.
+
+    ``hard_weight`` is the weight of what existing pods require. ``ignores_theirs`` leaves out what they prefer, if this
+    pod prefers nothing.
+    """
     terms = pod.terms.resolved(view.namespaces) if pod.terms else pod.terms
     own = [*((term, 1) for term in terms.preferred), *((term, -1) for term in terms.avoided)]
+    if ignores_theirs and not own:
+        return None
     others = view.cache.pods() if own else view.cache.with_terms.values()
     weights: Counter[tuple[str, str]] = Counter()
     labels = view.namespaces.get(pod.namespace) if view.cache.with_terms else None
@@ -85,7 +93,7 @@ def affinity_score(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[
             if term.matches(other.labels, other.namespace, None):
                 _weigh(weights, term, sign * term.weight, info)
         if other.terms:
-            _weigh_theirs(weights, other, info, pod, labels)
+            _weigh_theirs(weights, other, info, pod, labels, hard_weight)
     if not weights:
         return None
     raw = [sum(weights[pair] for pair in info.labels.items()) for info in nodes]
@@ -100,10 +108,15 @@ def _weigh(weights: Counter[tuple[str, str]], term: AffinityTerm, weight: int, i
 
 
 def _weigh_theirs(
-    weights: Counter[tuple[str, str]], other: PodInfo, info: NodeInfo, pod: PodInfo, labels: Mapping[str, str] | None
+    weights: Counter[tuple[str, str]],
+    other: PodInfo,
+    info: NodeInfo,
+    pod: PodInfo,
+    labels: Mapping[str, str] | None,
+    hard_weight: int,
 ) -> None:
-    """Add the weights of an existing pod's terms for this one; required terms count with the weight 1."""
-    theirs = [(term, 1) for term in other.terms.affinity]
+    """Add the weights of an existing pod's terms for this one; all required terms count alike."""
+    theirs = [(term, hard_weight) for term in other.terms.affinity]
     theirs += [(term, term.weight) for term in other.terms.preferred]
     theirs += [(term, -term.weight) for term in other.terms.avoided]
     for term, weight in theirs:

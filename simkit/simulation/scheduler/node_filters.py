@@ -6,7 +6,7 @@ noderesources,imagelocality}, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.logic.workloads.nodes import UNSCHEDULABLE, fits, term_fits, tolerated
@@ -114,10 +114,36 @@ def _taken(port: HostPort, used: Mapping[HostPort, int]) -> bool:
     return False
 
 
+def added_affinity(affinity: Mapping[str, Any]) -> Callable[[PodInfo, View], Filter | None]:
+    """The filter of node affinity in a profile that adds some to every pod."""
+    terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms")
+    rejection = rejected("node(s) didn't match scheduler-enforced node affinity", resolvable=False)
+
+    def plugin(pod: PodInfo, view: View) -> Filter | None:
+        own = node_affinity(pod, view)
+        if terms is None:
+            return own
+
+        def check(info: NodeInfo) -> Rejection | None:
+            if not any(term_fits(term, info.object) for term in terms):
+                return rejection
+            return own(info) if own is not None else None
+
+        return check
+
+    return plugin
+
+
 def resources_fit(pod: PodInfo, view: View) -> Filter | None:
     """Nodes with room for what the pod asks for."""
+    return fit_without(pod, view)
+
+
+def fit_without(pod: PodInfo, view: View, ignored: Collection[str] = (), groups: Collection[str] = ()) -> Filter:
+    """The same without some extended resources, named one by one or by what stands before their slash."""
     ordered = [*filter(pod.requests.__contains__, (CPU, MEMORY, STORAGE))]
-    ordered += [name for name in pod.requests if name not in ordered]
+    others = [name for name in pod.requests if name not in ordered and name not in ignored]
+    ordered += [name for name in others if "/" not in name or name.partition("/")[0] not in groups]
     asked = [(name, pod.requests[name], f"Insufficient {name}") for name in ordered if pod.requests[name] > 0]
     knows_small = applies("scheduler-knows-small-nodes")
 
@@ -205,9 +231,12 @@ def preferred_taints(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> lis
     return normalized(counts, reverse=True)
 
 
-def preferred_affinity(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int] | None:
-    """More for nodes that more of the preferred node affinity means."""
-    terms = at(pod.pod, "spec", "affinity", "nodeAffinity", _PREFERRED) or ()
+def preferred_affinity(
+    pod: PodInfo, view: View, nodes: Sequence[NodeInfo], added: Mapping[str, Any] | None = None
+) -> list[int] | None:
+    """More for nodes that more of the preferred node affinity means, with the one that a profile adds."""
+    own = at(pod.pod, "spec", "affinity", "nodeAffinity", _PREFERRED) or ()
+    terms = [*((added or {}).get(_PREFERRED) or ()), *own]
     if not terms:
         return None
     return normalized(

@@ -14,6 +14,7 @@ from simkit.logic.workloads.budgets import guarding
 from simkit.meta.objects import Object, at, name_of
 from simkit.simulation.scheduler.algorithm import Nominated, first_rejection, prepared
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
+from simkit.simulation.scheduler.profile import DEFAULT_PROFILE, Profile
 from simkit.simulation.scheduler.rejection import Rejection, Unschedulable, fit_message, rejected
 from simkit.simulation.scheduler.view import View
 
@@ -48,7 +49,12 @@ def ineligible(pod: PodInfo, view: View, rejections: Mapping[str, Rejection]) ->
 
 
 def candidates(
-    pod: PodInfo, view: View, rejections: Mapping[str, Rejection], nominated: Nominated, start: int
+    pod: PodInfo,
+    view: View,
+    rejections: Mapping[str, Rejection],
+    nominated: Nominated,
+    start: int,
+    profile: Profile = DEFAULT_PROFILE,
 ) -> tuple[list[Candidate], str]:
     """Nodes with the pods that would have to leave them, and where there are none the sentence that says why."""
     nodes = view.cache.nodes()
@@ -58,7 +64,7 @@ def candidates(
     found: list[Candidate] = []
     for number in range(len(hopeful)):
         info = hopeful[(start + number) % len(hopeful)]
-        result = victims_on(pod, view, info, nominated)
+        result = victims_on(pod, view, info, nominated, profile)
         if isinstance(result, Candidate):
             found.append(result)
             if len(found) >= enough and any(not each.violations for each in found):
@@ -68,7 +74,9 @@ def candidates(
     return found, "" if found else fit_message(len(told), told.values())
 
 
-def victims_on(pod: PodInfo, view: View, info: NodeInfo, nominated: Nominated) -> Candidate | Rejection:
+def victims_on(
+    pod: PodInfo, view: View, info: NodeInfo, nominated: Nominated, profile: Profile
+) -> Candidate | Rejection:
     """The fewest and least important pods that have to leave a node for a pod, or why that is of no use."""
     lower = [each for each in info.pods.values() if each.priority < pod.priority]
     if not lower:
@@ -80,7 +88,7 @@ def victims_on(pod: PodInfo, view: View, info: NodeInfo, nominated: Nominated) -
         view.cache.place(each, info)
     gone: list[PodInfo] = list(lower)
     try:
-        rejection = _rejection(pod, view, info)
+        rejection = _rejection(pod, view, info, profile)
         if rejection is not None:
             return rejection
         ranked = sorted(lower, key=_importance)
@@ -89,7 +97,7 @@ def victims_on(pod: PodInfo, view: View, info: NodeInfo, nominated: Nominated) -
         for each in [*violating, *(other for other in ranked if other not in violating)]:
             view.cache.place(each, info)
             gone.remove(each)
-            if _rejection(pod, view, info) is not None:
+            if _rejection(pod, view, info, profile) is not None:
                 view.cache.displace(each, info)
                 gone.append(each)
                 victims.append(each)
@@ -102,9 +110,9 @@ def victims_on(pod: PodInfo, view: View, info: NodeInfo, nominated: Nominated) -
             view.cache.place(each, info)
 
 
-def _rejection(pod: PodInfo, view: View, info: NodeInfo) -> Rejection | None:
+def _rejection(pod: PodInfo, view: View, info: NodeInfo, profile: Profile) -> Rejection | None:
     try:
-        return first_rejection(prepared(pod, view), info)
+        return first_rejection(prepared(pod, view, profile.filters), info)
     except Unschedulable as error:
         return rejected(str(error), resolvable=False)
 

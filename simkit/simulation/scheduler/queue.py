@@ -37,6 +37,7 @@ class SchedulingQueue:
     def __init__(self) -> None:
         self.waiting: dict[Name, Waiting] = {}
         self._ready: list[tuple[int, str, Name]] = []
+        self.first_pause, self.longest_pause = FIRST_PAUSE, LONGEST_PAUSE
 
     def resume_from(self, other: SchedulingQueue) -> None:
         """Know what another queue knows."""
@@ -95,7 +96,7 @@ class SchedulingQueue:
         """Try all again, each after its pause."""
         for each in self.waiting.values():
             if each.due is None:
-                pause = min(FIRST_PAUSE * 2.0 ** (each.attempts - 1), LONGEST_PAUSE)
+                pause = min(self.first_pause * 2.0 ** (each.attempts - 1), self.longest_pause)
                 each.due = each.failed_at + (pause if each.attempts else 0.0)
 
     def reset_pauses(self) -> None:

@@ -25,14 +25,15 @@ from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata,
 from simkit.simulation.scheduler.algorithm import Algorithm, Findings
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo, SchedulerCache
 from simkit.simulation.scheduler.preemption import Candidate, candidates, chosen, disrupted, ineligible
+from simkit.simulation.scheduler.profile import Profile, profile_of
 from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting
 from simkit.simulation.scheduler.rejection import fit_message, not_preempted
 from simkit.simulation.scheduler.resource_amounts import running_statuses
+from simkit.simulation.scheduler.scheduler_config import NAME, SchedulerConfig
 from simkit.simulation.scheduler.view import WATCHED, View
 from simkit.simulation.scheduler.volume_claims import prepare_claims
 from simkit.snapshot.protocol import Snapshot
 
-NAME: Final = "default-scheduler"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _NO_NODES: Final = "no nodes available to schedule pods"
 _HOST: Final = "simkit"
@@ -54,13 +55,29 @@ class Scheduler:
         self.cache, self.queue = SchedulerCache(), SchedulingQueue()
         self._random = Random(seed)
         self._algorithm = Algorithm(self._random)
-        self._events = EventSeriesRecorder(clock, NAME, _HOST)
+        self._profiles: dict[str, Profile] = {}
+        self._events: dict[str, EventSeriesRecorder] = {}
+        self.config = SchedulerConfig()
+        self._follow(self.config)
+        self._known = self._reconfigured = False
         self._nominated: dict[tuple[str, str], tuple[str, PodInfo]] = {}
-        self._known = False
+
+    def configure(self, config: SchedulerConfig) -> None:
+        """Decide by a configuration from now on, also on pods that wait already."""
+        self._follow(config)
+        self._known, self._reconfigured = False, True
+
+    def _follow(self, config: SchedulerConfig) -> None:
+        self.config = config
+        self._profiles = {each.name: profile_of(each, config.percentage) for each in config.profiles}
+        self._events = {name: EventSeriesRecorder(self._clock, name, _HOST) for name in self._profiles}
+        self.queue.first_pause, self.queue.longest_pause = config.first_pause, config.longest_pause
 
     @property
     def next_time(self) -> float | None:
-        times = (self.queue.next_time, self._events.next_time)
+        if self._reconfigured:
+            return 0.0
+        times = (self.queue.next_time, *(each.next_time for each in self._events.values()))
         return min((each for each in times if each is not None), default=None)
 
     def concerns(self, change: Change) -> bool:
@@ -72,6 +89,7 @@ class Scheduler:
 
     def resume_from(self, other: Scheduler) -> None:
         """Look at everything anew: the cache is made from the snapshot."""
+        self._follow(other.config)
         self.queue.resume_from(other.queue)
         self._random.setstate(other._random.getstate())
 
@@ -85,7 +103,8 @@ class Scheduler:
         else:
             for change in changes:
                 self._take(change)
-        self._events.finish(client)
+        for events in self._events.values():
+            events.finish(client)
         lister = Lister(snapshot)
         view = View(self.cache, lister)
         self.queue.wake(self._clock.now())
@@ -93,7 +112,7 @@ class Scheduler:
             self._schedule(client, view, waiting)
 
     def _start(self, snapshot: Snapshot) -> None:
-        self.cache, self._known = SchedulerCache(), True
+        self.cache, self._known, self._reconfigured = SchedulerCache(), True, False
         for node in snapshot.scan(NODES):
             self.cache.set_node(node)
         present = set()
@@ -128,7 +147,8 @@ class Scheduler:
         self.cache.set_pod(pod)
         namespace, name = namespace_of(pod), name_of(pod)
         spec = pod.get("spec") or {}
-        wanted = (spec.get("schedulerName") or NAME) == NAME and not spec.get("schedulingGates")
+        profile = self._profiles.get(spec.get("schedulerName") or NAME)
+        wanted = profile is not None and not (profile.gated and spec.get("schedulingGates"))
         if spec.get("nodeName") or has_ended(pod) or metadata(pod).get("deletionTimestamp") or not wanted:
             self._forget(namespace, name)
             return
@@ -154,17 +174,26 @@ class Scheduler:
         if not self.cache.nodes():
             self._fail(client, waiting, _NO_NODES, None)
             return
-        preferred = waiting.reserved or at(waiting.pod, "status", "nominatedNodeName") or ""
-        findings = self._algorithm.find(pod, view, self._promised(), preferred)
+        preferred, profile = (
+            waiting.reserved or at(waiting.pod, "status", "nominatedNodeName") or "",
+            self._profile(pod),
+        )
+        findings = self._algorithm.find(pod, view, self._promised(), preferred, profile)
         if not findings.feasible:
             self._no_room(client, view, waiting, pod, findings)
             return
-        info = self._algorithm.best(pod, view, findings.feasible)
+        info = self._algorithm.best(pod, view, findings.feasible, profile)
         if not prepare_claims(client, view, pod, info):
             waiting.reserved = info.name
             self.queue.postponed(waiting, self._clock.now())
             return
         self._bind(client, waiting, pod, info)
+
+    def _profile(self, pod: PodInfo) -> Profile:
+        return self._profiles[at(pod.pod, "spec", "schedulerName") or NAME]
+
+    def _events_of(self, pod: Object) -> EventSeriesRecorder:
+        return self._events[at(pod, "spec", "schedulerName") or NAME]
 
     def _bind(self, client: Client, waiting: Waiting, pod: PodInfo, info: NodeInfo) -> None:
         binding = {
@@ -182,14 +211,15 @@ class Scheduler:
         self._forget(*pod.key)
         self.cache.set_pod({**pod.pod, "spec": {**pod.pod["spec"], "nodeName": info.name}})
         note = f"Successfully assigned {pod.namespace}/{pod.name} to {info.name}"
-        self._events.event(client, pod.pod, _SCHEDULED, note)
+        self._events_of(pod.pod).event(client, pod.pod, _SCHEDULED, note)
 
     def _no_room(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, findings: Findings) -> None:
         rejections = findings.rejections
-        why, node = ineligible(pod, view, rejections), None
-        if not why:
+        profile, node = self._profile(pod), None
+        why = ineligible(pod, view, rejections) if profile.preempts else ""
+        if profile.preempts and not why:
             start = self._random.randrange(max(1, len(rejections)))
-            found, why = candidates(pod, view, rejections, self._promised(), start)
+            found, why = candidates(pod, view, rejections, self._promised(), start, profile)
             if any(each.victims for each in found):
                 best = chosen(found)
                 node, why = best.info.name, ""
@@ -206,7 +236,7 @@ class Scheduler:
             expect(delete(client, path_to(PODS, victim.pod), victim.pod), 404, 409)
             uid = metadata(pod.pod).get("uid")
             text = f"Preempted by pod {uid} on node {candidate.info.name}"
-            self._events.event(client, victim.pod, _PREEMPTED, text, related=pod.pod)
+            self._events_of(pod.pod).event(client, victim.pod, _PREEMPTED, text, related=pod.pod)
         for name, (node, other) in list(self._nominated.items()):
             if node == candidate.info.name and other.priority < pod.priority:
                 self._patch_status(client, other.pod, {"status": {"nominatedNodeName": None}})
@@ -220,7 +250,7 @@ class Scheduler:
         now, pod = self._clock.now(), waiting.pod
         self.queue.failed(waiting, now)
         short = message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 4] + " ..."
-        self._events.event(client, pod, _FAILED, short)
+        self._events_of(pod).event(client, pod, _FAILED, short)
         wanted = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
         known = find(at(pod, "status", "conditions"), "PodScheduled") or {}
         status: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from simkit.logic.workloads.nodes import fits, tolerates
@@ -82,9 +82,15 @@ def _matching(view: View, pod: PodInfo, selector: LabelSelector) -> Mapping[str,
     return view.cache.matching(pod.namespace, selector) if selector else {}
 
 
-def topology_spread(pod: PodInfo, view: View) -> Filter | None:
-    """Nodes on which the pod would not make the skew too great."""
+Given = Sequence[Mapping[str, Any]]
+"""Constraints as an object or a configuration has them."""
+
+
+def topology_spread(pod: PodInfo, view: View, default: Given = ()) -> Filter | None:
+    """Nodes on which the pod would not make the skew too great; ``default`` is for pods without own constraints."""
     constraints = constraints_of(pod, "DoNotSchedule")
+    if default and not _has_own(pod):
+        constraints = _listed(pod, view, default, "DoNotSchedule")
     if not constraints:
         return None
     domains = _domains(pod, view, constraints)
@@ -128,10 +134,27 @@ def _domains(pod: PodInfo, view: View, constraints: Sequence[Constraint]) -> lis
     return [by_key[each.topology_key] for each in constraints]
 
 
-def spread_score(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int] | None:
-    """More for nodes whose topologies have fewer of the pod's like."""
-    own = bool(at(pod.pod, "spec", "topologySpreadConstraints"))
-    constraints = constraints_of(pod, "ScheduleAnyway") if own else _default(pod, view)
+def _has_own(pod: PodInfo) -> bool:
+    return bool(at(pod.pod, "spec", "topologySpreadConstraints"))
+
+
+def _listed(pod: PodInfo, view: View, default: Given, action: str) -> list[Constraint]:
+    """The constraints of a configuration for a pod that belongs to some group."""
+    selector = view.default_selector(pod)
+    chosen = [each for each in default if each.get("whenUnsatisfiable") == action] if selector else []
+    return [replace(_read(pod, each), selector=selector) for each in chosen]
+
+
+def spread_score(pod: PodInfo, view: View, nodes: Sequence[NodeInfo], default: Given | None = None) -> list[int] | None:
+    """More for nodes whose topologies have fewer of the pod's like.
+
+    ``default`` are the constraints of a configuration for pods without own ones; None: those of the system.
+    """
+    own = _has_own(pod) or default is not None
+    if _has_own(pod):
+        constraints = constraints_of(pod, "ScheduleAnyway")
+    else:
+        constraints = _default(pod, view) if default is None else _listed(pod, view, default, "ScheduleAnyway")
     if not constraints:
         return None
     keys = {each.topology_key for each in constraints}
