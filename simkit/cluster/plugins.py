@@ -184,7 +184,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "LimitPodHardAntiAffinityTopology": lambda _: LimitPodHardAntiAffinityTopology(),
     "LimitRanger": lambda initializer: LimitRanger(initializer.store),
     "ServiceAccount": lambda initializer: ServiceAccount(initializer.store, initializer.name_source),
-    "NodeRestriction": lambda initializer: NodeRestriction(initializer.store),
+    "NodeRestriction": lambda initializer: NodeRestriction(initializer.store, initializer.authorizer),
     "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
     "AlwaysPullImages": lambda _: AlwaysPullImages(),
     "ImagePolicyWebhook": _image_policy,

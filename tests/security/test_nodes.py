@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -91,3 +92,99 @@ def test_bindings(cluster: Cluster) -> None:
     assert "unexpected pod subresource \"binding\", only 'status' and 'eviction' are allowed" in response.body.decode(
         "unicode_escape"
     )
+
+
+CSI = "none.example.com"
+VOLUMES: Sequence[tuple[Sequence[Mapping[str, Any]], Sequence[str], str]] = [
+    (
+        [],
+        [],
+        'audience "" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience',
+    ),
+    (
+        [],
+        ["vault"],
+        'audience "vault" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience',
+    ),
+    ([], ["a", "b"], "node may only request 0 or 1 audiences"),
+    ([{"projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}], [], ""),
+    ([{"projected": {"sources": [{"serviceAccountToken": {"path": "t", "audience": "vault"}}]}}], ["vault"], ""),
+    ([{"csi": {"driver": "d.example.com"}}], ["vault"], ""),
+    ([{"persistentVolumeClaim": {"claimName": "c"}}], ["vault"], ""),
+    ([{"csi": {"driver": CSI}}], [], f'error validating audience "": csidriver.storage.k8s.io "{CSI}" not found'),
+    (
+        [{"persistentVolumeClaim": {"claimName": "gone"}}, {"csi": {"driver": CSI}}],
+        ["vault"],
+        'error validating audience "vault": [persistentvolumeclaim "gone" not found, '
+        f'csidriver.storage.k8s.io "{CSI}" not found]',
+    ),
+    (
+        [{"awsElasticBlockStore": {"volumeID": "v"}}],
+        [],
+        'error validating audience "": csidriver.storage.k8s.io "ebs.csi.aws.com" not found',
+    ),
+]
+"""Volumes of a pod, the audiences that its node asks a token for, and why it gets none, as 1.36 says it."""
+
+
+def cluster_at(release: str) -> Cluster:
+    """A node, an account, and a volume whose driver asks for tokens with an audience."""
+    plugins = {"enable": ("NodeRestriction",), "disable": ("ServiceAccount",)}
+    options = Options(
+        release=release,
+        seed=1,
+        authorization_mode=("Node", "RBAC"),
+        enable_admission_plugins=plugins["enable"],
+        disable_admission_plugins=plugins["disable"],
+    )
+    made = Cluster(options=options)
+    made.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}})
+    made.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "default"}})
+    driver = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "d.example.com"}}
+    made.create({**driver, "spec": {"tokenRequests": [{"audience": "vault"}]}})
+    size = {"storage": "1Gi"}
+    modes = {"accessModes": ["ReadWriteOnce"]}
+    volume = {**modes, "capacity": size, "csi": {"driver": "d.example.com", "volumeHandle": "h"}}
+    made.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": volume})
+    claim = {**modes, "resources": {"requests": size}, "volumeName": "v"}
+    made.create({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}, "spec": claim})
+    return made
+
+
+def token_of_pod(cluster: Cluster, volumes: Sequence[Mapping[str, Any]], audiences: Sequence[str]) -> tuple[int, str]:
+    """Code and message of the node's request for a token of its pod."""
+    named = [{"name": f"v{number}", **each} for number, each in enumerate(volumes)]
+    spec = {"nodeName": "n1", "serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {**spec, "volumes": named}}
+    made = cluster.create(pod)
+    bound = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": made["metadata"]["uid"]}
+    body = {"spec": {"audiences": list(audiences), "boundObjectRef": bound}}
+    response = cluster.perform(Request.of("POST", TOKEN, body), identity=NODE)
+    return response.status, response.object.get("message", "")
+
+
+@pytest.mark.parametrize(("volumes", "audiences", "why"), VOLUMES)
+def test_the_audiences_that_a_node_may_ask_for(
+    volumes: Sequence[Mapping[str, Any]], audiences: Sequence[str], why: str
+) -> None:
+    """From 1.33 on those that the volumes of its pod name; before, any."""
+    status, message = token_of_pod(cluster_at("1.36"), volumes, audiences)
+    assert status == (403 if why else 201)
+    assert message == (f'serviceaccounts "robot" is forbidden: {why}' if why else "")
+    assert token_of_pod(cluster_at("1.30"), volumes, audiences)[0] == 201
+
+
+def test_a_node_with_a_right_of_its_own_asks_for_more() -> None:
+    """A role lets nodes ask for tokens with one audience, of one account."""
+    cluster = cluster_at("1.33")
+    verb = "request-serviceaccounts-token-audience"
+    rules = [{"apiGroups": [""], "resources": ["vault"], "verbs": [verb], "resourceNames": ["robot"]}]
+    group = "rbac.authorization.k8s.io"
+    cluster.create({"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": "a"}, "rules": rules})
+    role = {"apiGroup": group, "kind": "ClusterRole", "name": "a"}
+    nodes = {"apiGroup": group, "kind": "Group", "name": "system:nodes"}
+    binding = {"apiVersion": f"{group}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "a"}}
+    cluster.create({**binding, "roleRef": role, "subjects": [nodes]})
+    assert token_of_pod(cluster, [], ["vault"])[0] == 201
+    cluster.perform(Request.of("DELETE", f"{PODS}/p?gracePeriodSeconds=0"))
+    assert token_of_pod(cluster, [], ["other"])[0] == 403

@@ -17,7 +17,9 @@ from simkit.engine.admission.plugin_attributes import (
     written,
 )
 from simkit.engine.admission.pod_references import references_config_maps, references_secrets
-from simkit.engine.seams import Operation, Reader, Review
+from simkit.engine.admission.token_audiences import audience_error
+from simkit.engine.seams import Authorizer, Operation, Reader, Review
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN, NODE_LEASE_NAMESPACE, api_group, label
 from simkit.meta.errors import StatusError, not_found
 from simkit.meta.names import GroupResource, Key
@@ -49,8 +51,8 @@ class NodeRestriction:
     leaves_process: Final = False
     resources = frozenset({PODS, NODES, CLAIMS, SERVICE_ACCOUNTS, _LEASES, _CSI_NODES})
 
-    def __init__(self, store: Reader) -> None:
-        self._store = store
+    def __init__(self, store: Reader, authorizer: Authorizer) -> None:
+        self._store, self._authorizer = store, authorizer
 
     def handles(self, operation: Operation) -> bool:
         return operation in ("CREATE", "UPDATE", "DELETE")
@@ -163,6 +165,10 @@ class NodeRestriction:
             raise admission_forbidden(review, f"{why}The object might have been deleted and then recreated")
         if at(pod, "spec", "nodeName") != node:
             raise admission_forbidden(review, "node requested token bound to a pod scheduled on a different node")
+        if applies("audiences-of-nodes-limited"):
+            error = audience_error(self._store, self._authorizer, review, pod)
+            if error:
+                raise admission_forbidden(review, error)
 
 
 def _named(review: Review) -> str:
