@@ -5,7 +5,7 @@ Follows ``k8s.io/apiextensions-apiserver/pkg/controller/status/naming_controller
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.meta.domain import EXTENSIONS_GROUP
@@ -51,16 +51,20 @@ def _written(wanted: Condition, moment: str) -> Condition:
 _NAMES: Final = (("plural", "Plural"), ("singular", "Singular"), ("kind", "Kind"), ("listKind", "ListKind"))
 
 
-def accept_names(obj: Object, others: Sequence[Object]) -> tuple[dict[str, Any], Condition]:
-    """The names that a definition gets beside others of its group, and the condition NamesAccepted.
+def accept_names(obj: Object, resources: Container[str], kinds: Container[str]) -> tuple[dict[str, Any], Condition]:
+    """The names that a definition gets, and the condition NamesAccepted.
 
     A name that another one has is not given; the last conflict is the one that is told.
+
+    Parameters
+    ----------
+    obj
+        The definition.
+    resources, kinds
+        What others of its group are called.
     """
     wanted: Mapping[str, Any] = at(obj, "spec", "names") or {}
     names: dict[str, Any] = dict(at(obj, "status", "acceptedNames") or {})
-    taken = [at(other, "status", "acceptedNames") or {} for other in others]
-    resources = {name for each in taken for name in (each.get("plural"), each.get("singular"), *_shorts(each))}
-    kinds = {name for each in taken for name in (each.get("kind"), each.get("listKind"))}
     told: Condition | None = None
     for field, word in _NAMES[:2]:
         told = _give(names, wanted, field, resources, word) or told
@@ -82,7 +86,9 @@ def _conflict(word: str, name: str) -> Condition:
     return condition("NamesAccepted", "False", f"{word}Conflict", f'"{name}" is already in use')
 
 
-def _give(names: dict[str, Any], wanted: Mapping[str, Any], field: str, taken: set[Any], word: str) -> Condition | None:
+def _give(
+    names: dict[str, Any], wanted: Mapping[str, Any], field: str, taken: Container[str], word: str
+) -> Condition | None:
     name = wanted.get(field) or ""
     if name != (names.get(field) or "") and name in taken:
         names.setdefault(field, "")
@@ -91,7 +97,7 @@ def _give(names: dict[str, Any], wanted: Mapping[str, Any], field: str, taken: s
     return None
 
 
-def _give_shorts(names: dict[str, Any], wanted: Mapping[str, Any], taken: set[Any]) -> Condition | None:
+def _give_shorts(names: dict[str, Any], wanted: Mapping[str, Any], taken: Container[str]) -> Condition | None:
     mine, asked = set(_shorts(names)), list(_shorts(wanted))
     used = [name for name in asked if name not in mine and name in taken]
     if used:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
@@ -21,6 +22,7 @@ from simkit.engine.registry.write import Deletion
 from simkit.engine.seams import Change, Entry
 from simkit.kinds.apiextensions.customresourcedefinition import approval, is_protected
 from simkit.kinds.apiextensions.definition import Definition, Provider
+from simkit.kinds.apiextensions.group_names import KINDS, RESOURCES, GroupNames
 from simkit.kinds.apiextensions.naming import CLEANUP, accept_names, condition, established, with_condition
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import EXTENSIONS_GROUP
@@ -56,11 +58,13 @@ class CustomResources:
         self._engine, self._base = engine, base
         self._lock, self._news = threading.RLock(), threading.Lock()
         self._waiting: dict[str, None] = {}
-        """Groups with changed definitions, in order."""
+        """The names of definitions that changed, or may get other names by a change, in order."""
         self._emptied: set[GroupResource] = set()
         """Resources of terminating definitions that lost an object."""
         self.definitions: dict[str, Definition] = dict(origin.definitions) if origin is not None else self._stored()
-        self._leaving = {each.group_resource for each in self.definitions.values() if each.is_terminating}
+        self._names: dict[str, GroupNames] | None = None
+        """Who is called what in each group, made when a definition changes first."""
+        self._leaving = {each.group_resource: name for name, each in self.definitions.items() if each.is_terminating}
         if origin is not None and origin._base is base:
             engine.serve_catalogue(origin._engine.catalogue, converting=origin._engine.converting)
         elif self.definitions:
@@ -82,7 +86,7 @@ class CustomResources:
         if self._leaving:
             gone = {change.entry.key.resource for change in changes if change.type == "DELETED"}
             with self._news:
-                self._emptied |= gone & self._leaving
+                self._emptied |= gone & self._leaving.keys()
         for change in changes:
             if change.entry.key.resource == DEFINITIONS:
                 self._learn([one for one in changes if one.entry.key.resource == DEFINITIONS])
@@ -93,17 +97,35 @@ class CustomResources:
         for change in changes:
             name, obj = change.entry.key.name, change.entry.object
             before = self.definitions.get(name)
+            if before is not None:
+                self._leaving.pop(before.group_resource, None)
+            concerned = self._rename(name, before, None if change.type == "DELETED" else obj)
             if change.type == "DELETED":
                 self.definitions.pop(name, None)
                 anew = anew or (before is not None and before.is_served)
             else:
                 made = self._definition(obj, trusted=before is not None and before.trusted)
                 anew = self._replace(name, before, made) or anew
+                if made.is_terminating:
+                    self._leaving[made.group_resource] = name
             with self._news:
-                self._waiting[str((obj.get("spec") or {}).get("group") or "")] = None
-        self._leaving = {each.group_resource for each in self.definitions.values() if each.is_terminating}
+                self._waiting |= dict.fromkeys(concerned)
         if anew:
             self._serve()
+
+    def _rename(self, name: str, before: Definition | None, obj: Object | None) -> list[str]:
+        """The definitions whose names may change by a change of one."""
+        if self._names is None:
+            self._names = {}
+            for each in self.definitions.values():
+                self._names_in(each.group).learn(each.name, each.object)
+        group = str(((obj or {}).get("spec") or {}).get("group") or "") if obj is not None else None
+        left = self._names_in(before.group).learn(name, None) if before is not None and before.group != group else []
+        return left if group is None else [*left, *self._names_in(group).learn(name, obj)]
+
+    def _names_in(self, group: str) -> GroupNames:
+        assert self._names is not None
+        return self._names.setdefault(group, GroupNames())
 
     def _replace(self, name: str, before: Definition | None, made: Definition) -> bool:
         """Keep the newer definition; True if the served resources change."""
@@ -134,15 +156,15 @@ class CustomResources:
 
     def _settle_once(self) -> None:
         with self._news:
-            groups, self._waiting = self._waiting, {}
+            names, self._waiting = self._waiting, {}
             emptied, self._emptied = self._emptied, set()
-        for definition in list(self.definitions.values()):
-            if definition.group in groups or definition.group_resource in emptied:
-                try:
-                    self._tend(definition.name)
-                except StatusError as error:
-                    if error.code != 404:
-                        raise
+            names |= dict.fromkeys(self._leaving[each] for each in emptied if each in self._leaving)
+        for name in names:
+            try:
+                self._tend(name)
+            except StatusError as error:
+                if error.code != 404:
+                    raise
 
     def _tend(self, name: str) -> None:
         entry = self._engine.store.get(Key(DEFINITIONS, "", name))
@@ -158,12 +180,8 @@ class CustomResources:
     def _named(self, obj: Object) -> Object:
         """The status of a definition with its accepted names, given the others of its group."""
         group, now = obj["spec"].get("group"), self._now()
-        others = [
-            each.object
-            for each in self.definitions.values()
-            if each.group == group and each.name != metadata(obj)["name"]
-        ]
-        names, told = accept_names(obj, others)
+        others = partial(self._names_in(str(group or "")).of_others, metadata(obj)["name"])
+        names, told = accept_names(obj, others(RESOURCES), others(KINDS))
         status: dict[str, object] = {**(obj.get("status") or {}), "acceptedNames": names}
         status = with_condition(status, told, now)
         follows = established(obj, told)
