@@ -52,3 +52,21 @@ def growth(read: Callable[[Any], Any], make: Callable[[int], Any], size: int) ->
         if found < LINEAR:
             break
     return found
+
+
+def growth_of_fresh(act: Callable[[Any], Any], make: Callable[[int], Any], size: int) -> float:
+    """The same for what can be done only once with what was made, such as to bring a cluster to rest."""
+
+    def taken(count: int) -> float:
+        made = make(count)
+        with collection_paused():
+            start = time.process_time()
+            act(made)
+            return max(time.process_time() - start, _LEAST)
+
+    found = float("inf")
+    for _ in range(_ATTEMPTS):
+        found = min(found, taken(2 * size) / taken(size))
+        if found < LINEAR:
+            break
+    return found

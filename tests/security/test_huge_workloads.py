@@ -15,8 +15,8 @@ from simkit.logic.workloads.indexes import Indexes, parse, write
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object
 from tests.engine.controllers.test_aggregation import Recording
-from tests.engine.controllers.worlds import job, names, patch, workload
-from tests.security.prices import LINEAR, growth
+from tests.engine.controllers.worlds import job, names, obj, patch, volume, wish, workload
+from tests.security.prices import LINEAR, growth, growth_of_fresh
 
 MOST = 2**31 - 1
 
@@ -93,3 +93,62 @@ def test_slices_of_many_groups_cost_their_number() -> None:
         SliceReconciler(Recording(), "default", "s", {"name": "s"}, {}, {}, 100).reconcile(*given)
 
     assert growth(reconcile, groups, 400) < LINEAR
+
+
+def test_claims_and_volumes_cost_their_number() -> None:
+    """None looks at all of the others: those that fit, and those that ask for too much, other modes or other labels."""
+
+    def both(count: int) -> simkit.Cluster:
+        made = simkit.Cluster(options=Options(seed=1, clock=simkit.SimulatedClock(), audit_policy=None))
+        for number in range(count):
+            made.create(volume(f"v{number}"))
+            made.create(wish(f"c{number}"))
+            made.create(wish(f"large-{number}", "9Gi"))
+            made.create(wish(f"labelled-{number}", selector={"matchLabels": {"number": str(number)}}))
+            made.create(wish(f"shared-{number}", accessModes=["ReadWriteMany"]))
+        return made
+
+    assert growth_of_fresh(lambda made: made.settle(), both, 50) < LINEAR
+
+
+def _definition(plural: str, kind: str) -> Object:
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
+    spec = {"group": "attack.example", "scope": "Cluster", "names": {"plural": plural, "kind": kind}}
+    return obj(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        f"{plural}.attack.example",
+        spec={**spec, "versions": versions},
+    )
+
+
+def test_definitions_cost_their_number() -> None:
+    """Those of one group do not compare their names with each other after each write."""
+
+    def write(count: int) -> None:
+        made = simkit.Cluster(options=Options(seed=1, clock=simkit.SimulatedClock(), audit_policy=None))
+        for number in range(count):
+            made.create(_definition(f"things{number}", f"Thing{number}"))
+            made.create(_definition(f"same{number}", "Same"))
+
+    assert growth_of_fresh(write, lambda count: count, 40) < LINEAR
+
+
+def test_flow_schemas_cost_their_number() -> None:
+    """Each with a priority level of its own: a write leaves the conditions of the others alone."""
+    group = "flowcontrol.apiserver.k8s.io/v1"
+
+    def write(count: int) -> None:
+        made = simkit.Cluster(options=Options(seed=1, clock=simkit.SimulatedClock(), audit_policy=None))
+        for number in range(count):
+            limited = {"nominalConcurrencyShares": 1, "limitResponse": {"type": "Reject"}}
+            level = {"type": "Limited", "limited": limited}
+            made.create(obj(group, "PriorityLevelConfiguration", f"l{number}", spec=level))
+            named = {"priorityLevelConfiguration": {"name": f"l{number + 1}"}, "matchingPrecedence": 5}
+            made.create(obj(group, "FlowSchema", f"s{number}", spec=named))
+        for number, wanted in ((0, "False"), (count - 1, "True")):
+            [dangling] = made.get("flowschema", f"s{number}")["status"]["conditions"]
+            assert (dangling["type"], dangling["status"]) == ("Dangling", wanted)
+
+    assert growth_of_fresh(write, lambda count: count, 60) < LINEAR

@@ -17,7 +17,7 @@ from simkit.meta.names import GroupResource, GroupVersionResource
 from simkit.meta.objects import Object, name_of
 
 if TYPE_CHECKING:
-    from simkit.logic.policy.binding import BoundPolicy
+    from simkit.logic.policy.binding import Binding, BoundPolicy
     from simkit.logic.policy.definition import PolicyDefinition
     from simkit.logic.policy.mutation import MutatingPolicy
     from simkit.logic.policy.policy import Policy
@@ -108,6 +108,7 @@ class PolicyIndex(Generic[Compiled]):
     ) -> None:
         self._source, self._store = source, store
         self._known: Mapping[str, Compiled] = dict(known or {})
+        self._bound: Mapping[str, Binding] = {}
         self._view = DerivedValue(store, (source.policies, source.bindings), lambda: _View(self._read()), view)
 
     def fork(self, store: ListWatcher) -> PolicyIndex[Compiled]:
@@ -130,11 +131,18 @@ class PolicyIndex(Generic[Compiled]):
         known: dict[str, Compiled] = {}
         for entry in entries:
             name, found = name_of(entry.object), self._known.get(name_of(entry.object))
-            same = found is not None and found.object.get("spec") == entry.object.get("spec")
+            spec, before = entry.object.get("spec"), None if found is None else found.object.get("spec")
+            same = found is not None and (spec is before or spec == before)
             known[name] = found if found is not None and same else compiled(entry.object)
         self._known = known
-        bindings = [Binding(entry.object) for entry in self._store.scan(self._source.bindings)]
-        return bind_policies(known.values(), bindings)
+        bound: dict[str, Binding] = {}
+        for entry in self._store.scan(self._source.bindings):
+            binding = self._bound.get(entry.key.name)
+            bound[entry.key.name] = (
+                binding if binding is not None and binding.object is entry.object else Binding(entry.object)
+            )
+        self._bound = bound
+        return bind_policies(known.values(), bound.values())
 
     def concerned(
         self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str

@@ -5,6 +5,7 @@ Upstream: k8s.io/apiserver/pkg/util/flowcontrol/apf_controller.go, release 1.30.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import quote
@@ -43,20 +44,43 @@ class FlowSchemaStatusController:
         clock: Clock,
     ) -> None:
         self._catalogue, self._snapshot, self._perform, self._clock = catalogue, snapshot, perform, clock
-        self._news = False
+        self._known, self._news = False, threading.Lock()
+        self._schemas: dict[str, None] = {}
+        """The names of schemas that were written."""
+        self._levels: set[str] = set()
+        """The names of priority levels that came or went."""
 
     def follow(self, changes: Sequence[Change]) -> None:
         """Hear that flow schemas were written, or the priority levels that they may name."""
-        self._news = True
+        with self._news:
+            for change in changes:
+                if change.entry.key.resource == _SCHEMAS:
+                    self._schemas[change.entry.key.name] = None
+                elif change.type in ("ADDED", "DELETED"):
+                    self._levels.add(change.entry.key.name)
 
     def settle(self) -> None:
-        """Write the conditions that are not as they should be, if anything was written."""
-        served = self._catalogue().preferred(_SCHEMAS) if self._news else None
-        self._news = False
+        """Write the conditions that are not as they should be, if anything was written.
+
+        The first time all schemas are looked at, later those that were written or name a level that came or went.
+        """
+        if not self._schemas and not self._levels:
+            return
+        with self._news:
+            written, self._schemas = self._schemas, {}
+            levels, self._levels = self._levels, set()
+        served = self._catalogue().preferred(_SCHEMAS)
         if served is None:
             return
         snapshot = self._snapshot()
-        for schema in list(snapshot.scan(_SCHEMAS)):
+        if not self._known or levels:
+            found = list(snapshot.scan(_SCHEMAS))
+            if self._known:
+                found = [each for each in found if _level(each) in levels or name_of(each) in written]
+        else:
+            found = [each for each in (snapshot.get(_SCHEMAS, name) for name in written) if each is not None]
+        self._known = True
+        for schema in found:
             condition = self._condition(schema, snapshot)
             if condition is not None:
                 self._perform(_report(served, schema, condition))
@@ -77,11 +101,15 @@ class FlowSchemaStatusController:
     @staticmethod
     def _found(schema: Object, snapshot: Snapshot) -> tuple[str, str, str]:
         """Status, reason and message of the condition."""
-        level = at(schema, "spec", "priorityLevelConfiguration", "name") or ""
+        level = _level(schema)
         named = f'This FlowSchema references the PriorityLevelConfiguration object named "{level}"'
         if snapshot.get(_LEVELS, level) is not None:
             return "False", "Found", f"{named} and it exists"
         return "True", "NotFound", f"{named} but there is no such object"
+
+
+def _level(schema: Object) -> str:
+    return at(schema, "spec", "priorityLevelConfiguration", "name") or ""
 
 
 def _report(served: Resource, schema: Object, condition: Object) -> Request:

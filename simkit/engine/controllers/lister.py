@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from simkit.engine.controllers.resources import PODS
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata
 from simkit.snapshot.protocol import Snapshot
+
+Made = TypeVar("Made")
 
 
 class Lister:
@@ -19,6 +21,7 @@ class Lister:
         self._lists: dict[tuple[GroupResource, str | None], Sequence[Object]] = {}
         self._placed: dict[str, list[Object]] | None = None
         self._owned: dict[tuple[GroupResource, str], dict[str, list[Object]]] = {}
+        self._made: dict[Hashable, Any] = {}
 
     def get(self, key: Key) -> Object | None:
         """The object of a key."""
@@ -29,6 +32,13 @@ class Lister:
         found = self._lists.get((resource, namespace))
         if found is None:
             found = self._lists[resource, namespace] = tuple(self.snapshot.scan(resource, namespace))
+        return found
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What is made of the lists the first time; later the same, as an index of them."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: Made = self._made[key]
         return found
 
     def controlled(self, resource: GroupResource, namespace: str, uid: str) -> Sequence[Object]:

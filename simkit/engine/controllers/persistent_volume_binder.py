@@ -15,7 +15,8 @@ from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import CLAIMS, PODS, STORAGE_CLASSES, VOLUMES
 from simkit.engine.seams import Change
-from simkit.logic.workloads.volumes import best, class_of, is_for, is_of_others, mismatch, undeletable
+from simkit.logic.workloads.volume_index import ClaimIndex, VolumeIndex
+from simkit.logic.workloads.volumes import class_of, is_for, is_of_others, mismatch, undeletable
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
 from simkit.meta.names import Key
@@ -61,11 +62,12 @@ class PersistentVolumeController(ResourceWatcher):
             return [Key(CLAIMS, key.namespace, name) for name in names]
         if key.resource == CLAIMS:
             volume = at(obj, "spec", "volumeName")
-            named = [each for each in lister.scan(VOLUMES) if is_for(each, obj)]
+            named = _volumes(lister).kept_for(obj)
             return [key, *([Key(VOLUMES, "", volume)] if volume else []), *keys_of(VOLUMES, named)]
         if key.resource == VOLUMES:
-            return [key, *keys_of(CLAIMS, [each for each in lister.scan(CLAIMS) if _may_concern(each, obj)])]
-        return keys_of(CLAIMS, [each for each in lister.scan(CLAIMS) if at(each, "status", "phase") != "Bound"])
+            claims = lister.once(ClaimIndex, lambda: ClaimIndex(lister.scan(CLAIMS)))
+            return [key, *keys_of(CLAIMS, claims.concerned(obj))]
+        return lister.once(STORAGE_CLASSES, lambda: keys_of(CLAIMS, filter(_is_unbound, lister.scan(CLAIMS))))
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
         return [*keys_of(CLAIMS, lister.scan(CLAIMS)), *keys_of(VOLUMES, lister.scan(VOLUMES))]
@@ -136,12 +138,13 @@ class PersistentVolumeController(ResourceWatcher):
             return
         if is_terminating(claim):
             return
-        volumes = lister.scan(VOLUMES)
-        kept = any(is_for(each, claim) for each in volumes)
+        volumes = _volumes(lister)
+        kept = bool(volumes.kept_for(claim))
         storage = lister.get(Key(STORAGE_CLASSES, "", class_of(claim))) if class_of(claim) else None
         delayed = at(storage, "volumeBindingMode") == "WaitForFirstConsumer" and _SELECTED not in annotations_of(claim)
-        found = None if delayed and not kept else best(claim, volumes)
+        found = None if delayed and not kept else volumes.best(claim)
         if found is not None:
+            volumes.take(found)
             _bind(client, found, claim)
         elif delayed:
             self._wait(client, lister, claim)
@@ -163,13 +166,9 @@ class PersistentVolumeController(ResourceWatcher):
 
     def _wait(self, client: Client, lister: Lister, claim: Object) -> None:
         """Say what a claim waits for that is bound when a pod that uses it is placed."""
-        users = [
-            pod
-            for pod in lister.scan(PODS, namespace_of(claim))
-            if not at(pod, "spec", "nodeName") and name_of(claim) in map(_claim_name, at(pod, "spec", "volumes") or ())
-        ]
-        if users:
-            text = f"waiting for pod {name_of(users[0])} to be scheduled"
+        users = lister.once((PODS, namespace_of(claim)), lambda: _waiting_users(lister, namespace_of(claim)))
+        if name_of(claim) in users:
+            text = f"waiting for pod {users[name_of(claim)]} to be scheduled"
             self._events.event(client, claim, "WaitForPodScheduled", text)
         else:
             text = "waiting for first consumer to be created before binding"
@@ -194,14 +193,22 @@ class PersistentVolumeController(ResourceWatcher):
             self._events.event(client, claim, "ExternalProvisioning", _WAITING.format(storage["provisioner"]))
 
 
-def _may_concern(claim: Object, volume: Object) -> bool:
-    """True if a claim has a volume or could have it: each claim that could not would look at all others in vain."""
-    spec = claim.get("spec") or {}
-    if spec.get("volumeName") == name_of(volume):
-        return True
-    if at(volume, "spec", "claimRef"):
-        return is_for(volume, claim)
-    return at(claim, "status", "phase") != "Bound" and best(claim, (volume,)) is not None
+def _volumes(lister: Lister) -> VolumeIndex:
+    return lister.once(VolumeIndex, lambda: VolumeIndex(lister.scan(VOLUMES)))
+
+
+def _is_unbound(claim: Object) -> bool:
+    return bool(at(claim, "status", "phase") != "Bound")
+
+
+def _waiting_users(lister: Lister, namespace: str) -> dict[str, str]:
+    """The first pod without a node that uses each claim, by the names of both."""
+    found: dict[str, str] = {}
+    for pod in lister.scan(PODS, namespace):
+        if not at(pod, "spec", "nodeName"):
+            for name in filter(None, map(_claim_name, at(pod, "spec", "volumes") or ())):
+                found.setdefault(name, name_of(pod))
+    return found
 
 
 def _claim_name(volume: Any) -> str:

@@ -134,6 +134,8 @@ class APIServices:
 
     def __init__(self, store: ListWatcher, known: _View | None = None) -> None:
         self._store = store
+        self._last: Mapping[str, tuple[Object, APIService]] = {}
+        """What was read the last time, by name."""
         self._view = DerivedValue(store, (SERVICES,), self._read, known)
 
     def fork(self, store: ListWatcher) -> APIServices:
@@ -141,7 +143,12 @@ class APIServices:
         return APIServices(store, self._view.at(store.revision))
 
     def _read(self) -> _View:
-        return _View(api_service(entry.object) for entry in self._store.scan(SERVICES))
+        last, now = self._last, {}
+        for entry in self._store.scan(SERVICES):
+            obj, before = entry.object, last.get(entry.key.name)
+            now[entry.key.name] = before if before is not None and before[0] is obj else (obj, api_service(obj))
+        self._last = now
+        return _View(service for _, service in now.values())
 
     @property
     def remote(self) -> Sequence[APIService]:

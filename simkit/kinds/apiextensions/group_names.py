@@ -1,7 +1,7 @@
 """The names that the definitions of one group have, looked up instead of compared with each other.
 
-Upstream: k8s.io/apiextensions-apiserver/pkg/controller/status/naming_controller.go, release 1.30, whose controller looks at
-all definitions of a group after each change.
+Upstream: k8s.io/apiextensions-apiserver/pkg/controller/status/naming_controller.go, release 1.30, whose controller
+looks at all definitions of a group after each change.
 """
 
 from __future__ import annotations

@@ -49,14 +49,14 @@ def best(claim: Object, volumes: Iterable[Object]) -> Object | None:
     for each in volumes:  # what is read fast first: hundreds of claims may each look at hundreds of volumes in vain
         if not at(each, "spec", "claimRef"):
             near = class_of(each) == wanted and modes.issubset(at(each, "spec", "accessModes") or ())
-            if near and (chosen is None or chosen.matches(labels_of(each))) and _fits(claim, each):
+            if near and (chosen is None or chosen.matches(labels_of(each))) and fits(claim, each):
                 free.append(each)
-        elif is_for(each, claim) and _fits(claim, each):
+        elif is_for(each, claim) and fits(claim, each):
             kept.append(each)
-    return min(kept or free, key=lambda each: (_size(each), name_of(each)), default=None)
+    return min(kept or free, key=lambda each: (size_of(each), name_of(each)), default=None)
 
 
-def _fits(claim: Object, volume: Object) -> bool:
+def fits(claim: Object, volume: Object) -> bool:
     """True if a volume meets a claim's requests, apart from its class."""
     return all(error == _OTHER_CLASS for error in _errors(claim, volume))
 
@@ -70,7 +70,7 @@ def _errors(claim: Object, volume: Object) -> Iterator[str]:
     """The differences of a volume from a claim's requests."""
     if metadata(volume).get("deletionTimestamp"):
         yield f'the volume is marked for deletion "{name_of(volume)}"'
-    if _size(volume) < parse(at(claim, "spec", "resources", "requests", "storage") or "0").nano:
+    if size_of(volume) < wanted_size(claim):
         yield "requested PV is too small"
     if class_of(volume) != class_of(claim):
         yield _OTHER_CLASS
@@ -99,5 +99,11 @@ def is_of_others(volume: Object) -> bool:
     return bool(maker) and not maker.startswith(f"{LABEL_DOMAIN}/")
 
 
-def _size(volume: Object) -> int:
+def wanted_size(claim: Object) -> int:
+    """The storage that a claim asks for, in billionths of a byte."""
+    return parse(at(claim, "spec", "resources", "requests", "storage") or "0").nano
+
+
+def size_of(volume: Object) -> int:
+    """The capacity of a volume, in billionths of a byte."""
     return parse(at(volume, "spec", "capacity", "storage") or "0").nano

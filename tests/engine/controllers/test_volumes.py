@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import simkit
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.persistent_volume_binder import PersistentVolumeController
 from simkit.engine.controllers.resources import VOLUMES
 from simkit.engine.seams import Change, Entry
+from simkit.logic.workloads.volume_index import ClaimIndex, VolumeIndex
+from simkit.logic.workloads.volumes import best
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.names import Key, Revision
 from simkit.snapshot.memory import MemorySnapshot
 from tests.engine.controllers.worlds import names, obj, patch, told, volume, wish
+
+MODES = st.sampled_from([["ReadWriteOnce"], ["ReadWriteMany"], ["ReadWriteOnce", "ReadWriteMany"]])
+LABELS = st.dictionaries(st.sampled_from(["x", "y"]), st.sampled_from(["1", "2"]), max_size=2)
+KEPT = {"namespace": "default", "name": "c0"}
 
 
 def phases(cluster: simkit.Cluster, word: str) -> dict[str, str]:
@@ -209,4 +217,52 @@ def test_a_volume_concerns_the_claims_that_could_have_it() -> None:
     claims = MemorySnapshot([*waiting, modes, named], captured=["*"])
     change = Change("ADDED", Entry(Key(VOLUMES, "", "v"), Revision(1), volume("v")), None)
     found = PersistentVolumeController(SimulatedClock()).keys_affected(change, Lister(claims))
-    assert [key.name for key in found] == ["v", "fits", "named"]
+    assert [key.name for key in found] == ["v", "named", "fits"]
+
+
+def test_claims_made_together_get_volumes_of_their_own(cluster: simkit.Cluster) -> None:
+    """Each takes the smallest that is left for it, whatever the others ask for."""
+    for number in range(6):
+        cluster.create(volume(f"v{number}", f"{number + 1}Gi"))
+    for number in range(6):
+        cluster.create(wish(f"c{number}", f"{6 - number}Gi"))
+    cluster.create(wish("labelled", selector={"matchLabels": {"tier": "gold"}}))
+    cluster.settle()
+    found = {claim["metadata"]["name"]: claim["spec"].get("volumeName") for claim in cluster.list("pvc")}
+    assert found == {**{f"c{number}": f"v{5 - number}" for number in range(6)}, "labelled": None}
+    cluster.create({**volume("gold", "9Gi"), "metadata": {"name": "gold", "labels": {"tier": "gold"}}})
+    cluster.settle()
+    assert cluster.get("pvc", "labelled")["spec"]["volumeName"] == "gold"
+
+
+@given(
+    volumes=st.lists(
+        st.tuples(st.integers(1, 4), st.sampled_from(["", "a"]), MODES, LABELS, st.booleans()), max_size=8
+    ),
+    claims=st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["", "a"]), MODES, LABELS), max_size=8),
+)
+def test_the_index_chooses_as_a_look_at_all_volumes_does(volumes: list[Any], claims: list[Any]) -> None:
+    """For claims one after the other, each without what the ones before have taken."""
+    made = [
+        {
+            **volume(
+                f"v{n}", f"{size}Gi", storageClassName=name, accessModes=modes, **({"claimRef": KEPT} if kept else {})
+            ),
+            "metadata": {"name": f"v{n}", "labels": labels},
+        }
+        for n, (size, name, modes, labels, kept) in enumerate(volumes)
+    ]
+    index, left = VolumeIndex(made), list(made)
+    for n, (size, name, modes, labels) in enumerate(claims):
+        selector = {"selector": {"matchLabels": labels}} if labels else {}
+        claim = wish(f"c{n}", f"{size}Gi", storageClassName=name, accessModes=modes, **selector)
+        claim["metadata"]["namespace"] = "default"
+        found = index.best(claim)
+        assert found == best(claim, left)
+        reserved = n == 0 and any("claimRef" in each["spec"] for each in made)
+        hears = reserved or any(best(claim, (each,)) for each in made)
+        heard = {obj["metadata"]["name"] for each in made for obj in ClaimIndex([claim]).concerned(each)}
+        assert heard == ({f"c{n}"} if hears else set())
+        if found is not None and "claimRef" not in found["spec"]:
+            index.take(found)
+            left.remove(found)
