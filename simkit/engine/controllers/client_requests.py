@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -92,6 +92,6 @@ def key_of(resource: GroupResource, obj: Object) -> Key:
     return Key(resource, namespace_of(obj), name_of(obj))
 
 
-def keys_of(resource: GroupResource, objects: Sequence[Object]) -> list[Key]:
+def keys_of(resource: GroupResource, objects: Iterable[Object]) -> list[Key]:
     """The path of a collection."""
     return [key_of(resource, obj) for obj in objects]

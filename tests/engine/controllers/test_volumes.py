@@ -17,6 +17,7 @@ from simkit.logic.workloads.volume_index import ClaimIndex, VolumeIndex
 from simkit.logic.workloads.volumes import best
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.names import Key, Revision
+from simkit.meta.objects import Object
 from simkit.snapshot.memory import MemorySnapshot
 from tests.engine.controllers.worlds import names, obj, patch, told, volume, wish
 
@@ -252,7 +253,8 @@ def test_the_index_chooses_as_a_look_at_all_volumes_does(volumes: list[Any], cla
         }
         for n, (size, name, modes, labels, kept) in enumerate(volumes)
     ]
-    index, left = VolumeIndex(made), list(made)
+    index = VolumeIndex(made)
+    left: list[Object] = list(made)
     for n, (size, name, modes, labels) in enumerate(claims):
         selector = {"selector": {"matchLabels": labels}} if labels else {}
         claim = wish(f"c{n}", f"{size}Gi", storageClassName=name, accessModes=modes, **selector)
