@@ -35,7 +35,7 @@ class Lister:
         return found
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What is made of the lists the first time; later the same, as an index of them."""
+        """The value made the first time for a key, such as an index of the lists; the same one later."""
         if key not in self._made:
             self._made[key] = make()
         found: Made = self._made[key]

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from simkit.engine.http import request_state as limits
 from simkit.engine.http.message import RawHeaders
 from simkit.engine.http.reading_turns import SLICE, reading_turns
-from simkit.engine.http.refusals import UNSUPPORTED_VERSION, is_other_version, refusal
+from simkit.engine.http.refusals import UNSUPPORTED_VERSION, is_other_version, message_refusal, refusal
 
 if TYPE_CHECKING:
     import asyncio
@@ -230,7 +230,7 @@ class ConnectionReader(HttpToolsProtocol):
                 self._renew_parser()
                 data = b"PROPFIND" + data[line.end() :]
             except httptools.HttpParserError:
-                self._refuse(*UNSUPPORTED_VERSION) if is_other_version(data) and not self.headers else self._refuse(400)
+                self._refuse_message(data)
                 return
             except httptools.HttpParserUpgrade as upgrade:
                 if self.parser.get_method() == b"CONNECT":
@@ -268,7 +268,20 @@ class ConnectionReader(HttpToolsProtocol):
         else:
             self.transport.abort()
 
+    def _refuse_message(self, data: bytes) -> None:
+        """End the connection after what the parser cannot read."""
+        if is_other_version(data) and not self.headers:
+            self._refuse(*UNSUPPORTED_VERSION)
+        elif self._head_size is None:
+            self._refuse(400)
+        else:
+            self._refuse_with(message_refusal(self.parser.get_http_version(), self.headers) or refusal(400))
+
+    def _refuse_with(self, answer: bytes) -> None:
+        """Write an answer that ends the connection."""
+        self._send([answer])
+        self._close()
+
     def _refuse(self, status: int, why: str = "") -> None:
         """End the connection in the words of Go's server."""
-        self._send([refusal(status, why)])
-        self._close()
+        self._refuse_with(refusal(status, why))

@@ -27,7 +27,7 @@ from simkit.engine.http.message import (
     parse_query,
 )
 from simkit.engine.http.peer_chain import peer_chain
-from simkit.engine.http.refusals import has_broken_path, host_refusal
+from simkit.engine.http.refusals import has_broken_path, host_refusal, message_refusal, refusal
 from simkit.engine.http.request_state import Next, RequestState
 from simkit.engine.http.response_bytes import response_bytes
 from simkit.meta.errors import StatusError
@@ -162,7 +162,7 @@ class HTTPConnection(ConnectionReader):
         elif has_broken_path(self.url):
             self._refuse(400)
         elif self.headers != self._raw_headers or not self.headers or self.parser.get_http_version() != "1.1":
-            self._check_host()  # the same headers as before were fine
+            self._check_head()  # the same headers as before were fine
         if self.transport.is_closing():
             self._dropping = True
             return
@@ -173,11 +173,12 @@ class HTTPConnection(ConnectionReader):
         else:
             self._start_asgi_cycle()
 
-    def _check_host(self) -> None:
-        hosts = [value for name, value in self.headers if name == b"host"]
-        refused = host_refusal(self.parser.get_method(), self.parser.get_http_version(), hosts)
-        if refused is not None:
-            self._refuse(*refused)
+    def _check_head(self) -> None:
+        hosts, version = [value for name, value in self.headers if name == b"host"], self.parser.get_http_version()
+        refused = host_refusal(self.parser.get_method(), version, hosts)
+        answer = message_refusal(version, self.headers) if refused is None else refusal(*refused)
+        if answer is not None:
+            self._refuse_with(answer)
 
     def _begin(self, state: RequestState) -> None:
         """Authorize the request whose body is still to come. The body of a refused request is dropped."""

@@ -15,6 +15,11 @@ from typing import Final
 UNSUPPORTED_VERSION: Final = (505, ": unsupported protocol version")
 _HOST: Final = re.compile(rb"[0-9A-Za-z!$%&'()*+,\-.:;=\[\]_~]*")
 """``ValidHostHeader`` of golang.org/x/net/http/httpguts."""
+_UNSUPPORTED_CODING: Final = (
+    b"HTTP/1.1 501 Not Implemented\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n"
+    b"Unsupported transfer encoding"
+)
+_EXPECTATION_FAILED: Final = b"HTTP/1.1 417 Expectation Failed\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _OTHER_VERSION: Final = re.compile(rb"\A(?!PRI )[A-Z]+ [^ \r\n]+ HTTP/[02-9]\.[0-9]\r?\n")
 _BROKEN: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 """A percent sign in a path that is not followed by two digits."""
@@ -31,6 +36,31 @@ def refusal(status: int, why: str = "") -> bytes:
     text = f"{status} {HTTPStatus(status).phrase}{why}".encode()
     head = b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n%s"
     return head % (text, text)
+
+
+def message_refusal(version: str, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+    """The answer to a request whose body is coded, or that expects anything but 100-continue; None without these.
+
+    The one coding is a single ``chunked``, and only HTTP/1.1 has it: whoever reads another one differently would take
+    the body for the next request.
+
+    References
+    ----------
+    ``parseTransferEncoding`` of net/http/transfer.go, Go 1.22. Go reads the head of HTTP/1.0 as if it named no coding.
+
+    Examples
+    --------
+    >>> message_refusal("1.1", [(b"transfer-encoding", b"gzip, chunked")]).split(b"\\r\\n")[0]
+    b'HTTP/1.1 501 Not Implemented'
+    >>> message_refusal("1.1", [(b"transfer-encoding", b"Chunked")])
+    """
+    codings = [value.strip().lower() for name, value in headers if name == b"transfer-encoding"]
+    if codings and version == "1.0":
+        return refusal(400)
+    if codings and codings != [b"chunked"]:
+        return _UNSUPPORTED_CODING
+    expected = [value.lower() for name, value in headers if name == b"expect"]
+    return _EXPECTATION_FAILED if expected and expected[0] not in (b"", b"100-continue") else None
 
 
 def is_other_version(data: bytes) -> bool:

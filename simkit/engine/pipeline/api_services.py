@@ -135,7 +135,7 @@ class APIServices:
     def __init__(self, store: ListWatcher, known: _View | None = None) -> None:
         self._store = store
         self._last: Mapping[str, tuple[Object, APIService]] = {}
-        """What was read the last time, by name."""
+        """The objects of the last time with what was read from them, by name."""
         self._view = DerivedValue(store, (SERVICES,), self._read, known)
 
     def fork(self, store: ListWatcher) -> APIServices:

@@ -35,7 +35,7 @@ class NamesOfOthers:
 
 
 class GroupNames:
-    """Who has which name in one group, and who asks for one that it does not have.
+    """The names of one group with the definitions that have them, and those that ask for them in vain.
 
     Examples
     --------

@@ -63,7 +63,7 @@ class CustomResources:
         """Resources of terminating definitions that lost an object."""
         self.definitions: dict[str, Definition] = dict(origin.definitions) if origin is not None else self._stored()
         self._names: dict[str, GroupNames] | None = None
-        """Who is called what in each group, made when a definition changes first."""
+        """The names of each group, made when a definition changes first."""
         self._leaving = {each.group_resource: name for name, each in self.definitions.items() if each.is_terminating}
         if origin is not None and origin._base is base:
             engine.serve_catalogue(origin._engine.catalogue, converting=origin._engine.converting)
