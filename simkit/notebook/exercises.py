@@ -31,6 +31,7 @@ _WRONG_CLUSTER: Final = (
     "a function must change the cluster that it gets, which is a fork: def answer(trial): trial.apply(...)",
     "run the notebook again from the cell that makes the cluster",
 )
+_SEVERAL: Final = 'this is one text with commas in it: write several words as {"...", "..."}'
 SHOWN: Final = 8
 """Permissions beyond the task that are listed; a wide role has hundreds."""
 
@@ -210,6 +211,8 @@ class Guess:
         several = isinstance(answer, Iterable) and not isinstance(answer, str)
         given = sorted({str(word) for word in cast("Iterable[object]", answer)} if several else {str(answer)})
         wanted = set(self.ask(trial))
+        if wanted and not self.reveal and not any(word.strip() for word in given):
+            return _wrong("the answer is empty", self.task, f"write {SHAPES['words'][1]}")
         notes = [self._note(trial, word, wanted) for word in given]
         missing = sorted(wanted - set(given))
         if missing:
@@ -221,11 +224,12 @@ class Guess:
         shown = word or "(the empty text)"
         if word in wanted:
             return Note(True, shown)
+        several = [_SEVERAL] if "," in word else []
         if self.explain is None:
-            return Note(False, shown, ("this is not among the answers",))
+            return Note(False, shown, ("this is not among the answers", *several))
         explain = self.explain
         told = run_learner_code(lambda: explain(trial, word))
-        return Note(False, shown, told.errors or tuple((told.value or "").splitlines()))
+        return Note(False, shown, (*several, *(told.errors or (told.value or "").splitlines())))
 
     def _repr_html_(self) -> str:
         return f"<p><b>Question.</b> {escape(self.task)}</p>"

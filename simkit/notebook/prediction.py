@@ -64,14 +64,14 @@ class Prediction:
             )
         notes = [self._note(case, answer.get(case), outcome) for case, outcome in actual.items()]
         unknown = unknown_keys(answer, list(actual))
-        return Verdict((*notes, *([Note(False, *unknown)] if unknown else [])))
+        return Verdict((*([Note(False, *unknown)] if unknown else []), *notes))
 
     def _note(self, case: str, said: object, outcome: object) -> Note:
-        if type(said) is type(outcome) and said == outcome:
-            return Note(True, f"{case}: {said!r}")
+        if isinstance(said, bool) is isinstance(outcome, bool) and said == outcome:
+            return Note(True, f"{case}: {outcome!r}")
         if said is None or said is ...:
             return Note(False, f"{case}: no prediction yet", (_form_of(outcome),))
-        if type(said) is not type(outcome):
+        if not _has_form_of(said, outcome):
             return Note(False, f"{case}: you said {said!r}", (_form_of(outcome),))
         return Note(False, f"{case}: you said {said!r}, and it is otherwise", self._why(case, said))
 
@@ -84,6 +84,15 @@ class Prediction:
 
     def _repr_html_(self) -> str:
         return f"<p><b>Predict.</b> {escape(self.task)}</p>"
+
+
+def _has_form_of(said: object, outcome: object) -> bool:
+    """True for two truth values, two numbers, or two values of one other type."""
+    if isinstance(said, bool) or isinstance(outcome, bool):
+        return isinstance(said, bool) and isinstance(outcome, bool)
+    if isinstance(outcome, int | float):
+        return isinstance(said, int | float)
+    return isinstance(said, type(outcome))
 
 
 def _form_of(outcome: object) -> str:

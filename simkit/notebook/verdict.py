@@ -58,7 +58,7 @@ class Verdict:
         items = "".join(map(_html, self.notes))
         colour = RIGHT_COLOUR if self.right else WRONG_COLOUR
         headline = f'<p style="color:{colour}"><b>{escape(self.headline)}</b></p>'
-        return f'{headline}<ul style="overflow-wrap:anywhere">{items}</ul>'
+        return f'{headline}<ul style="list-style:none;padding-left:1em;overflow-wrap:anywhere">{items}</ul>'
 
 
 def _shortened(text: str) -> str:
@@ -67,7 +67,8 @@ def _shortened(text: str) -> str:
 
 def _html(note: Note) -> str:
     more = "".join(f"<li>{escape(_shortened(detail))}</li>" for detail in note.details)
-    return f"<li>{'✓' if note.right else '✗'} {escape(_shortened(note.text))}{f'<ul>{more}</ul>' if more else ''}</li>"
+    mark = f'<b style="color:{RIGHT_COLOUR}">✓</b>' if note.right else f'<b style="color:{WRONG_COLOUR}">✗</b>'
+    return f"<li>{mark} {escape(_shortened(note.text))}{f'<ul>{more}</ul>' if more else ''}</li>"
 
 
 def error_lines(error: Exception | SystemExit) -> tuple[str, ...]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import signal
+from contextlib import suppress
+from http import HTTPStatus
 
 import pandas as pd
 import pytest
 
 import simkit
-from simkit.notebook import Exercise, Guess, Verdict, must, must_not
+from simkit.notebook import Exercise, Guess, Prediction, Verdict, must, must_not
+from simkit.notebook.learner_code import run_learner_code
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
 ATTEMPTS = [
@@ -174,7 +178,7 @@ def test_verdicts_and_tasks_are_escaped(exercise: Exercise) -> None:
     assert "&lt;list&gt;" in exercise._repr_html_()
     assert "<b>Question.</b> a &lt; b" in Guess(exercise.cluster, "a < b", lambda _: ())._repr_html_()
     html = exercise.check("<b>: [")._repr_html_()
-    assert "<li>✗ the answer does not work<ul>" in html
+    assert "✗</b> the answer does not work<ul>" in html
     assert "<b>: [" not in html
     assert Verdict(()).right
 
@@ -214,6 +218,64 @@ def test_an_asynchronous_answer_is_told(exercise: Exercise) -> None:
         trial.apply(ANSWER)
 
     assert "write def without async" in str(exercise.check(answer))
+
+
+def test_an_answer_that_does_not_end_is_stopped(exercise: Exercise) -> None:
+    """It is told with the line that ran, also if it catches every exception, and the timer is off afterwards."""
+
+    def answer(trial: simkit.Cluster) -> None:
+        while True:
+            with suppress(Exception):
+                trial.list("pods")
+
+    outcome = run_learner_code(lambda: answer(exercise.cluster.fork()), seconds=0.2)
+    assert outcome.title == "the answer still ran after 0.2 seconds, and was stopped"
+    assert outcome.errors[-1].startswith("does each loop come to an end?")
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert run_learner_code(lambda: 1).value == 1
+
+
+def test_the_timer_of_somebody_else_goes_on() -> None:
+    """A call is not limited while another timer runs, which could not ring otherwise."""
+    signal.setitimer(signal.ITIMER_REAL, 1000)
+    try:
+        assert run_learner_code(lambda: 1, seconds=0.1).value == 1
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def test_an_interrupted_answer_is_told(exercise: Exercise) -> None:
+    """A learner who interrupts the kernel reads where the answer was."""
+
+    def answer(trial: simkit.Cluster) -> None:
+        raise KeyboardInterrupt
+
+    told = str(exercise.check(answer))
+    assert "the answer was interrupted" in told
+    assert "in the line: raise KeyboardInterrupt" in told
+
+
+@pytest.mark.parametrize(("said", "right"), [(HTTPStatus.OK, True), (200.0, True), (True, False), ("200", False)])
+def test_a_number_may_be_written_in_any_way(cluster: simkit.Cluster, said: object, right: bool) -> None:
+    """What equals the number is right; truth values and texts are no numbers."""
+    verdict = Prediction(cluster, "?", lambda _: {"status": 200}).check({"status": said})
+    assert bool(verdict) is right
+    assert right or "write a number, without quotes" in str(verdict)
+
+
+def test_a_truth_value_is_no_number(cluster: simkit.Cluster) -> None:
+    """``1`` is told how to be written."""
+    verdict = Prediction(cluster, "?", lambda _: {"so": True}).check({"so": 1})
+    assert "write True or False, without quotes" in str(verdict)
+
+
+def test_a_guess_in_one_text_is_told(cluster: simkit.Cluster) -> None:
+    """Words with commas between them, and nothing at all."""
+    guess = Guess(cluster, "Which verbs?", lambda _: {"get", "list"})
+    assert "one text with commas in it" in str(guess.check("get, list"))
+    assert "the answer is empty" in str(guess.check(set()))
+    assert Guess(cluster, "Which verbs?", lambda _: set[str]()).check(set()), "nothing can be right"
 
 
 def test_an_answer_that_changes_the_given_cluster_is_told(cluster: simkit.Cluster) -> None:

@@ -86,6 +86,16 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
             'answer = {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["*"], "resourceNames": ["web"]}',
             ["nobody asked for delete", "also gained: * deployments.apps web in shop"],
         ),
+        (
+            "paths",
+            'answer = {"pods of shop": "/api/v1/namespaces/shop/pods?watch=1"}',
+            ["is a watch: its answer does not end"],
+        ),
+        (
+            "paths",
+            'answer = {"prices": "/healthz", "node-1": "/version"}',
+            ["answers with something that is no object"],
+        ),
     ],
     "02-versions-watches-and-conflicts": [
         ("statuses", 'answer = {"put-same": "200"}', ["write a number, without quotes"]),
@@ -110,6 +120,17 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
             ["changed the cluster that the exercise starts from"],
         ),
         ("claims", 'answer = {"1": "yes", "2": 1}', TRUTH),
+        ("statuses", 'answer = {"put-same": True, "putold": 409}', ["did you mean 'put-old'?", "write a number"]),
+        (
+            "loop",
+            "def answer(trial):\n    send(trial, 'GET', PRICES)\n    send(trial, 'PATCH', PRICES, {'data': {'sold': '6'}}, MERGE)",
+            ["the others sold 11 instead of 5, and sold is 6"],
+        ),
+        (
+            "loop",
+            "def answer(trial):\n    obj = send(trial, 'GET', PRICES).object\n    obj['data']['sold'] = 6\n    send(trial, 'PUT', PRICES, obj)",
+            ["PUT answers 4"],
+        ),
     ],
     "03-patches-and-server-side-apply": [
         ("smallest", 'answer = ("strategic", "metadata")', ["cannot unmarshal", "entries of lists say by their name"]),
@@ -190,7 +211,7 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
         ("repair", EXITS, EXITED),
     ],
     "05-groups-and-least-privilege": [
-        ("groups", "answer = 'system:masters'", ["printer is not in system:masters", "3 more"]),
+        ("groups", "answer = 'system:masters'", ["printer is in no group 'system:masters'", "3 more"]),
         ("groups", "answer = lambda: 1", ["the answer must be a word, or a set of words"]),
         ("who", "answer = {'gus', 'shop/robot'}", ["write a user as user:ann"]),
         ("who", TABLE, ["the answer must be a word, or a set of words", "it is of the type DataFrame"]),
@@ -219,6 +240,27 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
                 _bound("ClusterRoleBinding", "", "kind: ClusterRole, name: view-teas", "hal"),
             ),
             ["there is a new binding, and none is needed"],
+        ),
+        ("groups", "answer = set()", ["the answer is empty"]),
+        ("groups", "answer = 'system:authenticated, system:serviceaccounts'", ["one text with commas in it"]),
+        ("groups", "answer = {'group:system:authenticated'}", ["have no group: in front"]),
+        (
+            "who",
+            "answer = set(inherited.who_can('list', 'secrets', namespace='bank')['subject'])",
+            ["belongs to Kubernetes itself", "is a group: the answer names its members"],
+        ),
+        ("who", "answer = {'user:hal'}", ["user:hal cannot list them"]),
+        (
+            "part",
+            _text(
+                _role(
+                    "ClusterRole",
+                    "view-teas, labels: {rbac.authorization.k8s.io/aggregate-to-view: 'true'}",
+                    "",
+                    '{apiGroups: ["*"], resources: ["*"], verbs: [get, list, watch]}',
+                )
+            ),
+            ["more was given than was asked for"],
         ),
     ],
     "06-service-accounts-and-tokens": [
@@ -256,6 +298,21 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
             "bind",
             'answer = {"apiGroups": [""], "resources": ["clusterroles"], "verbs": ["bind"], "resourceNames": ["view"]}',
             ["it must be accepted, and was refused", "the verb is bind, the object a ClusterRole"],
+        ),
+        (
+            "bind",
+            'answer = {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"], "verbs": ["bind", "escalate"], "resourceNames": ["view"]}',
+            ["Ned also gained: escalate clusterroles"],
+        ),
+        (
+            "bind",
+            'answer = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["bind"], "resourceNames": ["view"]}',
+            ["Ned also gained: bind *.*"],
+        ),
+        (
+            "bind",
+            'answer = {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"], "verbs": ["bind"], "resourceNames": ["view", "edit"]}',
+            ["name one role only"],
         ),
     ],
     "08-admission": [
@@ -300,6 +357,33 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
         ("rules", 'answer = [{"rule": "self.cake == 1", "message": "no"}]', ["undefined field 'cake'"]),
         ("rules", 'answer = {"rule": "true"}', ["the answer must be a list"]),
         ("versions", "answer = True", NO_DICTIONARY),
+        (
+            "schema",
+            'answer = {"type": "object", "required": ["tea"], "properties": {"tea": {"type": "string"}, "boxes": {"type": "number", "minimum": 1, "maximum": 100, "default": 1}, "priority": {"type": "string", "enum": ["low", "normal", "high"]}}}',
+            ["what is the type of a whole number?"],
+        ),
+        (
+            "schema",
+            'answer = {"type": "object", "required": ["tea"], "properties": {"tea": {"type": "string"}, "boxes": {"type": "integer", "minimum": 0, "maximum": 100, "default": 1}, "priority": {"type": "string", "enum": ["low", "normal", "high"]}}}',
+            ["minimum: 0 is too few"],
+        ),
+        (
+            "schema",
+            'answer = {"type": "object", "required": ["tea"], "properties": {"tea": {"type": "string"}, "boxes": {"type": "integer", "minimum": 1, "maximum": 100, "default": 1}, "priority": {"type": "string", "enum": ["low", "high"]}}}',
+            ["with three words"],
+        ),
+        (
+            "schema",
+            'answer = {"type": "object", "required": ["tea"], "properties": {"tea": {"type": "string"}, "boxes": {"type": "integer", "minimum": 1, "maximum": 100, "default": 1}, "priority": {"type": "string", "enum": ["low", "normal", "high"], "default": "low"}}}',
+            ["priority is set although nobody said one"],
+        ),
+        (
+            "schema",
+            'answer = {"type": "object", "required": ["tea"], "properties": {"tea": {"type": "string"}, "boxes": {"type": "integer", "minimum": 1, "maximum": 100, "default": 1}, "priority": {"type": "string", "enum": ["low", "normal", "high"]}, "colour": {"type": "string"}}}',
+            ["fields that nobody asked for: colour"],
+        ),
+        ("rules", 'answer = [{"rule": "true", "mesage": "no"}]', ["a rule has no key 'mesage'"]),
+        ("rules", 'answer = [{"rule": "self.tea == oldSelf.tea"}]', ["then has(self.card)"]),
     ],
     "10-controllers": [
         ("back", "answer = {'one pod is deleted': '3'}", ["write a number, without quotes"]),
@@ -341,5 +425,6 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
         ("mend", "answer = 'kind: DaemonSet'", ["an object without apiVersion"]),
         ("mend", RAISES, ["ValueError: boom"]),
         ("moment", "answer = {'now'}", ["write one of the words early, between and late"]),
+        ("read", "answer = {'Manifest'}", ["write them as the task does"]),
     ],
 }

@@ -130,7 +130,7 @@ rules: [{apiGroups: [""], resources: [secrets], verbs: ["*"]}]
             'answer = {"system:serviceaccounts", "system:serviceaccounts:shop"}',
             ["compare with the groups of robot"],
         ),
-        "who": ('answer = {"user:gus", "user:hal"}', ["✓ user:gus", "no  user:hal: list secrets in bank", "2 more"]),
+        "who": ('answer = {"user:gus", "user:hal"}', ["✓ user:gus", "user:hal cannot list them:", "2 more"]),
         "closed": (
             'def answer(trial):\n    trial.delete("clusterrolebinding", "helpdesk")',
             ["replace the role, do not remove it", "it comes by a group"],
@@ -184,7 +184,7 @@ spec: {containers: [{name: web, image: "shop/static:1"}]}
         ),
         "close": (
             'def answer(trial):\n    trial.delete("rolebinding", "runners", "shop")',
-            ["Gus needs his pods", "proven: user:ida", "yes  user:ida: impersonate serviceaccounts 'default'"],
+            ["Gus needs his pods", "proven: user:ida", "Ida may impersonate default:"],
         ),
         "bind": (
             'answer = {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"], "verbs": ["*"]}',
