@@ -15,7 +15,7 @@ from simkit.notebook.verdict import error_lines, line_of_answer
 
 T = TypeVar("T")
 SECONDS: Final = 20.0
-"""How long a call may take. The slowest answer of the course takes less than a second."""
+"""The time that a call may take. The slowest answer of the course takes less than a second."""
 _NO_END: Final = "does each loop come to an end? Count the rounds, and leave the loop after the last one"
 
 
