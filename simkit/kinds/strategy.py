@@ -120,6 +120,14 @@ def _kept() -> bool:
     return False
 
 
+def _always() -> bool:
+    return True
+
+
+def _usual_fields() -> Mapping[str, Sequence[str]]:
+    return {}
+
+
 class MetadataCheck(NamedTuple):
     """One validation of the metadata in an update.
 
@@ -197,6 +205,8 @@ class Strategy:
     checks_new_metadata: bool = True
     """False if the kind does not look at the metadata of new objects: what all kinds share is checked at the end, if
     nothing else is wrong."""
+    checks_new_once: Callable[[], bool] = _always
+    """A predicate: the served release checks a new object once, and does not tell each cause twice."""
     validate_last: Callable[[Object, Object], Sequence[FieldError]] = _all_well
     """Validation of a change that comes after all other: fields that may not change."""
     validate_in_namespace: Callable[[Object, Mapping[str, str]], Sequence[FieldError]] | None = None
@@ -226,9 +236,12 @@ class Strategy:
     stores_defaults_late: Callable[[Object], bool] | None = None
     """A predicate for prepared objects that are stored without their defaults, which every read adds: each update of
     such an object stores it anew. Asked before the defaults are set; None: never."""
-    reset_fields: Mapping[str, Sequence[str]] | None = None
-    """Fields (``spec``, ``status.phase``) that a write through a subresource (empty: the main resource) does not
-    change and so nobody owns; None: the status through the main resource, all else through ``status``."""
+    reset_fields: Callable[[], Mapping[str, Sequence[str]]] = _usual_fields
+    """The fields (``spec``, ``status.phase``) that a write through a subresource (empty: the main resource) does not
+    change and so nobody owns, at the served release. Where a subresource is missing: the status through the main
+    resource, all else through ``status``."""
+    wipes_status: Callable[[], bool] = _always
+    """A predicate: the status is written through its subresource only, at the served release."""
     allow_unconditional_update: bool = True
     """False if an update must carry a resourceVersion."""
     return_deleted_object: bool = False

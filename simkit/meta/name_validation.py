@@ -138,6 +138,11 @@ def path_segment(name: str, prefix: bool = False) -> Sequence[str]:
     return [f"may not contain '{text}'" for text in ("/", "%") if text in name]
 
 
+def any_name(name: str, prefix: bool = False) -> Sequence[str]:
+    """No errors: the kind does not look at names, which must be path segments all the same if nothing else is wrong."""
+    return ()
+
+
 def whole_path_segment(name: str, prefix: bool = False) -> Sequence[str]:
     """The errors of a name, or the prefix of one, that must be a path segment by itself."""
     return path_segment(name)

@@ -38,7 +38,17 @@ from tests.conformance.conversation import (
     with_token,
 )
 
-BUNDLES: Final = ("1.25-explored", "1.30", "1.30-more", "1.30-explored", "1.33", "1.36", "1.36-explored")
+BUNDLES: Final = (
+    "1.25-explored",
+    "1.27-explored",
+    "1.30",
+    "1.30-more",
+    "1.30-explored",
+    "1.33",
+    "1.33-explored",
+    "1.36",
+    "1.36-explored",
+)
 START_SECONDS: Final = 20
 AT_A_TIME: Final = 4
 _REQUEST_SECONDS: Final = 90

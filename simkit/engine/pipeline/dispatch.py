@@ -13,9 +13,15 @@ from typing import Final
 
 from simkit.engine.pipeline.custom_resources.routes import builtin_group, check_custom_route, refuse_new
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.options import check_syntax, list_options
 from simkit.engine.pipeline.representation import protobuf
 from simkit.engine.pipeline.representation.forms import KEPT, NONE, PLAIN, form_of
-from simkit.engine.pipeline.representation.negotiation import PROTOBUF, is_answerable, negotiate
+from simkit.engine.pipeline.representation.negotiation import (
+    PROTOBUF,
+    MediaTypeOptions,
+    is_answerable,
+    negotiate,
+)
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_scope import RequestScope
@@ -23,6 +29,7 @@ from simkit.engine.pipeline.subresources import binding, connect, eviction, scal
 from simkit.engine.pipeline.subresources.custom_scale import custom_scale
 from simkit.engine.pipeline.verbs import delete, patch, read, watch, write
 from simkit.engine.pipeline.virtual_resources import access_reviews, component_statuses, token_reviews
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import API_DOMAIN, AUTHENTICATION_GROUP, EXTENSIONS_GROUP, REGISTRATION_GROUP, api_group
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
 from simkit.meta.fielderror import quoted
@@ -108,16 +115,7 @@ def _dispatched(engine: Engine, context: RequestContext) -> Response:
         _tell_of_its_end(engine, context, *scope.deprecation)
     if info.verb == "patch":
         patch.check_media(context, scope)
-    accept, listed = context.request.header("accept"), info.verb in ("list", "watch")
-    binary_form, go_restful = PROTOBUF not in accept or _has_binary(scope, info), scope.custom is None
-    context.output_media_type = negotiate(
-        accept,
-        watchable=listed,
-        go_restful=go_restful,
-        binary=binary_form,
-        tables=_has_tables(resource, info),
-        text=info.subresource == "log",
-    )
+    context.output_media_type = _negotiated(engine, context, scope)
     if context.output_media_type.transform == "Table" and context.request.query:
         context.output_media_type = replace(context.output_media_type, include=context.request.option("includeObject"))
     if info.subresource:
@@ -167,6 +165,35 @@ _WITHOUT_TABLES: Final = frozenset(
 """Subresources whose storage has no TableConvertor."""
 _STATUS_WITHOUT_TABLES: Final = (EXTENSIONS_GROUP, REGISTRATION_GROUP, api_group("resource"))
 """Groups in which the storage of a status has none either."""
+
+
+def _negotiated(engine: Engine, context: RequestContext, scope: RequestScope) -> MediaTypeOptions:
+    """The form of the answer. Raises 406 if there is none, and the errors of a list's options where they come first."""
+    info, accept = context.info, context.request.header("accept")
+    listed, go_restful = info.verb in ("list", "watch"), scope.custom is None
+    try:
+        return negotiate(
+            accept,
+            watchable=listed,
+            go_restful=go_restful,
+            binary=PROTOBUF not in accept or _has_binary(scope, info),
+            tables=_has_tables(scope.resource, info) and not _begins_a_list(engine, context),
+            text=info.subresource == "log",
+        )
+    except StatusError:
+        routed = not go_restful or is_answerable(accept, text=False)
+        if listed and routed and applies("list-options-before-forms"):
+            options = list_options(context.request, watch=info.verb == "watch", watch_list=engine.gate("WatchList"))
+            check_syntax(options)
+        raise
+
+
+def _begins_a_list(engine: Engine, context: RequestContext) -> bool:
+    """True for a watch that begins with a list, and is not shown as a Table at this release."""
+    if context.info.verb != "watch" or not applies("no-tables-of-watched-lists") or not engine.gate("WatchList"):
+        return False
+    options = list_options(context.request, watch=True, watch_list=True)
+    return bool(options.initial_events) and options.bookmarks
 
 
 def _has_tables(resource: Resource, info: RequestInfo) -> bool:

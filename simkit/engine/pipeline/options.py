@@ -14,6 +14,7 @@ from typing import Any, Final
 from simkit.engine.pipeline.request_info import is_true
 from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.language.merge.update import manager_from_user_agent
+from simkit.meta import fields, labels
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import META_GROUP
 from simkit.meta.duration import seconds
@@ -227,8 +228,18 @@ def list_options(request: Request, *, watch: bool, watch_list: bool = False) -> 
         found = replace(found, initial_events=True, match=_NOT_OLDER)
     errors = _watch_errors(found, watch_list) if watch else _list_errors(found)
     if errors:
+        check_syntax(found)
         raise invalid(GroupKind(META_GROUP, "ListOptions"), "", errors)
     return found
+
+
+def check_syntax(options: ListOptions) -> None:
+    """Raises 400 for selectors that cannot be read, which comes before all else that is wrong."""
+    try:
+        labels.parse(options.label_selector)
+        fields.parse(options.field_selector)
+    except ValueError as error:
+        raise bad_request(str(error)) from None
 
 
 def _initial_events(request: Request) -> bool | None:

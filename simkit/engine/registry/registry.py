@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Final
 
 from simkit.engine.registry import metadata as meta
@@ -29,6 +30,7 @@ from simkit.meta.errors import (
 )
 from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, Shown, invalid_value, required
 from simkit.meta.go_number import parse_uint
+from simkit.meta.name_validation import any_name, path_segment
 from simkit.meta.names import GroupKind, GroupResource, Key, Revision
 from simkit.meta.objects import Draft, Object, labels_of, name_of
 
@@ -126,13 +128,18 @@ class Registry:
             own = self._held_against(own)
         if own and not strategy.checks_new_metadata:
             return list(own)
-        shared = meta.validate(
+        check = partial(
+            meta.validate,
             draft,
             namespaced=scope.namespaced,
-            name_rule=strategy.validate_name,
             unqualified_finalizers=strategy.unqualified_finalizers,
         )
-        return [*strategy.validate_first(draft, None), *shared, *own]
+        errors = [*strategy.validate_first(draft, None), *check(name_rule=strategy.validate_name), *own]
+        if not strategy.checks_new_once():
+            errors += errors
+        if not errors and strategy.validate_name is any_name:  # then the name is looked at as all kinds are
+            return check(name_rule=path_segment)
+        return errors
 
     def _finish(self, write: Write, draft: Draft, live: Object | None) -> bool:
         """Complete an object before it is validated: status, generation, preparation, defaults.
@@ -141,7 +148,7 @@ class Registry:
         """
         strategy = write.scope.strategy
         if live is None:
-            if write.scope.has_status and not strategy.keeps_status_on_create:
+            if write.scope.has_status and not strategy.keeps_status_on_create and strategy.wipes_status():
                 draft.pop("status", None)
             if strategy.raises_generation is not None:
                 draft["metadata"]["generation"] = 1
@@ -257,9 +264,9 @@ class Registry:
         part = write.subresource
         if special is not None and not special.owns_all:
             special.merge(draft, live)
-        elif part == "status":
+        elif part == "status" and special is None:
             keep_all_but_status(draft, live)
-        elif not part and write.scope.has_status:
+        elif not part and write.scope.has_status and write.scope.strategy.wipes_status():
             if "status" in live:
                 draft["status"] = live["status"]
             else:

@@ -21,7 +21,7 @@ from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, label
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, quoted, required, unsupported
-from simkit.meta.name_validation import path_segment
+from simkit.meta.name_validation import any_name
 from simkit.meta.objects import Draft, Object, at, name_of
 from simkit.meta.user_info import user_info
 
@@ -207,7 +207,7 @@ def _fields(obj: Object) -> dict[str, str]:
 _CHECKS: Final = (MetadataCheck(whole=True, prefix=False), CHANGES)
 _STABLE: Final = Strategy(
     metadata_checks=MetadataChecks(_CHECKS, part=_CHECKS),
-    validate_name=path_segment,
+    validate_name=any_name,
     prepare=_prepare,
     prepare_with_context=_prepare_with_context,
     validate=_validate,
@@ -217,7 +217,7 @@ _STABLE: Final = Strategy(
         "approval": Subresource(_approve, _validate_approval),
         "status": Subresource(keep_all_but_status, _validate_signing),
     },
-    reset_fields={"": ("spec", "status"), "status": ("spec",), "approval": ("spec", "status.certificate")},
+    reset_fields=lambda: {"": ("spec", "status"), "status": ("spec",), "approval": ("spec", "status.certificate")},
 )
 STRATEGY = replace(
     _STABLE, older_versions={f"{CERTIFICATES_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)}

@@ -43,6 +43,8 @@ def _default(draft: Draft) -> None:
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     spec = own_copy(draft, "spec")
+    if at(spec, "resources", "claims"):  # a field up to 1.28, which volume claims never keep
+        own_copy(spec, "resources").pop("claims")
     if old is None:
         draft["status"] = {}
         _keep_known_source(spec)

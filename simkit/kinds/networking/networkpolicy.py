@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import own_copy, own_items
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, own_items
 from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.printers.label_selector import selector_text
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import Network, cidr_warnings, network, validate_cidr, validate_port
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
-from simkit.kinds.strategy import Strategy, checked_twice, spec_differs
+from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_differs
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import port_name
@@ -141,7 +141,27 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), selector_text(at(obj, "spec", "podSelector")), created(obj, now)]
 
 
+def _prepare(draft: Draft, old: Object | None) -> None:
+    """From 1.24 to 1.27 the status of a policy that has conditions already stays."""
+    if not _wipes_status() and old is not None and at(old, "status", "conditions"):
+        draft["status"] = old["status"]
+
+
+def _keep_old_status(draft: Draft, live: Object) -> None:
+    """Without the feature gate a status can only be cleared."""
+    keep_all_but_status(draft, live)
+    if not _wipes_status():
+        draft["status"] = live.get("status") or {} if at(draft, "status", "conditions") else {}
+
+
+def _wipes_status() -> bool:
+    return not applies("network-policies-have-status")
+
+
 STRATEGY = Strategy(
+    prepare=_prepare,
+    subresources={"status": Subresource(_keep_old_status, owns_all=True)},
+    wipes_status=_wipes_status,
     metadata_checks=checked_twice(_once),
     default=_default,
     validate=_validate,

@@ -6,7 +6,7 @@ release 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status
@@ -68,6 +68,15 @@ def _validate_change(given: Sequence[str] | None, before: Sequence[str]) -> Iter
         yield invalid_value(_RANGES, texts(given), FIXED)
 
 
+def _wipes_status() -> bool:
+    return applies("status-of-ranges-apart")
+
+
+def _reset_fields() -> Mapping[str, Sequence[str]]:
+    """No fields before 1.36, whose sources say them for a group of another name."""
+    return {} if applies("status-of-ranges-apart") else {"": (), "status": ()}
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), ",".join(at(obj, "spec", "cidrs") or ()), created(obj, now)]
 
@@ -77,6 +86,8 @@ STRATEGY = Strategy(
     prepare=_prepare,
     validate=_validate,
     print_row=_row,
-    subresources={"status": Subresource(keep_all_but_own_status)},
+    subresources={"status": Subresource(keep_all_but_own_status, owns_all=True)},
     status_reset_fields=(("metadata",),),
+    reset_fields=_reset_fields,
+    wipes_status=_wipes_status,
 )

@@ -10,7 +10,7 @@ from typing import Final
 
 from simkit.kinds.parts.validation.fields import segment, validate_text
 from simkit.kinds.parts.validation.object_references import validate_scaled_reference
-from simkit.kinds.parts.validation.resource_quantities import shown, validate_container_resource_name
+from simkit.kinds.parts.validation.resource_quantities import shown, validate_metric_resource_name
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_label
@@ -119,7 +119,7 @@ def _container_resource(path: str, source: Object) -> Iterator[FieldError]:
     if not source.get("name"):
         yield required(f"{path}.name", "must specify a resource name")
     else:
-        yield from validate_container_resource_name(f"{path}.name", source["name"])
+        yield from validate_metric_resource_name(f"{path}.name", source["name"])
     if not source.get("container"):
         yield required(f"{path}.container", "must specify a container")
     else:

@@ -115,6 +115,10 @@ def _admin_path(claim: Object) -> str:
     return ""
 
 
+def _reset_fields() -> Mapping[str, Sequence[str]]:
+    return {} if applies("metadata-of-claims-reset") else {"status": ("spec",)}
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
     if applies("claims-of-devices"):
@@ -143,7 +147,8 @@ STRATEGY = Strategy(
     canonicalize=_canonicalize,
     validate_in_namespace=admin_errors,
     print_row=_row,
-    subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
+    subresources={"status": Subresource(keep_all_but_own_status, _validate_status, owns_all=True)},
     status_reset_fields=(("metadata",),),
+    reset_fields=_reset_fields,
     return_deleted_object=True,
 )

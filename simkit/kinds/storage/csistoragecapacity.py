@@ -21,7 +21,7 @@ from simkit.meta.objects import Object, metadata, name_of
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return _validate_new(obj) if old is None else list(_validate_fields(obj))
+    return list(_validate_fields(obj))
 
 
 def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
@@ -34,10 +34,8 @@ def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
     return errors
 
 
-def _validate_new(obj: Object) -> list[FieldError]:
-    """The errors of a new capacity, which were told twice up to 1.27."""
-    errors = list(_validate_fields(obj))
-    return errors if applies("storage-capacities-checked-once") else [*errors, *errors]
+def _checked_once() -> bool:
+    return applies("storage-capacities-checked-once")
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:
@@ -61,6 +59,7 @@ STRATEGY = Strategy(
     metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     validate=_validate,
     validate_last=_validate_change,
+    checks_new_once=_checked_once,
     warnings=_warnings,
     print_row=_row,
     allow_unconditional_update=False,

@@ -15,7 +15,7 @@ from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.volume.persistent_spec import default_sources, validate_inline_volume
-from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy, Subresource
+from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy, Subresource, again
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, too_long
 from simkit.meta.name_validation import dns_subdomain
@@ -39,12 +39,12 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
     errors = [*_validate_fields(spec), *_validate_reported("status", obj.get("status") or {})]
-    if old is None:
-        return [*errors, *_validate_new(spec)]
-    twice = () if applies("attachments-checked-once") else errors
-    if spec == old.get("spec"):
-        return [*errors, *twice]
-    return [*errors, *twice, invalid_value("spec", _shown(spec), "field is immutable")]
+    return errors if old is not None else [*errors, *_validate_new(spec)]
+
+
+def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
+    spec = obj.get("spec") or {}
+    return [] if spec == old.get("spec") else [invalid_value("spec", _shown(spec), "field is immutable")]
 
 
 def _validate_fields(spec: Object) -> Iterator[FieldError]:
@@ -103,14 +103,24 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), spec.get("attacher") or "", volume, spec.get("nodeName") or "", attached, created(obj, now)]
 
 
-_CHECKS: Final = (WHOLE, MetadataCheck(whole=True, until=lambda: applies("attachments-checked-once")))
+def _once() -> bool:
+    return applies("attachments-checked-once")
+
+
+def _validate_part(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    errors = _validate(obj, old)
+    return errors if _once() else [*errors, *errors]
+
+
+_AGAIN: Final = MetadataCheck(whole=True, until=_once)
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(_CHECKS, part=_CHECKS),
+    metadata_checks=MetadataChecks((WHOLE,), after=(_AGAIN, again(_once)), part=(WHOLE, _AGAIN)),
     default=_default,
     prepare=_prepare,
     validate=_validate,
+    validate_last=_validate_change,
     print_row=_row,
-    subresources={"status": Subresource(keep_all_but_own_status, _validate)},
+    subresources={"status": Subresource(keep_all_but_own_status, _validate_part)},
     status_reset_fields=(("metadata",),),
     allow_unconditional_update=False,
     return_deleted_object=True,

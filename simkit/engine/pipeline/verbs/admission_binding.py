@@ -148,7 +148,7 @@ _STATUS: Final = of_paths(("f:status",))
 
 def reset_fields(scope: RequestScope, subresource: str) -> Fields:
     """The fields that an endpoint resets: a write there does not own them."""
-    unwritten = (scope.strategy.reset_fields or {}).get(subresource)
+    unwritten = scope.strategy.reset_fields().get(subresource)
     if unwritten is not None:
         return of_paths(*(tuple(f"f:{step}" for step in name.split(".")) for name in unwritten))
     if not scope.resource.has_status:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from simkit.kinds.apiextensions.cel_compilation import CompiledRule, Rule, cardinality, compiled, declared_node
 from simkit.language.cel.limits import RULE_ESTIMATE, SCHEMA_ESTIMATE, excess
+from simkit.meta.behaviour import served_minor
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, internal_error, invalid_value, quoted
 from simkit.schema.structural import Schema
 
@@ -115,11 +116,18 @@ def printed(rule: Rule) -> Shown:
     def pointer(kind: str, value: Any) -> str:
         return f"(*{kind})({'nil' if value is None else _POINTED})"
 
-    texts = (("Rule", "rule"), ("Message", "message"), ("MessageExpression", "messageExpression"))
-    fields = [f"{name}:{quoted(rule.get(key) or '')}" for name, key in texts]
-    fields.append(f"Reason:{pointer('apiextensions.FieldValueErrorReason', rule.get('reason'))}")
-    fields.append(f"FieldPath:{quoted(rule.get('fieldPath') or '')}")
-    fields.append(f"OptionalOldSelf:{pointer('bool', rule.get('optionalOldSelf'))}")
+    def text(key: str) -> str:
+        return quoted(rule.get(key) or "")
+
+    every = (
+        (0, f"Rule:{text('rule')}"),
+        (0, f"Message:{text('message')}"),
+        (27, f"MessageExpression:{text('messageExpression')}"),
+        (28, f"Reason:{pointer('apiextensions.FieldValueErrorReason', rule.get('reason'))}"),
+        (28, f"FieldPath:{text('fieldPath')}"),
+        (29, f"OptionalOldSelf:{pointer('bool', rule.get('optionalOldSelf'))}"),
+    )
+    fields = [field for since, field in every if since <= served_minor()]
     return Shown(f"apiextensions.ValidationRule{{{', '.join(fields)}}}", _as_json(rule))
 
 

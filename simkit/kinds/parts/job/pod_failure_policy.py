@@ -11,6 +11,7 @@ from typing import Any, Final
 from simkit.kinds.parts.go_printing.syntax import whole_numbers
 from simkit.kinds.parts.validation.labels import validate_qualified_name
 from simkit.kinds.parts.validation.repeats import repeats
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     OMITTED,
     FieldError,
@@ -25,7 +26,7 @@ from simkit.meta.fielderror import (
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import NON_EPHEMERAL, containers_of
 
-_ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
+_EVERY_ACTION: Final = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS: Final = ("In", "NotIn")
 _STATUSES: Final = ("False", "True", "Unknown")
 _MOST_RULES: Final = 20
@@ -49,14 +50,18 @@ def _choices(values: Sequence[str]) -> str:
     return f"valid values: [{listed}]"
 
 
+def _actions() -> Sequence[str]:
+    """The actions of the release."""
+    return _EVERY_ACTION if applies("indexes-fail-alone") else [each for each in _EVERY_ACTION if each != "FailIndex"]
+
+
 def _validate_action(path: str, action: str, spec: Object) -> Iterator[FieldError]:
     if not action:
-        yield required(path, _choices(_ACTIONS))
-    elif action == "FailIndex":
-        if spec.get("backoffLimitPerIndex") is None:
-            yield invalid_value(path, action, "requires the backoffLimitPerIndex to be set")
-    elif action not in _ACTIONS:
-        yield unsupported(path, action, _ACTIONS)
+        yield required(path, _choices(_actions()))
+    elif action not in _actions():
+        yield unsupported(path, action, _actions())
+    elif action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
+        yield invalid_value(path, action, "requires the backoffLimitPerIndex to be set")
 
 
 def _validate_match(path: str, rule: Object, names: set[str]) -> Iterator[FieldError]:

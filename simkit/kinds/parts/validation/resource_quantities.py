@@ -5,7 +5,7 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simkit.meta import domain
@@ -105,7 +105,16 @@ def validate_resource_name(path: str, resource: str) -> Iterator[FieldError]:
 
 def validate_container_resource_name(path: str, resource: str) -> Iterator[FieldError]:
     """The errors of the name of a resource that containers ask for."""
-    errors = list(validate_resource_name(path, resource))
+    return _for_containers(path, resource, list(validate_resource_name(path, resource)))
+
+
+def validate_metric_resource_name(path: str, resource: str) -> Iterator[FieldError]:
+    """The same for the name of a metric, which stands in quotes where it is no name at all."""
+    wrong = [invalid_value(path, resource, text) for text in qualified_name(resource)]
+    return _for_containers(path, resource, wrong or list(validate_resource_name(path, resource)))
+
+
+def _for_containers(path: str, resource: str, errors: Sequence[FieldError]) -> Iterator[FieldError]:
     yield from errors
     if "/" not in resource and resource not in _CONTAINER and not resource.startswith(_HUGE):
         yield invalid_value(path, bare(resource), "must be a standard resource for containers")

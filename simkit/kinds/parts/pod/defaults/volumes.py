@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from simkit.kinds.parts.pod.defaults.images import pull_policy
+from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, null_creation
 
 _MODE: Final = {"defaultMode": 420}
@@ -41,7 +42,7 @@ def defaulted_source(name: str, source: Object) -> Object:
         return found if all(map(_same, parts, found["sources"])) else {**found, "sources": parts}
     if name == "downwardAPI" and found.get("items"):
         return _downward(found)
-    if name == "image" and not found.get("pullPolicy"):
+    if name == "image" and not found.get("pullPolicy") and applies("image-volumes"):
         return {**found, "pullPolicy": pull_policy(found.get("reference") or "")}
     if name == "ephemeral" and found.get("volumeClaimTemplate") is not None:
         template = _claim_template(found["volumeClaimTemplate"])

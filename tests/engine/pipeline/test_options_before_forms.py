@@ -1,0 +1,54 @@
+"""Which of two wrong things about a list is told: its options, or the form of the answer."""
+
+from __future__ import annotations
+
+import pytest
+
+import simkit
+from simkit.meta.message import Request
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+UNKNOWN_FORM = {"accept": "application/json;as=Other;v=v1;g=meta.k8s.io"}
+TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+
+
+def told(cluster: simkit.Cluster, query: str, headers: dict[str, str] | None = None) -> tuple[int, str]:
+    """The status and the message of a list or watch."""
+    answer = cluster.perform(Request.of("GET", f"{MAPS}?{query}", headers=headers or {}))
+    return answer.status, answer.object.get("message", "")
+
+
+@pytest.mark.parametrize("query", ["resourceVersionMatch=Exact", "sendInitialEvents=true"])
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        ("labelSelector=a%3D%3D%3D", "unable to parse requirement: found '=', expected: identifier"),
+        ("fieldSelector=%3D%3D%3D", "invalid field selector: unescaped character in value: 61"),
+    ],
+)
+def test_selectors_are_read_before_options_are_compared(query: str, selector: str, message: str) -> None:
+    """A selector that cannot be read is a bad request, whatever else does not fit together."""
+    cluster = simkit.Cluster(seed=1)
+    assert told(cluster, query)[0] == 422
+    assert told(cluster, f"{selector}&{query}") == (400, message)
+
+
+@pytest.mark.parametrize(
+    ("release", "status"), [("1.30", 406), ("1.31", 406), ("1.32", 422), ("1.35", 422), ("1.36", 406)]
+)
+def test_options_come_first_in_four_releases(release: str, status: int) -> None:
+    """From 1.32 to 1.35 options are checked before the form of the answer is settled."""
+    cluster = simkit.Cluster(release=release)
+    assert told(cluster, "resourceVersionMatch=Exact", UNKNOWN_FORM)[0] == status
+    assert told(cluster, "labelSelector=a%3D%3D%3D", UNKNOWN_FORM)[0] == (400 if status == 422 else 406)
+    assert told(cluster, "limit=1", UNKNOWN_FORM)[0] == 406
+
+
+@pytest.mark.parametrize(("release", "status"), [("1.31", 200), ("1.32", 406), ("1.34", 200)])
+def test_no_tables_of_watched_lists(release: str, status: int) -> None:
+    """A watch that begins with a list has no Table as long as its end cannot be written in one."""
+    cluster = simkit.Cluster(release=release)
+    query = "watch=true&allowWatchBookmarks=true&timeoutSeconds=1"
+    assert cluster.perform(Request.of("GET", f"{MAPS}?{query}", headers=TABLE)).status == status
+    other = "watch=true&timeoutSeconds=1"
+    assert cluster.perform(Request.of("GET", f"{MAPS}?{other}", headers=TABLE)).status == 200
