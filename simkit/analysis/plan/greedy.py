@@ -7,7 +7,7 @@ only what may be the best is asked for the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import Final, NamedTuple
@@ -23,6 +23,8 @@ PATIENCE: Final = 30
 BOUND: Final = 1
 MODELLED: Final = 0
 """The certainty of a change's effect; of two equal changes the more certain one comes first."""
+LONGEST: Final = 40
+"""The number of changes that are looked at together where fewer close no path."""
 PAIRED: Final = 8
 """Of how many changes the ways around them are looked at where none alone closes a path."""
 
@@ -51,8 +53,8 @@ def next_change(now: Round, *, free: bool, left: int | None) -> tuple[Candidate,
     free
         Whether only changes count that cost nothing which is known to be used.
     left
-        The number of changes that may still be made, this one among them; None for any number. The first of two that
-        close paths together is of no use as the last change, and as the last but one only if the two do it alone.
+        The number of changes that may still be made, this one among them; None for any number. The first of several
+        that close paths only together is of use where as many may follow as it needs.
     """
     rated = sorted(_rated(now), key=lambda one: one.order)
     for allowed in ((NONE,),) if free else (range(SURELY), (SURELY,)):
@@ -60,6 +62,8 @@ def next_change(now: Round, *, free: bool, left: int | None) -> tuple[Candidate,
         if found is None and left != 1:
             some = [one for one in rated if one.harm <= allowed[-1]]
             found = _first_of_two(now, some, allowed[-1], alone=left == 2)
+            if found is None:
+                found = _first_of_many(now, allowed[-1], left or LONGEST)
         if found is not None:
             return found
     return None
@@ -98,7 +102,7 @@ def _lazily(now: Round, ordered: Iterable[RatedChange]) -> tuple[Candidate, Roun
 
 
 def _first_of_two(
-    now: Round, ordered: Iterable[RatedChange], most_harm: int, *, alone: bool
+    now: Round, ordered: Sequence[RatedChange], most_harm: int, *, alone: bool
 ) -> tuple[Candidate, Round] | None:
     """The first of the two changes that together close most paths; the second stops the ways around the first.
 
@@ -106,7 +110,9 @@ def _first_of_two(
     ``alone`` says that no third change follows, so that the pair is tried.
     """
     best, found = (0, 0), None
-    for first in islice(ordered, PAIRED):
+    for bound, first in _firsts(now, ordered, most_harm):
+        if (bound, 0) <= best:
+            break
         then = now.after(first.change)
         closed = len(now.paths) - len(then.paths)
         seconds = (one for one in _rated(then) if one.harm <= most_harm and closed + one.closes >= best[0])
@@ -117,3 +123,40 @@ def _first_of_two(
             if not alone or len(then.after(second.change).paths) < len(now.paths):
                 best, found = (closes, min(closed, 0)), (first.change, then)
     return found
+
+
+def _firsts(now: Round, ordered: Iterable[RatedChange], most_harm: int) -> Sequence[tuple[int, RatedChange]]:
+    """Changes that close paths with a second one, and how many at most: on the graph as it is, the most first."""
+    found = []
+    for first in islice(ordered, PAIRED):
+        left, more = now.without([first.change]), 0
+        for second, ways in left.on_ways().most_common():
+            if ways <= more:
+                break
+            if now.candidates.harm(second) <= most_harm:
+                more = max(more, left.closes(second))
+        most = now.modelled([first.change]) + more
+        if most:
+            found.append((most, first))
+    return sorted(found, key=lambda pair: -pair[0])
+
+
+def _first_of_many(now: Round, most_harm: int, most: int) -> tuple[Candidate, Round] | None:
+    """The first of the changes that only together close a path, on the graph as it is; None if ``most`` are too few.
+
+    Each is the one on the most of the ways that those before it leave.
+    """
+    chosen: list[Candidate] = []
+    while len(chosen) <= most:
+        left = now.without(chosen)
+        if left.starts < len(now.paths):
+            return (chosen[0], now.after(chosen[0])) if chosen else None
+        more = [
+            (-ways, now.candidates.harm(one), now.candidates.cost(one), str(one), one)
+            for one, ways in left.on_ways().items()
+            if one not in chosen and now.candidates.harm(one) <= most_harm
+        ]
+        if not more:
+            return None
+        chosen.append(min(more)[-1])
+    return None

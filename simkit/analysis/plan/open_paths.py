@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from simkit.analysis.escalation.cut.cutter import Candidate, Policy
@@ -18,6 +18,7 @@ from simkit.analysis.escalation.find.held_permissions import GrantSource
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.plan.reach import Reach, Steps
+from simkit.analysis.plan.stopped import Needs, Stopped
 
 Granted = tuple[tuple[GrantSource, ...], ...]
 
@@ -27,20 +28,27 @@ class Stopping:
 
     def __init__(self, removals: PossibleRemovals, facts: ClusterFacts) -> None:
         self._removals, self._facts = removals, facts
-        self._known: dict[tuple[str, int, Granted], tuple[Removal, ...]] = {}
+        self._known: dict[tuple[str, int, Granted], tuple[tuple[Removal, ...], Needs]] = {}
 
     def of(self, edge: Edge) -> tuple[Candidate, ...]:
         """The changes after which a step is not possible any more."""
         if not edge.primitive:
             return ()
-        found: tuple[Candidate, ...] = ()
-        if edge.granted_by:
-            need = (edge.primitive, edge.number, edge.granted_by)
-            known = self._known.get(need)
-            if known is None:
-                known = self._known[need] = tuple(self._removals.of_edge(edge))
-            found = known
-        return (*found, *policies_of(self._facts, edge))
+        return (*self._found(edge)[0], *policies_of(self._facts, edge))
+
+    def needs(self, edge: Edge) -> Needs:
+        """The grants that a step rests on: the same object for steps with the same grants."""
+        return self._found(edge)[1]
+
+    def _found(self, edge: Edge) -> tuple[tuple[Removal, ...], Needs]:
+        if not edge.granted_by:
+            return (), ()
+        need = (edge.primitive, edge.number, edge.granted_by)
+        known = self._known.get(need)
+        if known is None:
+            needs = tuple(self._removals.needs(edge))
+            known = self._known[need] = tuple(self._removals.every(needs)), needs
+        return known
 
 
 def policies_of(facts: ClusterFacts, edge: Edge) -> Iterator[Policy]:
@@ -67,17 +75,17 @@ class OpenPaths:
         self._stopping = Stopping(removals, graph.facts)
         found = graph.everything
         self._places = {state: number for number, state in enumerate(found)}
-        self.stopped_by: dict[Candidate, set[int]] = defaultdict(set)
-        steps = Steps(len(found))
+        self._stopped = Stopped(removals)
+        self._steps = Steps(len(found))
         for state, edges in found.items():
             for edge in edges:
-                number = steps.add(self._places[state], self._places[edge.target])
-                for one in self._stopping.of(edge):
-                    self.stopped_by[one].add(number)
-        self._ends = [_Ends(GoalEnds(graph, removals, goal), self._places, steps) for goal in goals]
-        for ends in self._ends:
-            for one in ends.stopped_by:
-                self.stopped_by.setdefault(one, set())
+                number = self._steps.add(self._places[state], self._places[edge.target])
+                self._stopped.add(number, self._stopping.of(edge), self._stopping.needs(edge))
+        self._ends = [_Ends(GoalEnds(graph, removals, goal), self._places, self._steps, removals) for goal in goals]
+
+    def candidates(self) -> set[Candidate]:
+        """All changes that stop something, alone or with others."""
+        return self._stopped.candidates().union(*(ends.stopped.candidates() for ends in self._ends))
 
     def candidates_of(self, paths: Iterable[Path]) -> Counter[Candidate]:
         """The changes that stop one of the paths, with how many of them each stops: no change closes more."""
@@ -89,15 +97,84 @@ class OpenPaths:
             counts.update(found)
         return counts
 
+    def without(self, chosen: Collection[Candidate], starts: Sequence[Collection[AttackState]]) -> LeftOver:
+        """The ways that changes leave, to be tried without one change more."""
+        left = LeftOver(self._stopped, frozenset(chosen))
+        barred = self._stopped.by(chosen)
+        for ends, some in zip(self._ends, starts, strict=True):
+            reach = Reach(self._steps, ends.left(chosen), barred)
+            places = (self._places.get(state) for state in some)
+            left.add(ends, reach, Counter(place for place in places if place is not None and place in reach))
+        return left
+
     def count(self, chosen: Collection[Candidate], starts: Sequence[Collection[AttackState]]) -> int:
         """The number of starts that still reach their goal after changes."""
-        barred = set[int]().union(*(self.stopped_by.get(one, ()) for one in chosen))
+        barred = self._stopped.by(chosen)
         left = 0
         for ends, some in zip(self._ends, starts, strict=True):
             lost = ends.lost(chosen, barred)
             at = (self._places.get(state) for state in some)
             left += sum(place in ends.reach and place not in lost for place in at if place is not None)
         return left
+
+
+class LeftOver:
+    """The ways to some goals that are left after changes, and what one change more closes."""
+
+    def __init__(self, stopped: Stopped, chosen: frozenset[Candidate]) -> None:
+        self._stopped, self._chosen = stopped, chosen
+        self._goals: list[tuple[_Ends, Reach, Counter[int]]] = []
+
+    def add(self, ends: _Ends, reach: Reach, starts: Counter[int]) -> None:
+        """Add a goal, who still reaches it, and the places from which one starts."""
+        self._goals.append((ends, reach, starts))
+
+    @property
+    def starts(self) -> int:
+        """The number of starts that still get to their goal."""
+        return sum(starts.total() for _, _, starts in self._goals)
+
+    def closes(self, one: Candidate) -> int:
+        """The number of starts that do not get to their goal after one change more."""
+        barred = self._stopped.more(one, self._chosen)
+        found = 0
+        for ends, reach, starts in self._goals:
+            lost = reach.lost(barred, ends.stopped.more(one, self._chosen))
+            found += sum(starts[place] for place in lost)
+        return found
+
+    def on_ways(self) -> Counter[Candidate]:
+        """The changes on one way of each start, with how many of these ways each lies on.
+
+        Whatever closes a way by itself is among them, and closes no more than that. Of steps that several grants allow
+        it is the changes that end the first of the grants which are left.
+        """
+        counts: Counter[Candidate] = Counter()
+        for ends, reach, starts in self._goals:
+            known: dict[int, frozenset[Candidate]] = {}
+            for place, number in starts.items():
+                for one in self._on_way(ends, reach, place, known):
+                    counts[one] += number
+        return counts
+
+    def _on_way(
+        self, ends: _Ends, reach: Reach, place: int, known: dict[int, frozenset[Candidate]]
+    ) -> frozenset[Candidate]:
+        """The changes on the way from a place that a search found; each place is looked at once."""
+        way = []
+        at: int | None = place
+        while at is not None and at not in known:
+            way.append(at)
+            step = reach.next_step(at)
+            at = None if step is None else step.place
+        for one in reversed(way):
+            step = reach.next_step(one)
+            if step is None:
+                known[one] = frozenset(ends.stopped.next(one, self._chosen))
+            else:
+                after, own = known[step.place], frozenset(self._stopped.next(step.number, self._chosen))
+                known[one] = after if own <= after else after | own
+        return known[place]
 
 
 class GoalEnds:
@@ -112,21 +189,29 @@ class GoalEnds:
 
     def stopping(self, state: AttackState) -> Iterator[Candidate]:
         """The changes that take the goal from a state that has it."""
-        return self._removals.every(self._holders.requirements(state))
+        return self._removals.every(self.needs(state))
+
+    def needs(self, state: AttackState) -> Needs:
+        """The grants by which a state has the goal."""
+        return tuple(self._holders.requirements(state))
 
 
 class _Ends:
     """The places that have a goal, the changes by which they lose it, and who reaches one of them."""
 
-    def __init__(self, ends: GoalEnds, places: dict[AttackState, int], steps: Steps) -> None:
-        self.ends = ends
-        holders = [state for state in places if ends.test(state)]
-        self.reach = Reach(steps, (places[state] for state in holders))
-        self.stopped_by: dict[Candidate, set[int]] = defaultdict(set)
-        for state in holders:
-            for one in ends.stopping(state):
-                self.stopped_by[one].add(places[state])
+    def __init__(
+        self, ends: GoalEnds, places: dict[AttackState, int], steps: Steps, removals: PossibleRemovals
+    ) -> None:
+        self.ends, self.stopped = ends, Stopped(removals)
+        self._places = {places[state]: state for state in places if ends.test(state)}
+        self.reach = Reach(steps, self._places)
+        for place, state in self._places.items():
+            self.stopped.add(place, tuple(ends.stopping(state)), ends.needs(state))
 
-    def lost(self, chosen: Iterable[Candidate], barred: Collection[int]) -> set[int]:
+    def left(self, chosen: Collection[Candidate]) -> set[int]:
+        """The places that still have the goal after changes."""
+        return set(self._places) - self.stopped.by(chosen)
+
+    def lost(self, chosen: Collection[Candidate], barred: Collection[int]) -> set[int]:
         """The places that do not get to the goal any more after changes, which bar some steps."""
-        return self.reach.lost(barred, set[int]().union(*(self.stopped_by.get(one, ()) for one in chosen)))
+        return self.reach.lost(barred, self.stopped.by(chosen))

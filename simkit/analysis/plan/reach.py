@@ -45,23 +45,30 @@ class Reach:
         The graph; no steps are added later.
     ends
         Where one wants to get.
+    barred
+        The numbers of steps that are not taken.
     """
 
-    def __init__(self, steps: Steps, ends: Iterable[int]) -> None:
-        self._steps = steps
+    def __init__(self, steps: Steps, ends: Iterable[int], barred: Collection[int] = ()) -> None:
+        self._steps, self._barred = steps, barred
         self._ends = frozenset(ends)
         self._taken: dict[int, int] = dict.fromkeys(self._ends, NO_STEP)
         self._before: dict[int, list[int]] = {}
         waiting = list(self._ends)
         for place in waiting:
             for source, number in steps.into[place]:
-                if source not in self._taken:
+                if source not in self._taken and number not in barred:
                     self._taken[source] = number
                     self._before.setdefault(place, []).append(source)
                     waiting.append(source)
 
     def __contains__(self, place: int) -> bool:
         return place in self._taken
+
+    def next_step(self, place: int) -> OpenStep | None:
+        """The first step of a shortest way from a place, with where it leads; None at an end."""
+        number = self._taken[place]
+        return None if number == NO_STEP else OpenStep(self._steps.ends_of[number][1], number)
 
     def lost(self, barred: Collection[int], gone: Collection[int]) -> set[int]:
         """The places that do not reach an end any more.
@@ -73,6 +80,7 @@ class Reach:
         gone
             Ends that are none any more.
         """
+        barred = {*barred, *self._barred} if self._barred else barred
         doubtful = self._below(self._cut_off(barred, gone))
         waiting = [place for place in doubtful if self._leads_out(place, barred, gone, doubtful)]
         doubtful.difference_update(waiting)

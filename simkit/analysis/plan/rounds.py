@@ -19,7 +19,7 @@ from simkit.analysis.findings.kept import CountedFindings
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.plan.alternatives import Alternatives
 from simkit.analysis.plan.candidates import Candidates, Use
-from simkit.analysis.plan.open_paths import GoalEnds, OpenPaths, Stopping
+from simkit.analysis.plan.open_paths import GoalEnds, LeftOver, OpenPaths, Stopping
 from simkit.analysis.rbac.subject import Members
 from simkit.logic.rbac.binding import Subject
 from simkit.snapshot.overlay import OverlaySnapshot
@@ -114,6 +114,10 @@ class Round:
     def modelled(self, chosen: Iterable[Candidate]) -> int:
         """The number of paths that changes close on the graph as it is: an upper bound."""
         return len(self.paths) - self.open_paths.count(list(chosen), self.starts)
+
+    def without(self, chosen: Collection[Candidate]) -> LeftOver:
+        """The ways that changes leave on the graph as it is."""
+        return self.open_paths.without(chosen, self.starts)
 
     def after(self, one: Candidate) -> Round:
         """The cluster after one more change."""

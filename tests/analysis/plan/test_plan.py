@@ -68,7 +68,7 @@ def made(snapshot: Snapshot, chosen: tuple[Candidate, ...]) -> Snapshot:
 def exhaustive(snapshot: Snapshot, number: int) -> int:
     """The number of paths that are left after the best changes of a number, found by trying all."""
     now = Round(snapshot, Question(tuple(map(parse_goal, GOALS)), None, frozenset(), {}, False, {}))
-    every = sorted(now.open_paths.stopped_by, key=str)
+    every = sorted(now.open_paths.candidates(), key=str)
     best = len(now.paths)
     for chosen in combinations(every, min(number, len(every))):
         if len(now.paths) - now.modelled(chosen) < best:  # no set of changes closes more than the model says
@@ -140,6 +140,27 @@ def test_two_ways_need_two_changes() -> None:
     assert len(plan(snapshot, goal=GOALS, best=1)) == 0
 
 
+@pytest.mark.parametrize("roles", [2, 5])
+def test_many_grants_need_as_many_changes(roles: int) -> None:
+    """Where several roles give the same right no change stops anything alone; the plan is made if so many may be."""
+    everybody = "group:system:authenticated"
+    grants = (
+        each
+        for number in range(roles)
+        for each in (role(f"minter-{number}", RULES[0]), binding(f"mints-{number}", f"minter-{number}", everybody))
+    )
+    snapshot = world(
+        *(fenced("ops"), account("ops", "admin"), *grants),
+        *(role("cluster-admin", rule("*", "*", groups="*")), binding("boss", "cluster-admin", "sa:ops/admin")),
+    )
+    kept = ["sa:ops/admin"]
+    assert len(plan(snapshot, goal=GOALS, best=roles - 1, keep=kept)) == 0
+    found = plan(snapshot, goal=GOALS, best=roles, keep=kept)
+    assert [step.closes for step in found] == [*[0] * (roles - 1), found.paths]
+    assert found.paths
+    assert not found.left
+
+
 def rebuilt(snapshot: Snapshot) -> MemorySnapshot:
     """The same objects in a snapshot that shares nothing with another one."""
     resources = (*RBAC, NAMESPACES, PODS, SERVICE_ACCOUNTS, POLICIES, BINDINGS)
@@ -155,7 +176,7 @@ def test_what_is_kept_from_step_to_step_changes_no_answer(snapshot: MemorySnapsh
     now: Snapshot = snapshot
     for step in plan(snapshot, goal=GOALS, best=None):
         alone = Round(rebuilt(now), asked)
-        options = sorted(alone.open_paths.stopped_by, key=str)
+        options = sorted(alone.open_paths.candidates(), key=str)
         if options:  # where each way is open beside another, no change stops a path by itself
             assert closing_most(alone, options) == max(options, key=lambda one: alone.modelled([one]))
         assert all(alone.alternatives.closes(one, alone.starts) == alone.modelled([one]) for one in options)
@@ -299,6 +320,6 @@ def test_the_model_never_promises_less_than_comes() -> None:
     goals = tuple(map(parse_goal, GOALS))
     now = Round(snapshot, Question(goals, None, frozenset(), {}, False, {}))
     assert isinstance(now.open_paths, OpenPaths)
-    for one in now.open_paths.stopped_by:
+    for one in now.open_paths.candidates():
         assert len(now.paths) - now.modelled([one]) <= len(now.after(one).paths)
     assert graph_of(snapshot) is graph_of(snapshot)

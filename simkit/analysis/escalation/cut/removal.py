@@ -230,7 +230,7 @@ class PossibleRemovals:
 
     def of_edge(self, edge: Edge) -> Iterator[Removal]:
         """The removals that each stop a step."""
-        yield from self.every(self._needs(edge))
+        yield from self.every(self.needs(edge))
 
     def subjects(self, removal: Removal) -> tuple[Subject, ...]:
         """The subjects that lose access by a removal."""
@@ -242,10 +242,10 @@ class PossibleRemovals:
         """True if a step is still possible after some removals."""
         return all(
             any(not self._stopped(source, requirement, chosen) for source in some)
-            for requirement, some in self._needs(edge)
+            for requirement, some in self.needs(edge)
         )
 
-    def _needs(self, edge: Edge) -> Iterator[Needed]:
+    def needs(self, edge: Edge) -> Iterator[Needed]:
         """The requirements of a step that grants meet, each with its sources."""
         if edge.granted_by:
             needs = requirements_of(edge.primitive, edge.number, self._release)
@@ -270,7 +270,7 @@ class PossibleRemovals:
     def of_path(self, path: Path, chosen: frozenset[Removal] = frozenset()) -> Iterator[Removal]:
         """The removals that close a path: for each requirement those of its first open source."""
         for edge in path.edges:
-            yield from self.of_needs(self._needs(edge), chosen)
+            yield from self.of_needs(self.needs(edge), chosen)
 
     def cost(self, removal: Removal) -> float:
         """The access that a removal takes: single permissions times subjects that lose them, plus one for the
