@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Final, NoReturn, Protocol
 
 _END: Final = "\nExit code:"
@@ -102,12 +101,16 @@ def _in_short(message: str) -> str:
         return message
     if wrong[1] in _GUESSED:
         return f"there is no command {wrong[1]!r}; {_GUESSED[wrong[1]]}"
+    from difflib import get_close_matches  # for wrong names alone
+
     near = get_close_matches(wrong[1], [word.strip(" '") for word in wrong[2].split(",")], n=1)
     return f"there is no command {wrong[1]!r}" + (f"; did you mean {near[0]!r}?" if near else "")
 
 
 def unknown(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> str:
     """The error of unknown arguments of a command, with similar ones of its own."""
+    from difflib import get_close_matches  # for wrong names alone
+
     options = [option for action in parser._actions for option in action.option_strings]
     wrong = [word for word in arguments if word.startswith("-")] or list(arguments)
     near = [found for word in wrong for found in get_close_matches(word.partition("=")[0], options, n=1)]

@@ -6,7 +6,6 @@ import argparse
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -16,14 +15,13 @@ from simkit.meta import datasets, progress
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError, UnknownNamespace
 from simkit.meta.names import GroupResource
-from simkit.snapshot.dump import Dump
-from simkit.snapshot.load import load
-from simkit.snapshot.protocol import Snapshot
-from simkit.snapshot.sources import Source
 from simkit.snapshot.unpacking import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
+    from simkit.snapshot.dump import Dump
+    from simkit.snapshot.protocol import Snapshot
+    from simkit.snapshot.sources import Source
 
 RELEASE: Final = "1.30"
 _WHAT: Final = "a dump (simkit dump prints how to make one): files, folders, archives; - is standard input"
@@ -179,6 +177,8 @@ def read(args: argparse.Namespace, *, namespace: str | None = None) -> Snapshot:
 
 def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
     """The dump or the manifests of some paths; what could not be read is reported on standard error."""
+    from simkit.snapshot.load import load  # servers start without it
+
     release = args.reading_release or RELEASE
     source: list[Source] = [standard_input() if path == "-" else path for path in paths]
     captured = args.complete
@@ -204,6 +204,7 @@ def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
 def _live(args: argparse.Namespace) -> Dump:
     from simkit.cluster.loading import release_of
     from simkit.snapshot.live import LiveCluster
+    from simkit.snapshot.load import load
 
     live = LiveCluster(args.context or "", args.kubeconfig)
     return load(live.pieces(), release=args.reading_release or release_of(live), captured=args.complete)
@@ -232,6 +233,8 @@ def warn_of_unknown_namespace(dump: Dump, where: str | None) -> None:
     listed = {key.name for key in dump.keyed if key.resource == _NAMESPACES}
     if where in listed or any(key.namespace == where for key in dump.keyed):
         return
+    from difflib import get_close_matches  # for wrong names alone
+
     near = get_close_matches(where, listed | {key.namespace for key in dump.keyed}, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     if _NAMESPACES in dump.captured and listed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -62,6 +61,8 @@ def aligned(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
 def fitted(columns: Sequence[str], rows: Sequence[Row]) -> str:
     """The table as wide as the terminal, with colours unless they are not wanted."""
+    import shutil  # whose formats of archives no server needs
+
     width = shutil.get_terminal_size().columns
     heads, cells = _heads(columns), _cells(columns, rows)
     return _without_heads(readable_table.fitted(heads, cells, width=width, color=has_color(), styles=_COLORS))

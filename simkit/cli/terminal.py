@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from typing import Any, Final, TextIO
@@ -59,6 +57,8 @@ class TerminalText:
 
     def finish(self) -> None:
         """Write the buffered text, with a pager if it is longer than the terminal."""
+        import shutil  # whose formats of archives no server needs
+
         text = self._taken()
         if text.count("\n") < shutil.get_terminal_size().lines or not _paged(text):
             self._stream.write(text)
@@ -99,6 +99,9 @@ def write_escaped(text: str) -> None:
 
 def _paged(text: str) -> bool:
     """Show the text with $PAGER, or ``less`` if it exists; False if no pager could be started."""
+    import shutil  # as above
+    import subprocess
+
     words = shlex.split(os.environ.get("SIMKIT_PAGER") or os.environ.get("PAGER") or _PAGER)
     if not words or words == ["cat"] or shutil.which(words[0]) is None:
         return False

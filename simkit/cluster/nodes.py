@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simkit.cluster.extensions import performing
 from simkit.engine.controllers.resources import NODES, PODS
-from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode
 from simkit.meta.clock import SimulatedClock, timestamp
 from simkit.meta.domain import api_group, label
 from simkit.meta.errors import SimkitError

@@ -12,7 +12,7 @@ from simkit.engine.admission.pod_security import Exemptions
 from simkit.engine.admission.resource_quota import LimitedResource
 from simkit.engine.egress.kubeconfig import ClientConfig
 from simkit.engine.egress.kubeconfig import load_kubeconfig as read_endpoint
-from simkit.language.yaml.decode import BrokenText
+from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.small_files import value_of_bytes
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
 from simkit.meta.errors import SimkitError

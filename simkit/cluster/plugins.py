@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -255,7 +254,9 @@ def _check(flag: str, name: str, release: str) -> None:
     if name in known:
         raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is known, but simkit does not have it')
     first, last = span(name)
-    near = difflib.get_close_matches(name, known, n=2)
+    from difflib import get_close_matches  # for wrong names alone
+
+    near = get_close_matches(name, known, n=2)
     if first or last:
         hint = f"it comes with {first}" if first and name not in known and not last else f"its last release is {last}"
     else:

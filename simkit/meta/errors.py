@@ -5,7 +5,6 @@ Follows ``k8s.io/apimachinery/pkg/api/errors/errors.go``, release 1.30.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -34,7 +33,9 @@ class UnknownResource(SimkitError):
     """A word that names no resource of the release."""
 
     def __init__(self, word: str, release: str, known: Iterable[str] = (), meant: Iterable[str] = ()) -> None:
-        near = list(dict.fromkeys(meant)) or difflib.get_close_matches(word.lower(), list(known), n=2)
+        from difflib import get_close_matches  # for wrong names alone
+
+        near = list(dict.fromkeys(meant)) or get_close_matches(word.lower(), list(known), n=2)
         hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
         super().__init__(f"no resource {word!r} at release {release}{hint}")
 

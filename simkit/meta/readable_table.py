@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
 from itertools import chain
 from typing import Any, Final
 
@@ -130,6 +129,8 @@ def fitted(
 
 def html_table(heads: Sequence[str], rows: Iterable[Sequence[Any]], *, told: str = "") -> str:
     """A table in HTML, with its own style. ``told``: a line below it, such as how many rows are not shown."""
+    from html import escape  # a large table, for pages alone
+
     body = "\n".join(f"<tr>{''.join(map(html_cell, row))}</tr>" for row in rows)
     top = "".join(f"<th>{escape(name)}</th>" for name in heads)
     below = f"\n<p>{escape(told)}</p>" if told else ""
@@ -154,6 +155,8 @@ def html_cell(value: Any) -> str:
     >>> html_cell("a<b"), html_cell(3)
     ('<td>a&lt;b</td>', '<td class="number">3</td>')
     """
+    from html import escape  # a large table, for pages alone
+
     text = escape(cut_short(cell(value)))
     return f'<td class="number">{text}</td>' if is_number(value) else f"<td>{text}</td>"
 

@@ -11,7 +11,8 @@ import ipywidgets as widgets
 
 from simkit.analysis.rbac.subject import identity_of
 from simkit.analysis.rbac.tables import subjects
-from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 from simkit.notebook.access_panel import OFFERED

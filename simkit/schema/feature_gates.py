@@ -5,7 +5,6 @@ Upstream: k8s.io/component-base/featuregate/feature_gate.go, release 1.30.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -142,7 +141,9 @@ def _hint(name: str, release: str) -> str:
         return f"; it comes with {changes[0].release}"
     if changes:
         return f"; it went with {changes[-1].release}"
-    near = difflib.get_close_matches(name, known(release), n=1)
+    from difflib import get_close_matches  # for wrong names alone
+
+    near = get_close_matches(name, known(release), n=1)
     return f"; did you mean {near[0]}?" if near else ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final
@@ -127,6 +126,8 @@ def _parts(api_version: str) -> tuple[str, str]:
 
 
 def _unknown(key: str, whole: Catalogue, known: list[str]) -> SimkitError:
-    near = difflib.get_close_matches(key, known, n=1)
+    from difflib import get_close_matches  # for wrong names alone
+
+    near = get_close_matches(key, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return SimkitError(f"--runtime-config: release {whole.release} has no {key!r}{hint}")

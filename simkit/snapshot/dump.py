@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Final
 
 from simkit.meta.names import GroupResource, Key
@@ -98,6 +97,8 @@ class Dump:
         return [f"  {text}" for text in self._remarks()] + [f"    {text}" for text in self._shown_problems()]
 
     def _repr_html_(self) -> str:
+        from html import escape  # a large table, for pages alone
+
         rows = "".join(
             f"<tr><td>{escape(resource.resource)}</td><td>{escape(resource.group)}</td><td>{count:,}</td></tr>"
             for resource, count in self.counts.items()

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode
 from simkit.snapshot.document import CUT, REPAIR, Advance, Document, named
 from simkit.snapshot.report import Report
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from simkit.language.cel.errors import CompileError
 from simkit.language.cel.grammar import parse as parse_expression
-from simkit.language.yaml.decode import BrokenText, decode, decode_body
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode, decode_body
 from simkit.meta import fields, go_json, labels, quantity
 from simkit.meta.duration import seconds
 from tests.fuzz.outside import OUTSIDE

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from simkit.analysis.audit_log.events import AuditLog, read_events
 from simkit.analysis.membership.pairs import MembershipTable, Pair, membership_table
-from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode
 from simkit.meta.domain import CERTIFICATES_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource

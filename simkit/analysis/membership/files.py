@@ -16,7 +16,8 @@ from simkit.analysis.membership.credentials import (
 from simkit.analysis.membership.pairs import MembershipTable, merge_members
 from simkit.analysis.membership.providers import members_of_export
 from simkit.analysis.rbac.subject import parse_subject
-from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.load import load

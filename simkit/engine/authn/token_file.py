@@ -7,7 +7,6 @@ k8s.io/apiserver/pkg/authentication/token/tokenfile/tokenfile.go, release 1.30.
 
 from __future__ import annotations
 
-import csv
 import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -63,6 +62,8 @@ def parse_tokens(lines: Iterable[str], source: str = "the token file") -> dict[s
     kube-apiserver, a line with an empty token is skipped and of a repeated token the last line counts, both with a
     warning in the log.
     """
+    import csv  # for servers with such a file alone
+
     table: dict[str, Identity] = {}
     reader = csv.reader(lines, strict=True)
     try:

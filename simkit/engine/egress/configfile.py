@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from simkit.language.yaml.decode import BrokenText
+from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.small_files import value_of_bytes
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError

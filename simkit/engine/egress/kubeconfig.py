@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from simkit.language.yaml.decode import BrokenText
+from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.small_files import value_of_bytes
 from simkit.meta.errors import SimkitError
 

@@ -7,7 +7,6 @@ import ipaddress
 import os
 import socket
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -174,6 +173,8 @@ class _Folder:
 
 def write_private(path: Path, content: bytes, *, mode: int = 0o600) -> None:
     """Write a file atomically, with its mode set from the beginning."""
+    import tempfile  # for new files alone
+
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as stream:

@@ -10,7 +10,7 @@ import binascii
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import yaml
 
@@ -19,6 +19,7 @@ try:
 except ImportError:  # PyYAML was built without libyaml: the same, slower
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
+from simkit.language.yaml.complaints import BrokenText, Repeat
 from simkit.meta.deadline import check_deadline
 from simkit.meta.go_json import ROOM_OF_BODIES
 
@@ -56,14 +57,6 @@ _INTEGER: Final = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]*|0x[0-9a-fA-F_]+|[1-9]
 _DECIMAL: Final = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?")
 
 
-class BrokenText(ValueError):
-    """Invalid text: ``line`` counts from 1, ``told`` is kube-apiserver's message."""
-
-    def __init__(self, line: int, what: str, told: str = "") -> None:
-        super().__init__(f"line {line}: {what}")
-        self.line, self.what, self.told = line, what, told or f"line {line}: {what}"
-
-
 class _Reader(_Loader):
     """Composes nodes; a plain word is not text only if every reader of YAML 1.1 agrees.
 
@@ -94,13 +87,6 @@ class _WireReader(_Reader):
         if kind is yaml.ScalarNode and implicit[0] and value in _LETTERS:
             return _BOOL
         return super().resolve(kind, value, implicit)
-
-
-class Repeat(NamedTuple):
-    """A duplicate key of a mapping, and the line of its second place."""
-
-    line: int
-    key: str
 
 
 def decode_body(text: str, repeats: list[Repeat]) -> Any:

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import Any, Final
 
-from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode
 
 _WIDTH: Final = 1_000_000
 _DASHES: Final = re.compile(

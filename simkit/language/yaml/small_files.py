@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.complaints import BrokenText
 from simkit.meta.errors import SimkitError
 
 
@@ -21,6 +21,8 @@ def text_of_file(path: str | Path) -> str:
 
 def value_of_file(path: str | Path) -> Any:
     """The value of a YAML or JSON file. Raises SimkitError for one that cannot be read, or that is neither."""
+    from simkit.language.yaml.decode import decode  # a server may never read YAML
+
     text = text_of_file(path)
     try:
         return decode(text)
@@ -30,6 +32,8 @@ def value_of_file(path: str | Path) -> Any:
 
 def value_of_bytes(content: bytes) -> Any:
     """The value of a YAML or JSON document. Raises BrokenText for content that is neither, or no text in UTF-8."""
+    from simkit.language.yaml.decode import decode  # as above
+
     try:
         return decode(content.decode("utf-8-sig"))
     except UnicodeDecodeError:

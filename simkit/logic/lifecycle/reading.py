@@ -11,7 +11,8 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode
 from simkit.logic.lifecycle.calendar import Calendar
 from simkit.logic.lifecycle.document import History
 from simkit.meta.errors import SimkitError

@@ -9,7 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode
 from simkit.language.yaml.roundtrip import rewritten
 from simkit.logic.migration.migrate_object import MigratedObject, migrate_object, reshapes
 from simkit.meta.objects import Object, name_of

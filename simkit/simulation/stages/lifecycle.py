@@ -9,7 +9,8 @@ import orjson
 
 from simkit.engine.controllers.client_requests import expect
 from simkit.engine.controllers.controller_manager import Perform
-from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
 from simkit.meta.message import Request, Response

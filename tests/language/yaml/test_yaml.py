@@ -9,7 +9,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.language.yaml.decode import BrokenText, decode, decode_body, decode_body_apart
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode, decode_body, decode_body_apart
 from simkit.language.yaml.encode import encode
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(

@@ -9,7 +9,8 @@ from typing import Any, Final
 from simkit.analysis.escalation.cut.written_text import text_of
 from simkit.analysis.rbac.objects import kind_of
 from simkit.language.merge.mergepatch import merge_patch
-from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode
 from simkit.language.yaml.roundtrip import rewritten
 from simkit.logic.migration.documents import is_separator, pieces
 from simkit.meta.escaping import one_line

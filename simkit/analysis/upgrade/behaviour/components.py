@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from simkit.language.yaml.decode import BrokenText, decode
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.decode import decode
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.admissionplugins import plugins_of, span
 from simkit.schema.feature_gates import history_of, known

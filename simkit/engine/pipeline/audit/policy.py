@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from simkit.engine.pipeline.request_info import RequestInfo
-from simkit.language.yaml.decode import BrokenText
+from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.small_files import value_of_bytes
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError

@@ -12,7 +12,8 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.pipeline.representation.negotiation import JSON, MEDIA, YAML
-from simkit.language.yaml.decode import Repeat, decode_body_apart
+from simkit.language.yaml.complaints import Repeat
+from simkit.language.yaml.json_text import read_json
 from simkit.meta import go_json
 from simkit.meta.errors import StatusError, bad_request, scheme_name, unsupported_media_type
 from simkit.meta.fielderror import quoted
@@ -74,12 +75,16 @@ def parse_json(body: bytes) -> Any:
 
 def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
     """The value of the first document of a YAML text. Raises MalformedBody."""
+    if len(body) <= SHORT_YAML and (found := read_json(body)) is not None:
+        return found
+    from simkit.language.yaml.decode import decode_body_apart  # many servers never read YAML
+
     text = body.decode("utf-8", "replace")
     apart = len(body) > SHORT_YAML
-    value, found, told = SIDE_PROCESSES.call(decode_body_apart, text) if apart else decode_body_apart(text)
+    value, repeated, told = SIDE_PROCESSES.call(decode_body_apart, text) if apart else decode_body_apart(text)
     if told is not None:
         raise MalformedBody(f"error converting YAML to JSON: yaml: {told}")
-    repeats += [Repeat(*repeat) for repeat in found]
+    repeats += [Repeat(*repeat) for repeat in repeated]
     return value
 
 

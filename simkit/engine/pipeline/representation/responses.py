@@ -12,7 +12,6 @@ from simkit.engine.pipeline.representation import protobuf, table
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, MediaTypeOptions
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Entry
-from simkit.language.yaml.block_style import encode, encode_json
 from simkit.meta import go_json
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, not_acceptable
@@ -28,6 +27,8 @@ _SHORT: Final = 16 * 1024
 
 def as_yaml(obj: Any) -> bytes:
     """An object as YAML with sorted keys."""
+    from simkit.language.yaml.block_style import encode, encode_json  # most servers never write YAML
+
     encoded = go_json.encode(obj)
     if len(encoded) <= _SHORT:
         return encode(obj)

@@ -18,7 +18,7 @@ from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding, con
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge.apply import apply
-from simkit.language.yaml.decode import Repeat
+from simkit.language.yaml.complaints import Repeat
 from simkit.meta import go_json
 from simkit.meta.clock import timestamp
 from simkit.meta.errors import StatusError, bad_request, conflict, unexplained

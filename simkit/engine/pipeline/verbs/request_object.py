@@ -14,7 +14,7 @@ from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.kinds.apiextensions.definition import CustomVersion
-from simkit.language.yaml.decode import Repeat
+from simkit.language.yaml.complaints import Repeat
 from simkit.meta.errors import bad_request
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
