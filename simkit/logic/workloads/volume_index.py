@@ -151,7 +151,8 @@ class ClaimIndex:
 def _fitting(claims: list[Object], volume: Object) -> list[Object]:
     """Take the claims that a volume fits out of those that wait."""
     end = bisect_right(claims, size_of(volume), key=wanted_size)
-    found, left = [], []
+    found: list[Object] = []
+    left: list[Object] = []
     for claim in claims[:end]:
         (left if best(claim, (volume,)) is None else found).append(claim)
     claims[:end] = left
