@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
@@ -166,6 +167,41 @@ def test_the_panel_answers_and_tries(shown: Page) -> None:
     panel.get_by_role("button", name="Undo", exact=True).click()
     panel.get_by_role("button", name="Who can", exact=True).click()
     expect(gone).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_panels_fit_a_narrow_window(shown: Page) -> None:
+    """The lists of the explorer stand below each other, chosen rows stay in sight from their first column on, and the
+    releases of the timeline do not run into each other."""
+    wide = shown.viewport_size
+    shown.set_viewport_size({"width": 800, "height": 1000})
+    try:
+        panel = _panel(shown, "explore")
+        kinds = _rows(panel, "kinds")
+        kinds.nth(3).click()
+        shown.keyboard.press("ArrowDown")
+        objects = panel.get_by_role("grid").nth(1)
+        first = _left(kinds.first)
+        assert _left(kinds.nth(4).locator("td").first) == first, "the table is not moved sideways"
+        expect(objects.locator("tbody tr").first).to_be_visible()
+        assert _left(objects) == first, "the objects stand below the kinds"
+        ends = _panel(shown, "timeline").locator(".sk-scale span").evaluate_all(TEXT_ENDS)
+        assert len(ends) > 4
+        assert all(end < start for (_, end), (start, _) in pairwise(ends)), "no label runs into the next"
+    finally:
+        shown.set_viewport_size(wide or {"width": 1500, "height": 1100})
+
+
+def _left(shown: Locator) -> float:
+    return float(shown.evaluate("each => each.getBoundingClientRect().left"))
+
+
+TEXT_ENDS = """spans => spans.filter(span => getComputedStyle(span).visibility == "visible").map(span => {
+    const text = document.createRange();
+    text.selectNodeContents(span);
+    const { left, right } = text.getBoundingClientRect();
+    return [left, right];
+})"""
 
 
 def _turn_to(page: Page, start: str, key: str, presses: int, release: str) -> None:

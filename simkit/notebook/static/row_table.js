@@ -16,12 +16,14 @@ function render({ model, el }) {
   const back = made("button", { type: "button" }, "Back");
   const next = made("button", { type: "button" }, "Next");
   const count = made("span", { class: "sk-count", "aria-live": "polite" });
-  const bar = made("div", { class: "sk-bar" }, made("label", {}, "Filter ", filter), made("label", {}, "Page ", page), count, back, next);
+  const pager = made("label", {}, "Page ", page);
+  const bar = made("div", { class: "sk-bar" }, made("label", {}, "Filter ", filter), pager, count, back, next);
   const head = made("tr", {});
   const body = made("tbody", {});
   const grid = made("table", { role: "grid", class: "sk-rows" }, made("thead", {}, head), body);
   const empty = made("p", { class: "sk-empty" });
-  const box = made("div", { class: "sk-table", role: "group" }, bar, made("div", { class: "sk-scroll" }, grid), empty);
+  const scroll = made("div", { class: "sk-scroll" }, grid);
+  const box = made("div", { class: "sk-table", role: "group" }, bar, scroll, empty);
   el.replaceChildren(box);
 
   const send = (name, value) => {
@@ -39,7 +41,13 @@ function render({ model, el }) {
     if (number >= model.get("cells").length) return turn(model.get("page") + 1);
     if (number !== model.get("chosen")) send("chosen", number);
     mark();
-    body.rows[number].focus({ preventScroll: false });
+    focus(number);
+  };
+  // The row comes into sight; a table that is wider than its place stays where it was moved to.
+  const focus = (number) => {
+    const { scrollLeft } = scroll;
+    body.rows[number].focus();
+    scroll.scrollLeft = scrollLeft;
   };
 
   function showHead() {
@@ -75,7 +83,7 @@ function render({ model, el }) {
     empty.textContent = body.rows.length ? "" : model.get("empty");
     grid.style.display = body.rows.length ? "" : "none";
     mark();
-    if (focused && body.rows.length) body.rows[Math.max(model.get("chosen"), 0)].focus();
+    if (focused && body.rows.length) focus(Math.max(model.get("chosen"), 0));
   }
 
   function mark() {
@@ -88,7 +96,9 @@ function render({ model, el }) {
 
   function showBar() {
     const [pages, matching, total] = ["pages", "matching", "total"].map((name) => model.get(name).toLocaleString("en-US"));
-    count.textContent = `of ${pages}; ${matching} of ${total} rows`;
+    const single = model.get("pages") <= 1;
+    count.textContent = `${single ? "" : `of ${pages}; `}${matching} of ${total} rows`;
+    for (const each of [pager, back, next]) each.style.display = single ? "none" : "";
     if (document.activeElement !== filter) filter.value = model.get("filter");
     page.value = model.get("page");
     page.max = model.get("pages");
