@@ -159,6 +159,16 @@ def test_like_ends_of_bindings_are_folded() -> None:
     assert "90 subjects, 90 bindings to 60 roles" in axes.get_title(loc="left")
 
 
+def test_more_rows_than_a_page_are_folded_over_namespaces() -> None:
+    """Two hundred namespaces with two accounts each, which all have the same role, are one row."""
+    objects = [role("agent", rule("get", "pods"))]
+    subjects = [f"sa:team-{number}/agent-{one}" for number in range(201) for one in range(2)]
+    objects.append(binding("agents", "agent", *subjects))
+    axes = binding_graph(access_graph(MemorySnapshot(objects, captured=["*"])))
+    assert "402 service accounts team-*" in {text.get_text() for text in axes.texts}
+    assert "folded into 2 rows" in axes.get_title(loc="left")
+
+
 def test_folded_ends_with_the_same_text_stay_apart() -> None:
     """Teams of the same size, whose people are named alike, have different roles."""
     objects = [role("dev", rule("get", "pods"), namespace=f"team-{number}") for number in range(20)]

@@ -27,7 +27,7 @@ MARKERS: Final = {USER: "o", GROUP: "s"}
 
 
 def binding_graph(
-    graph: nx.MultiDiGraph[str], *, most: int = 500, fold: bool | None = None, ax: Axes | None = None
+    graph: nx.MultiDiGraph[str], *, most: int = 200, fold: bool | None = None, ax: Axes | None = None
 ) -> Axes:
     """Subjects at the left, roles at the right, a line for each binding: cluster-wide ones are strong.
 
@@ -47,7 +47,7 @@ def binding_graph(
 
     Notes
     -----
-    The figure grows with the number of rows, so that 500 nodes can still be read. Nodes are ordered by the mean place
+    The figure grows with the number of rows, so that 200 nodes can still be read. Nodes are ordered by the mean place
     of their neighbours, which keeps lines that belong together apart from others.
     """
     every = edges_of(graph, fold=False)

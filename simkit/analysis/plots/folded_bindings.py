@@ -13,6 +13,8 @@ from simkit.logic.rbac.binding import SERVICE_ACCOUNT
 ROLE: Final = "role"
 _WORDS: Final = {"User": "users", "Group": "groups", SERVICE_ACCOUNT: "service accounts", ROLE: "roles"}
 SEPARATORS: Final = "-:./ "
+PAGE: Final = 200
+"""Rows of both columns together that can still be overlooked."""
 
 
 class Node(NamedTuple):
@@ -51,9 +53,16 @@ def _node(graph: nx.MultiDiGraph[str], name: str) -> Node:
 
 
 def _folded(edges: Iterable[Edge]) -> list[Edge]:
-    """First accounts by their namespace, then people who have the same roles, then roles that the same have."""
+    """First accounts by their namespace, then people who have the same roles, then roles that the same have.
+
+    Of more rows than a page has, accounts of all namespaces with the same roles are one.
+    """
     listed = _fold(edges, 0, lambda node, _: _namespace(node) if _is_account(node) else None)
     listed = _fold(listed, 0, lambda node, others: None if _is_account(node) else (node.kind, others))
+    listed = _fold(listed, 1, lambda node, others: (node.exists, others))
+    if len({node for edge in listed for node in edge[:2]}) <= PAGE:
+        return listed
+    listed = _fold(listed, 0, lambda node, others: (node.kind, others))
     return _fold(listed, 1, lambda node, others: (node.exists, others))
 
 
@@ -93,10 +102,17 @@ def _together(some: list[Node]) -> Node:
     if len(some) == 1:
         return some[0]
     count = sum(one.number for one in some)
-    names = [one.text.partition(" ")[2] or one.text.partition(":")[2] for one in some]
+    names = [_name(one) for one in some]
     shared = _shared(names)
     text = f"{count:,} {_WORDS.get(some[0].kind, 'subjects')}{shared}"
     return Node(text, some[0].kind, some[0].exists, count, some[0].first or some[0].text)
+
+
+def _name(node: Node) -> str:
+    """The name of a row without its kind, or what those have in common that are folded into it."""
+    if node.number > 1:
+        return node.text.partition(_WORDS.get(node.kind, "subjects"))[2].lstrip(": ")
+    return node.text.partition(" ")[2] or node.text.partition(":")[2]
 
 
 def _shared(names: list[str]) -> str:
