@@ -23,6 +23,7 @@ from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.clock import NameSource
 from simkit.meta.domain import api_group
 from simkit.meta.errors import forbidden, internal
+from simkit.meta.go_json import go_kind
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Resource
 
@@ -167,6 +168,8 @@ class MutatingAdmissionWebhook(_Webhooks):
             after = answer.changed or json_patch(before, checked_json_patch(list(answer.patch)))
         except PatchError as error:
             raise internal(error.detail) from None
+        if not isinstance(after, Mapping):
+            raise internal(f"json: cannot unmarshal {go_kind(after)} into Go value of type {matched.kind}")
         return None if after == before else self._restore(after, matched)
 
 

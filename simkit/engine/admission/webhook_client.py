@@ -21,7 +21,7 @@ from simkit.engine.admission.webhook_review import (
 )
 from simkit.engine.egress.address import Unreachable
 from simkit.engine.egress.policy import EgressPolicy, SkippedCall, WebhookFunction
-from simkit.engine.egress.webhook import BadReview, address, check_types, post, review
+from simkit.engine.egress.webhook import BadReview, address, check_types, post, review, with_status
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupResource
@@ -83,6 +83,7 @@ class WebhookClient:
         try:
             found = review(post(self._gateway, hook.client, body, hook.seconds, self._is_service))
             check_types(found, "AdmissionResponse", FIELDS)
+            found = with_status(found, "status")
         except (Unreachable, BadReview) as error:
             raise CallFailed(hook, f"failed to call webhook: {error}") from None
         try:

@@ -169,6 +169,58 @@ def check_types(found: Mapping[str, Any], struct: str, fields: ResponseFields) -
         given = response.get(name)
         if given is not None and not isinstance(given, wanted):
             raise BadReview(_wrong(given, f"{struct}.response.{name}", shown))
+        if given is not None and shown in _TEXTS:
+            for each in given.values() if isinstance(given, Mapping) else given:
+                if not isinstance(each, str | None):
+                    raise BadReview(_wrong(each, f"{struct}.response.{name}", "string"))
+
+
+_TEXTS: Final = frozenset({"[]string", "map[string]string"})
+_CAUSE: Final = {"reason": (str, "string"), "message": (str, "string"), "field": (str, "string")}
+_DETAILS: Final = {
+    **dict.fromkeys(("name", "group", "kind"), (str, "string")),
+    "uid": (str, "types.UID"),
+    "retryAfterSeconds": (int, "int32"),
+}
+_STATUS: Final = {**dict.fromkeys(("status", "message", "reason"), (str, "string")), "code": (int, "int32")}
+
+
+def with_status(found: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    """A review whose response has a Status in a field, with what ``status_of`` leaves of it. Raises BadReview."""
+    response = found.get("response")
+    if not isinstance(response, Mapping) or response.get(field) is None:
+        return found
+    return {**found, "response": {**response, field: status_of(response[field])}}
+
+
+def status_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The Status in a response: the fields that a Status has. Raises BadReview for fields of wrong types.
+
+    A client gets what is in it, so nothing else of what the webhook sent may be there, however deep.
+    """
+    found = _fields(given, _STATUS, "Status")
+    details = _typed(given, "details", dict, "v1.StatusDetails", "Status")
+    if details is not None:
+        causes = _typed(details, "causes", list, "[]v1.StatusCause", "StatusDetails") or ()
+        for each in causes:
+            if not isinstance(each, dict):
+                raise BadReview(_wrong(each, "StatusDetails.causes", "v1.StatusCause"))
+        told = [_fields(each, _CAUSE, "StatusCause") for each in causes]
+        found["details"] = _fields(details, _DETAILS, "StatusDetails") | ({"causes": told} if told else {})
+    return found
+
+
+def _fields(given: Mapping[str, Any], fields: ResponseFields, struct: str) -> dict[str, Any]:
+    read = {name: _typed(given, name, wanted, shown, struct) for name, (wanted, shown) in fields.items()}
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def _typed(given: Mapping[str, Any], name: str, wanted: type, shown: str, struct: str) -> Any:
+    value = given.get(name)
+    fits = isinstance(value, wanted) and not isinstance(value, bool)
+    if value is not None and (not fits or (wanted is int and not -(2**31) <= value < 2**31)):
+        raise BadReview(_wrong(value, f"{struct}.{name}", shown))
+    return value
 
 
 def _wrong(given: Any, field: str, shown: str) -> str:

@@ -14,7 +14,16 @@ import orjson
 
 from simkit.engine.egress.address import Unreachable
 from simkit.engine.egress.policy import ConversionFunction, EgressPolicy, SkippedCall
-from simkit.engine.egress.webhook import BadReview, IsService, ResponseFields, address, check_types, post, review
+from simkit.engine.egress.webhook import (
+    BadReview,
+    IsService,
+    ResponseFields,
+    address,
+    check_types,
+    post,
+    review,
+    with_status,
+)
 from simkit.kinds.apiextensions.definition import Definition
 from simkit.kinds.apiextensions.webhook_conversion import ConversionFailed, kind_text
 from simkit.meta.domain import EXTENSIONS_GROUP
@@ -99,6 +108,7 @@ def _objects(found: Mapping[str, Any], uid: str, version: str) -> Sequence[Any]:
     if given != version:
         raise BadReview(f"converting ({given}.{_KIND}) to ({version}.{_KIND}): unknown conversion")
     check_types(found, "ConversionResponse", _FIELDS)
+    found = with_status(found, "result")
     response: Mapping[str, Any] | None = found.get("response")
     if response is None:
         raise BadReview("no response provided")

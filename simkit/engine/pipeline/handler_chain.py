@@ -32,6 +32,7 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.engine.pipeline.request_log import LOGGED_FROM, log_request
+from simkit.engine.pipeline.warning_headers import warning_headers
 from simkit.meta import go_json
 from simkit.meta.attributes import ALLOW, Decision, Verdict
 from simkit.meta.behaviour import begin_serving, end_serving
@@ -314,8 +315,8 @@ def _finished(context: RequestContext, response: Response) -> Response:
     if context.flow is not None:
         response.headers += context.flow.headers
     told = [context.deprecation, *context.warnings] if context.deprecation else context.warnings
-    for text in dict.fromkeys(told):
-        response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
+    if told:
+        response.headers += warning_headers(told)
     if (
         response.content_type == JSON
         and responses.wants_pretty(context.request, context.output_media_type)
@@ -332,7 +333,3 @@ def _indented(body: bytes) -> bytes:
             if f'"{key}":['.encode() in body[:_LONG_BODY]:
                 return go_json.indented_list(body, key)
     return go_json.encode_indented(orjson.loads(body))
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")

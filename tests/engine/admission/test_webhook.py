@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -92,6 +93,42 @@ def test_refusals_never_look_like_success(tmp_path: Path, status: Any, code: int
     assert (error.code, error.message) == (code, text)
 
 
+def test_a_status_has_only_what_a_status_has(tmp_path: Path) -> None:
+    """Nothing else that a webhook sends reaches the client, however deep it is."""
+    deep: Any = "end"
+    for _ in range(900):
+        deep = {"a": deep}
+    status = {
+        "message": "no",
+        "metadata": deep,
+        "details": {"name": "x", "kind": "y", "more": deep, "causes": [{"field": "f", "z": deep}]},
+    }
+    with serving(
+        tmp_path, lambda _, body: (200, json.dumps(review(body, allowed=False, status=status)).encode())
+    ) as service:
+        error = refusal(made(configuration(hook(service))), config_map())
+    assert error.details == {"name": "x", "kind": "y", "causes": [{"field": "f"}]}
+
+
+def test_a_patch_that_leaves_no_object_fails_the_write(tmp_path: Path) -> None:
+    """A patch may replace the whole, by an object."""
+    change = patch({"op": "replace", "path": "", "value": []})
+    with serving(tmp_path, lambda _, body: (200, review(body, **change))) as service:
+        error = refusal(made(configuration(hook(service), mutating=True)), config_map())
+    assert error.message.endswith("json: cannot unmarshal array into Go value of type ConfigMap")
+
+
+def test_long_warnings_are_cut(tmp_path: Path) -> None:
+    """Together they are as long as kube-apiserver lets them be, and none begins another header."""
+    long = ["x" * 10_000_000, "a\r\nset-cookie: b", *(f"w{number}" for number in range(9999))]
+    with serving(tmp_path, lambda _, body: (200, review(body, warnings=long))) as service:
+        cluster = made(configuration(hook(service)))
+        response = sent(cluster, "POST", "/api/v1/namespaces/default/configmaps", config_map())
+    told = [text for name, text in response.headers if name == "Warning"]
+    assert told[:2] == [f'299 - "{"x" * 256}"', '299 - "w0"']
+    assert sum(map(len, told)) < 16_000
+
+
 def test_warnings_and_annotations_are_passed_on(tmp_path: Path) -> None:
     """Warnings of a webhook reach the client."""
     with serving(tmp_path, lambda _, body: (200, review(body, warnings=["careful"]))) as service:
@@ -154,6 +191,14 @@ def test_other_statuses_fail_the_write(tmp_path: Path, status: int, text: str) -
         ({"allowed": "yes"}, "string into Go struct field AdmissionResponse.response.allowed of type bool"),
         ({"status": 7}, "number into Go struct field AdmissionResponse.response.status of type v1.Status"),
         ({"patch": {"a": 1}}, "object into Go struct field AdmissionResponse.response.patch of type []uint8"),
+        ({"warnings": ["a", 7]}, "number into Go struct field AdmissionResponse.response.warnings of type string"),
+        ({"status": {"code": "9"}}, "string into Go struct field Status.code of type int32"),
+        ({"status": {"code": 2**40}}, "number into Go struct field Status.code of type int32"),
+        ({"status": {"message": ["a"]}}, "array into Go struct field Status.message of type string"),
+        (
+            {"status": {"details": {"causes": [1]}}},
+            "number into Go struct field StatusDetails.causes of type v1.StatusCause",
+        ),
     ],
 )
 def test_fields_of_wrong_types_fail_the_write(tmp_path: Path, fields: dict[str, Any], text: str) -> None:
