@@ -198,7 +198,7 @@ def _status_in(answer: bytes) -> Mapping[str, Any]:
         raise CallFailed("the answer is a SubjectAccessReview whose status cannot be read")
     if not isinstance(status.get("denied", False), bool) or not isinstance(status.get("reason", ""), str):
         raise CallFailed("the answer is a SubjectAccessReview whose status cannot be read")
-    return status
+    return {name: status[name] for name in ("allowed", "denied", "reason") if name in status}  # it may be kept for long
 
 
 def _decision(status: Mapping[str, Any]) -> Decision:

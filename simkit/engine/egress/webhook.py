@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -170,7 +170,8 @@ def check_types(found: Mapping[str, Any], struct: str, fields: ResponseFields) -
         if given is not None and not isinstance(given, wanted):
             raise BadReview(_wrong(given, f"{struct}.response.{name}", shown))
         if given is not None and shown in _TEXTS:
-            for each in given.values() if isinstance(given, Mapping) else given:
+            values: Iterable[Any] = given.values() if isinstance(given, Mapping) else given
+            for each in values:
                 if not isinstance(each, str | None):
                     raise BadReview(_wrong(each, f"{struct}.response.{name}", "string"))
 
