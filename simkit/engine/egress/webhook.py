@@ -170,10 +170,13 @@ def check_types(found: Mapping[str, Any], struct: str, fields: ResponseFields) -
         if given is not None and not isinstance(given, wanted):
             raise BadReview(_wrong(given, f"{struct}.response.{name}", shown))
         if given is not None and shown in _TEXTS:
-            values: Iterable[Any] = given.values() if isinstance(given, Mapping) else given
-            for each in values:
+            for each in _values(given):
                 if not isinstance(each, str | None):
                     raise BadReview(_wrong(each, f"{struct}.response.{name}", "string"))
+
+
+def _values(given: Any) -> Iterable[Any]:
+    return given.values() if isinstance(given, Mapping) else given
 
 
 _TEXTS: Final = frozenset({"[]string", "map[string]string"})
