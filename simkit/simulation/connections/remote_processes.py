@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from simkit.meta.clock import Clock, SimulatedClock
-from simkit.simulation.kubelet.process import Process
+from simkit.simulation.kubelet.process import SLICE, Process
 
 _FOREVER = 1e11
 
@@ -49,7 +49,7 @@ class ExecProcess:
         due = self._process.next_time
         if due is not None and due < _FOREVER and isinstance(self._clock, SimulatedClock):
             self._skipped = max(self._skipped, due - self._clock.now())
-        self._process.advance(self._now())
+        self._process.advance(self._now(), within=SLICE)
         fresh = self._process.printed[max(0, self._seen - self._process.dropped) :]
         self._seen = self._process.dropped + len(self._process.printed)
         return [(each.stream, each.data) for each in fresh]
@@ -95,7 +95,7 @@ class AttachedProcess:
         self._process.interrupt(self._clock.now())
 
     def poll(self) -> Sequence[tuple[str, bytes]]:
-        self._process.advance(self._clock.now())
+        self._process.advance(self._clock.now(), within=SLICE)
         fresh = self._process.printed[max(0, self._seen - self._process.dropped) :]
         self._seen = self._process.dropped + len(self._process.printed)
         return [(each.stream, each.data) for each in fresh]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -16,6 +18,15 @@ _MOST_STEPS: Final = 10_000
 """The most steps of a program without a pause; then it has to wait a second."""
 _MOST_PRINTED: Final = 10_000
 """Pieces of output that are kept."""
+_MOST_KEPT: Final = 16 << 20
+"""Bytes of output that are kept."""
+_MOST_UNREAD: Final = 80 << 20
+"""Bytes of input that a program need not have read; then it is killed, as for memory."""
+_AT_ONCE: Final = 1 << 20
+"""Bytes of output after which whoever follows a program takes them first."""
+SLICE: Final = 0.01
+"""Seconds of real time for which a program runs before its output is taken, and others have their turn."""
+KILLED: Final = 137
 ERROR: Final = 1
 
 
@@ -85,7 +96,12 @@ class Process:
 
     def __init__(self, steps: Generator[Step, Any, Any], started: float, *, takes_input: bool = False) -> None:
         self._steps, self._now = steps, started
-        self._takes_input, self._given = takes_input, b""
+        self._takes_input, self._given = takes_input, bytearray()
+        self._lock = threading.RLock()
+        """Held by whoever lets the program run: the kubelet, or a connection."""
+        self._searched = 0
+        """Bytes of the input in which there is no end of a line."""
+        self._kept = 0
         self._wish: Input | None = None
         self._file_ended = False
         self._answer: bytes | None = None
@@ -106,38 +122,62 @@ class Process:
         """True if it waits for input that may still come."""
         return self._wish is not None and self._takes_input and not self._line() and not self._file_ended
 
-    def _line(self) -> bytes:
-        """The input that fulfils the present wish, which is not taken away yet."""
+    def _line(self) -> int:
+        """The number of bytes that fulfil the present wish, which are not taken away yet."""
         if self._wish is None or self._wish.everything:
-            return self._given
-        end = self._given.find(b"\n") + 1
-        return self._given[:end] if end or self._takes_input else self._given
+            return len(self._given)
+        end = self._given.find(b"\n", self._searched) + 1
+        if not end:
+            self._searched = len(self._given)
+        return end if end or self._takes_input else len(self._given)
 
     def feed(self, data: bytes, now: float) -> None:
         """Give it input, and let it go on."""
-        self._given += data
-        self.advance(now)
+        with self._lock:
+            self._given += data
+            if len(self._given) > _MOST_UNREAD:
+                self.kill(now, KILLED)
+            self.advance(now, within=SLICE)
 
     def end_input(self, now: float) -> None:
         """Tell it that no more input comes."""
-        self._takes_input = False
-        self.advance(now)
+        with self._lock:
+            self._takes_input = False
+            self.advance(now, within=SLICE)
 
     def end_file(self, now: float) -> None:
         """Tell whoever reads next that no more input comes; those who read later get some again."""
-        self._file_ended = True
-        self.advance(now)
+        with self._lock:
+            self._file_ended = True
+            self.advance(now, within=SLICE)
 
     def interrupt(self, now: float) -> None:
         """End what it does at the moment."""
-        if self.ended is None:
-            self._now, self._wish, self._answer, self._given = min(self._now, now), None, None, b""
-            self._go_on(lambda: self._steps.throw(Interrupted()))
-            self.advance(now)
+        with self._lock:
+            if self.ended is None:
+                self._now, self._wish, self._answer = min(self._now, now), None, None
+                self._given.clear()
+                self._searched = 0
+                self._go_on(lambda: self._steps.throw(Interrupted()))
+                self.advance(now, within=SLICE)
 
-    def advance(self, now: float) -> None:
-        """Let it run until the present."""
+    def advance(self, now: float, *, within: float | None = None) -> None:
+        """Let it run until the present.
+
+        Parameters
+        ----------
+        now
+            The present, in seconds since the epoch.
+        within
+            Seconds of real time after which it stops before, or after much output; ``next_time`` is not later than the
+            present then.
+        """
+        with self._lock:
+            self._advance(now, None if within is None else time.perf_counter() + within)
+
+    def _advance(self, now: float, until: float | None) -> None:
         steps, before = 0, self.dropped + len(self.printed)
+        printed = self._kept
         if self._wish is not None:
             self._now = max(self._now, now)
         while self.ended is None and self._now <= now and not self._blocked:
@@ -145,6 +185,8 @@ class Process:
             steps += 1
             if steps >= _MOST_STEPS:
                 self._now, steps = self._now + 1.0, 0
+                break
+            if until is not None and (time.perf_counter() > until or self._kept - printed > _AT_ONCE):
                 break
         if self.dropped + len(self.printed) != before or self.ended is not None:
             self._tell()
@@ -164,8 +206,10 @@ class Process:
 
     def _step(self) -> None:
         if self._wish is not None:
-            self._answer, self._wish = self._line(), None
-            self._given = self._given[len(self._answer) :]
+            end = self._line()
+            self._answer, self._wish = bytes(self._given[:end]), None
+            del self._given[:end]
+            self._searched = 0
             self._file_ended = self._file_ended and bool(self._answer)
         self._go_on(lambda: self._steps.send(self._answer))
 
@@ -191,15 +235,19 @@ class Process:
 
     def _print(self, data: bytes, stream: str) -> None:
         self.printed.append(Printed(self._now, stream, data))
-        if len(self.printed) > _MOST_PRINTED:
-            self.dropped += _MOST_PRINTED // 2
-            del self.printed[: _MOST_PRINTED // 2]
+        self._kept += len(data)
+        if len(self.printed) > _MOST_PRINTED or (self._kept > _MOST_KEPT and len(self.printed) > 1):
+            half = len(self.printed) // 2
+            self.dropped += half
+            self._kept -= sum(len(each.data) for each in self.printed[:half])
+            del self.printed[:half]
 
     def kill(self, now: float, code: int) -> None:
         """End it from outside."""
-        if self.ended is None:
-            self.ended = (now, code)
-            self._tell()
+        with self._lock:
+            if self.ended is None:
+                self.ended = (now, code)
+                self._tell()
 
 
 def _exit_code(value: object) -> int:

@@ -127,7 +127,7 @@ def _export(machine: Machine, words: list[str]) -> Run:
     for word in words[1:]:
         name, equals, value = word.partition("=")
         if equals:
-            machine.environment[name] = value
+            machine.assign(name, value)
     return 0
 
 
@@ -137,8 +137,9 @@ def _read(machine: Machine, words: list[str]) -> Run:
     given = yield Read()
     left = given.decode("utf-8", "replace").rstrip("\n")
     for name in names[:-1]:
-        machine.environment[name], _, left = left.strip().partition(" ")
-    machine.environment[names[-1]] = left.strip()
+        value, _, left = left.strip().partition(" ")
+        machine.assign(name, value)
+    machine.assign(names[-1], left.strip())
     return int(not given)
 
 

@@ -7,6 +7,9 @@ from typing import Final
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Bytes that the files of one container may have together."""
+_MOST_PATHS: Final = 20_000
+"""Files, folders and links that one tree may have, as a file system has only so many inodes."""
+_LONGEST_PATH: Final = 4096
 _MOST_LINKS: Final = 40
 """The number of symbolic links that a path may lead through."""
 
@@ -101,6 +104,7 @@ class Files:
             raise FileError("File exists")
         inner = self._mounted(known)
         if inner is None:
+            self._check_room(known)
             self._links[known] = target
         else:
             _writable(inner[0]).link(target, inner[1])
@@ -162,7 +166,16 @@ class Files:
         others = sum(map(len, self._files.values())) - len(self._files.get(known, b""))
         if others + len(content) > MOST_BYTES:
             raise FileError("No space left on device")
+        self._check_room(known)
         self._files[known] = content
+
+    def _check_room(self, known: str) -> None:
+        """Raise FileError for a path that is too long, or one path too many."""
+        if len(known) > _LONGEST_PATH:
+            raise FileError("File name too long")
+        there = known in self._files or known in self._folders or known in self._links
+        if not there and len(self._files) + len(self._folders) + len(self._links) >= _MOST_PATHS:
+            raise FileError("No space left on device")
 
     def place(self, path: str, content: bytes) -> None:
         """Put a file at a path, even where what is mounted there cannot be written."""
@@ -178,6 +191,7 @@ class Files:
         known = self.real(path)
         inner = self._mounted(known)
         if inner is None:
+            self._check_room(known)
             self._folders.add(known)
         else:
             _writable(inner[0]).make_folder(inner[1])

@@ -12,13 +12,21 @@ from simkit.simulation.shell.arithmetic import ArithmeticFault, value_of
 from simkit.simulation.shell.files import FileError, Files, resolved
 from simkit.simulation.shell.interruption import CODE, Interrupted
 from simkit.simulation.shell.network import Network, NoNetwork
-from simkit.simulation.shell.patterns import escaped, matching
+from simkit.simulation.shell.patterns import TooLong, escaped, matching
 from simkit.simulation.shell.syntax import Case, Chain, If, Loop, Node, Pipeline, ScriptError, Simple, Word, parse
 from simkit.simulation.shell.variables import value_named
 
 STDOUT, STDERR = "stdout", "stderr"
 _MOST_OUTPUT: Final = 4 * 1024 * 1024
-_MOST_STEPS: Final = 200_000
+_MOST_STEPS: Final = 20_000
+"""Commands and turns of loops after which a second passes, if the script lets none pass."""
+_LOOK_UP: Final = 20
+"""Those after which whoever drives the script may turn to something else."""
+_LONGEST_WORD: Final = 1 << 20
+_LONGEST_COMMAND: Final = 4 << 20
+_MOST_HELD: Final = 8 << 20
+"""Letters that the variables of a script may hold together."""
+_PER_VARIABLE: Final = 64
 NOT_FOUND: Final = 127
 _MAGIC: Final = frozenset("*?[")
 _DOLLAR: Final = re.compile(r"\$(?:\{([^}$]*)\}|([A-Za-z_]\w*|[?#$]))")
@@ -52,6 +60,17 @@ class Exit(Exception):
         self.code = code
 
 
+class OutOfMemory(Exception):
+    """Variables that hold more than a script may hold."""
+
+
+@dataclass(slots=True)
+class StepCount:
+    """The commands and turns that a script and all shells below it have made."""
+
+    steps: int = 0
+
+
 class _LoopControl(Exception):
     def __init__(self, word: str) -> None:
         super().__init__(word)
@@ -70,7 +89,9 @@ class Machine:
     """The time, kept up to date by the driver."""
     code: int = 0
     """The exit code of the last command."""
-    steps: int = 0
+    count: StepCount = field(default_factory=StepCount)
+    held: int = 0
+    """About the letters that the variables hold which were set so far."""
     network: Network = field(default_factory=NoNetwork)
     script: str = "sh"
     arguments: Sequence[str] = ()
@@ -79,6 +100,14 @@ class Machine:
     def child(self) -> Machine:
         """A shell of its own over the same files."""
         return replace(self, environment=dict(self.environment))
+
+    def assign(self, name: str, value: str) -> None:
+        """Set a variable. Raises OutOfMemory."""
+        before = self.environment.get(name)
+        self.held += len(value) - len(before) if before is not None else len(name) + len(value) + _PER_VARIABLE
+        if self.held > _MOST_HELD:
+            raise OutOfMemory
+        self.environment[name] = value
 
     def path(self, text: str) -> str:
         """An absolute path."""
@@ -96,6 +125,10 @@ def run_script(machine: Machine, text: str) -> Run:
         return (yield from run_node(machine, node))
     except Exit as end:
         return end.code
+    except (OutOfMemory, RecursionError) as problem:  # the latter by scripts that run themselves
+        text = "out of memory" if isinstance(problem, OutOfMemory) else "nested too deep"
+    yield Write(f"sh: {text}\n".encode(), STDERR)
+    return 2
 
 
 def run_interactive(machine: Machine, *, prompt: bool) -> Run:
@@ -107,13 +140,17 @@ def run_interactive(machine: Machine, *, prompt: bool) -> Run:
             line = yield Read()
             if not line:
                 return machine.code
-            machine.steps = 0
+            machine.count.steps = 0
             machine.code = yield from run_node(machine, parse(line.decode("utf-8", "replace")))
         except ScriptError as error:
             yield Write(f"sh: {error}\n".encode(), STDERR)
             machine.code = 2
         except Interrupted:
             machine.code = CODE
+        except (OutOfMemory, RecursionError) as problem:
+            text = "out of memory" if isinstance(problem, OutOfMemory) else "nested too deep"
+            yield Write(f"sh: {text}\n".encode(), STDERR)
+            machine.code = 2
         except Exit as end:
             return end.code
 
@@ -168,7 +205,7 @@ def _loop(machine: Machine, node: Loop) -> Run:
         if node.kind == "for":
             if turn >= len(values):
                 break
-            machine.environment[node.name] = values[turn]
+            machine.assign(node.name, values[turn])
         elif node.condition is not None:
             holds = (yield from run_node(machine, node.condition)) == 0
             if holds is (node.kind == "until"):
@@ -185,10 +222,13 @@ def _loop(machine: Machine, node: Loop) -> Run:
 
 
 def _tick(machine: Machine) -> Generator[Effect, bytes, None]:
-    """Let a second pass where a script does very much without letting any pass."""
-    machine.steps += 1
-    if machine.steps % _MOST_STEPS == 0:
+    """Let a second pass where a script does very much without letting any pass, and no time now and then before."""
+    count = machine.count
+    count.steps += 1
+    if count.steps % _MOST_STEPS == 0:
         yield 1.0
+    elif count.steps % _LOOK_UP == 0:
+        yield 0.0
 
 
 def _pipeline(machine: Machine, node: Pipeline) -> Run:
@@ -256,7 +296,8 @@ def joined(machine: Machine, word: Word) -> Generator[Effect, bytes, str]:
 
 def _split(machine: Machine, word: Word) -> Generator[Effect, bytes, list[tuple[str, str]]]:
     """The words that a word becomes, each with the pattern of file names that it is."""
-    found, current, pattern, present = list[tuple[str, str]](), "", "", False
+    found, current, pattern, present = list[tuple[str, str]](), list[str](), list[str](), False
+    size = 0
     for piece in word:
         text, parts = piece.text, None
         if piece.kind == "variable":
@@ -267,21 +308,27 @@ def _split(machine: Machine, word: Word) -> Generator[Effect, bytes, list[tuple[
             text = output.decode("utf-8", "replace").rstrip("\n")
         elif piece.kind == "number":
             text = str((yield from _number(machine, piece.text)))
+        size += len(text)
+        if size > _LONGEST_WORD:
+            raise TooLong
         if piece.kind == "text" or (piece.quoted and parts is None):
-            current, pattern, present = current + text, pattern + (escaped(text) if piece.quoted else text), True
+            current.append(text)
+            pattern.append(escaped(text) if piece.quoted else text)
+            present = True
             continue
         parts = text.split() if parts is None else parts
         if not parts:
             continue
         if text[:1].isspace() and present:
-            found.append((current, pattern))
-            current = pattern = ""
+            found.append(("".join(current), "".join(pattern)))
+            current, pattern = [], []
         for part in parts[:-1]:
-            found.append((current + part, pattern + (escaped(part) if piece.quoted else part)))
-            current = pattern = ""
-        last = parts[-1]
-        current, pattern, present = current + last, pattern + (escaped(last) if piece.quoted else last), True
-    return [*found, (current, pattern)] if present else found
+            found.append(("".join([*current, part]), "".join([*pattern, escaped(part) if piece.quoted else part])))
+            current, pattern = [], []
+        current.append(parts[-1])
+        pattern.append(escaped(parts[-1]) if piece.quoted else parts[-1])
+        present = True
+    return [*found, ("".join(current), "".join(pattern))] if present else found
 
 
 def _number(machine: Machine, text: str) -> Generator[Effect, bytes, int]:
@@ -298,14 +345,28 @@ def _number(machine: Machine, text: str) -> Generator[Effect, bytes, int]:
 def _simple(machine: Machine, node: Simple) -> Run:
     from simkit.simulation.shell.commands import COMMANDS  # some of them run others
 
+    yield from _tick(machine)
     words: list[str] = []
-    for word in node.words:
-        words += yield from expanded(machine, word)
-    assigned = {}
-    for name, value in node.assignments:
-        assigned[name] = yield from joined(machine, value)
+    try:
+        size = 0
+        for word in node.words:
+            further = yield from expanded(machine, word)
+            size += sum(map(len, further)) + len(further)
+            if size > _LONGEST_COMMAND:
+                raise TooLong
+            words += further
+    except TooLong:
+        yield Write(b"sh: Argument list too long\n", STDERR)
+        return 126
+    try:
+        assigned = []
+        for name, value in node.assignments:
+            assigned.append((name, (yield from joined(machine, value))))
+    except TooLong:
+        raise OutOfMemory from None
     if not words:
-        machine.environment.update(assigned)
+        for name, text in assigned:
+            machine.assign(name, text)
     if words and words[0] in ("break", "continue"):
         raise _LoopControl(words[0])
     run = _nothing()

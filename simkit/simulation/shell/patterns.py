@@ -9,7 +9,13 @@ from typing import Final
 from simkit.simulation.shell.files import FileError, Files, resolved
 
 _MAGIC: Final = re.compile(r"[*?[]")
+_MOST_PATHS: Final = 20_000
+"""Paths that a pattern may lead to, at each of its parts: ``/*/../*/..`` leads to more with each."""
 _ESCAPED: Final = re.compile(r"\[([*?[])\]")
+
+
+class TooLong(Exception):
+    """Words that become more than a command may be given."""
 
 
 def escaped(text: str) -> str:
@@ -25,7 +31,7 @@ def escaped(text: str) -> str:
 
 def matching(files: Files, folder: str, pattern: str) -> list[str]:
     """The paths that a pattern means, as they are written: from the root, or from a folder. None of them begins a name
-    with a dot unless the pattern does.
+    with a dot unless the pattern does. Raises TooLong.
 
     Examples
     --------
@@ -37,7 +43,15 @@ def matching(files: Files, folder: str, pattern: str) -> list[str]:
         return []
     found = ["/" if pattern.startswith("/") else ""]
     for part in filter(None, pattern.split("/")):
-        found = [f"{base}{name}/" for base in found for name in _names(files, resolved(base or ".", folder), part)]
+        bases, found = found, []
+        known: dict[str, list[str]] = {}
+        for base in bases:
+            place = resolved(base or ".", folder)
+            if place not in known:
+                known[place] = _names(files, place, part)
+            found += [f"{base}{name}/" for name in known[place]]
+            if len(found) > _MOST_PATHS:
+                raise TooLong
     return [each.rstrip("/") for each in found]
 
 

@@ -1,15 +1,25 @@
-"""Brings a process and the framing of its connection together, in the thread of the event loop."""
+"""Brings a process and the framing of its connection together.
+
+The framing is written in the thread of the event loop. The process runs on one of two other threads, a hundredth of a
+second at a time: what somebody has a container do keeps nobody else waiting.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Final, Protocol
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Final, NamedTuple, Protocol
 
 from simkit.engine.pipeline.subresources.connection_session import CommandSession
+from simkit.meta.turns import TURNS
 
 _FULL: Final = 1 << 20
 """Bytes that wait for a slow client before the process has to wait too."""
 _SLOW: Final = 0.05
+_THREADS: Final = ThreadPoolExecutor(2, thread_name_prefix="simkit-commands")
+"""The threads on which processes run, one after the other; they are made when the first one runs."""
 
 
 class Framing(Protocol):
@@ -28,6 +38,14 @@ class Framing(Protocol):
         ...
 
 
+class _Seen(NamedTuple):
+    """What a process has done until now."""
+
+    output: Sequence[tuple[str, bytes]]
+    ended: bool
+    pause: float | None
+
+
 class CommandDriver:
     """Drives one process: input goes in as it comes, output goes out as it is there."""
 
@@ -35,6 +53,12 @@ class CommandDriver:
         self._session, self._framing, self._loop = session, framing, loop
         self._timer: asyncio.TimerHandle | None = None
         self._over = False
+        self._waiting: list[Callable[[], None]] = []
+        """Input that the process has not been given yet."""
+        self._busy = False
+        """True while the process runs on another thread."""
+        self._woke = False
+        """True if it may have more to tell than when it was looked at."""
         session.process.on_change(self._woken)
 
     def _woken(self) -> None:
@@ -44,18 +68,21 @@ class CommandDriver:
     def feed(self, data: bytes) -> None:
         """Hand on input."""
         if not self._over and self._session.stdin:
-            self._session.process.feed(data)
+            self._waiting.append(partial(self._session.process.feed, data))
             self.pump()
 
     def end_input(self) -> None:
         """Tell that no more input comes."""
         if not self._over:
-            self._session.process.end_input()
+            self._waiting.append(self._session.process.end_input)
             self.pump()
 
     def pump(self) -> None:
-        """Send what there is, and come back when there may be more."""
+        """Let the process run, send what there is, and come back when there may be more."""
         if self._over:
+            return
+        self._woke = self._busy
+        if self._busy:
             return
         if self._timer is not None:
             self._timer.cancel()
@@ -63,19 +90,36 @@ class CommandDriver:
         if self._framing.waiting() > _FULL:
             self._again(_SLOW)
             return
-        process, session = self._session.process, self._session
-        for stream, data in process.poll():
+        given, self._waiting = self._waiting, []
+        self._busy = True
+        running = self._loop.run_in_executor(_THREADS, TURNS.within, partial(self._run, given))
+        running.add_done_callback(self._ran)
+
+    def _run(self, given: Sequence[Callable[[], None]]) -> _Seen:
+        """Hand on input, and see what the process does; on another thread."""
+        process = self._session.process
+        for each in given:
+            each()
+        output = list(process.poll())
+        return _Seen(output, process.exit_code is not None, process.pause())
+
+    def _ran(self, running: asyncio.Future[_Seen]) -> None:
+        self._busy = False
+        if self._over or running.cancelled():
+            return
+        seen, session = running.result(), self._session
+        for stream, data in seen.output:
             if session.tty:
                 stream, data = "stdout", data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
             if (stream == "stdout" and session.stdout) or (stream == "stderr" and session.stderr):
                 self._framing.output(stream, data)
-        if process.exit_code is not None:
+        if seen.ended:
             self.stop()
             self._framing.ended()
-            return
-        pause = process.pause()
-        if pause is not None:
-            self._again(max(0.0, pause))
+        elif self._waiting or self._woke:
+            self.pump()
+        elif seen.pause is not None:
+            self._again(max(0.0, seen.pause))
 
     def _again(self, seconds: float) -> None:
         self._timer = self._loop.call_later(seconds, self.pump)

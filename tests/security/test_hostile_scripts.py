@@ -1,0 +1,133 @@
+"""Scripts of containers that would compute, grow or nest without end: each step is short, and memory has a limit."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from simkit.simulation.kubelet.process import KILLED, Container, Process
+from simkit.simulation.kubelet.shell import script_program
+from simkit.simulation.shell import interpreter
+from simkit.simulation.shell.files import ROOT, FileError, Files
+from simkit.simulation.shell.interpreter import Machine, Write, run_script
+
+
+def told(script: str, effects: int = 2000) -> tuple[str, int | None]:
+    """The error output of a script, and its exit code; None if it would go on."""
+    run, errors = run_script(Machine(hostname="h"), script), b""
+    try:
+        effect = next(run)
+        for _ in range(effects):
+            errors += effect.data if isinstance(effect, Write) and effect.stream == "stderr" else b""
+            effect = run.send(b"")
+    except StopIteration as end:
+        return errors.decode(), int(end.value)
+    return errors.decode(), None
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "x=a; while true; do x=$x$x; done",
+        'x=a; while true; do x="$x$x"; done',
+        "x='a b'; while true; do x=\"$x $x\"; done",
+        "x=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; for i in 1 2 3 4 5 6 7 8 9 a b c d e f; do x=$x$x; done; "
+        + "; ".join(f"y{number}=$x" for number in range(100)),
+    ],
+)
+def test_variables_that_grow_without_end(script: str) -> None:
+    """What a script holds has a limit, at which it ends."""
+    assert told(script) == ("sh: out of memory\n", 2)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo 'sh /f' > /f; sh /f",
+        "echo 'x=$(sh /f); exit 2' > /f; sh /f",
+        "echo " + "$(echo " * 3000 + "x" + ")" * 3000 + " >&2; exit 2",
+    ],
+)
+def test_scripts_that_run_themselves(script: str) -> None:
+    """They end where they are nested too deep."""
+    errors, code = told(script)
+    assert (errors.splitlines()[0], code) == ("sh: nested too deep", 2)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "while true; do :; done",
+        "while true; do echo a | cat | cat > /dev/null; done",
+        "echo 'sh /f | sh /f' > /f; sh /f",
+        "x=3; until false; do x=$((x*x)); done",
+    ],
+)
+def test_scripts_without_end_turn_back(script: str) -> None:
+    """Whoever drives them is asked again and again, after a few commands each time."""
+    machine = Machine(hostname="h")
+    run = run_script(machine, script)
+    next(run)
+    for _ in range(50):
+        before = machine.count.steps
+        run.send(b"")
+        assert machine.count.steps - before <= interpreter._LOOK_UP
+
+
+def test_patterns_that_lead_to_more_and_more_paths() -> None:
+    """Each part of such a pattern multiplies the paths."""
+    assert told("echo " + "/*/.." * 12) == ("sh: Argument list too long\n", 126)
+    assert told("x=" + "a" * 60_000 + "; y=$x$x$x$x$x$x; echo " + "$y " * 100) == ("sh: Argument list too long\n", 126)
+
+
+def test_files_without_end() -> None:
+    """A tree has a number of paths, and each of them a length."""
+    files = Files()
+    for number in range(20_000 - len(ROOT)):
+        files.make_folder(f"/d{number}")
+    with pytest.raises(FileError, match="No space left on device"):
+        files.make_folder("/one-more")
+    with pytest.raises(FileError, match="File name too long"):
+        files.write("/" + "d/" * 3000 + "f", b"")
+
+
+def _process(script: str) -> Process:
+    return Process(script_program(script)(Container({}, {})), 0.0, takes_input=True)
+
+
+def test_a_program_runs_for_a_moment_at_a_time() -> None:
+    """A look at a program that computes without end is over soon, and the next one goes on."""
+    process = _process("while true; do :; done")
+    for _ in range(3):
+        start = time.process_time()
+        process.advance(1e9, within=0.001)
+        assert time.process_time() - start < 1  # it was for ever
+        assert process.next_time is not None
+        assert process.ended is None
+
+
+def test_input_that_nobody_reads() -> None:
+    """A program whose input waits is killed before it holds all memory."""
+    process = _process("sleep 100000")
+    for _ in range(90):
+        process.feed(bytes(1 << 20), 1.0)
+    assert process.ended == (1.0, KILLED)
+
+
+def test_output_that_is_kept() -> None:
+    """Of the output of a program the last megabytes are kept."""
+    process = _process("x=" + "a" * 60_000 + "; while true; do echo $x; sleep 1; done")
+    for moment in range(600):
+        process.advance(float(moment))
+    assert process.dropped > 0
+    assert sum(len(each.data) for each in process.printed) < 20 << 20
+
+
+def test_lines_of_a_large_input_cost_their_number() -> None:
+    """Each line is taken from what is left, which is not copied."""
+    process = _process("while read x; do :; done")
+    process.feed(b"\n" * 1_000_000, 1.0)
+    for moment in range(1, 4):
+        process.advance(float(moment))
+    assert len(process._given) < 1_000_000
