@@ -28,11 +28,11 @@ from simkit.engine.pipeline.metrics.counters import Counter, Route, counted_name
 from simkit.engine.pipeline.non_resource import exposition, paths
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
+from simkit.engine.pipeline.representation.warning_headers import warning_headers
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.engine.pipeline.request_log import LOGGED_FROM, log_request
-from simkit.engine.pipeline.warning_headers import warning_headers
 from simkit.meta import go_json
 from simkit.meta.attributes import ALLOW, Decision, Verdict
 from simkit.meta.behaviour import begin_serving, end_serving
