@@ -39,7 +39,7 @@ class Framing(Protocol):
 
 
 class _Seen(NamedTuple):
-    """What a process has done until now."""
+    """The output of a process since the last look, and its state."""
 
     output: Sequence[tuple[str, bytes]]
     ended: bool
