@@ -19,8 +19,10 @@ from simkit.schema.feature_gates import known, settable
 from simkit.schema.releases import BASE, minor_of, release_name
 from simkit.schema.runtimeconfig import configured
 
-_READ_SOURCES: Final = frozenset((20, 21, *range(23, 31)))
-"""The numbers of the releases whose own roles and feature gates were read."""
+_READ_POLICIES: Final = frozenset((20, 21, *range(23, 37)))
+"""The numbers of the releases whose own default roles were read."""
+_READ_GATES: Final = frozenset((20, 21, *range(23, 38)))
+"""The numbers of the releases whose own feature gates were read."""
 
 
 class Limit(NamedTuple):
@@ -68,7 +70,7 @@ def _rules(release: str) -> Iterator[Limit]:
     )
     yield Limit("protocol", since + ": list semantics, watches, server-side apply, messages")
     number = minor_of(release)
-    guesses = [each for each in changes().values() if each.assumed and each.within(number)]
+    guesses = [each for each in changes().values() if each.guessed(number)]
     if guesses:
         told = "; ".join(f"{each.id}: {each.assumed}" for each in guesses)
         yield Limit("dates of changes", f"guesses are {told}")
@@ -76,7 +78,7 @@ def _rules(release: str) -> Iterator[Limit]:
 
 def _roles(release: str) -> Limit:
     text = "the release's, told as differences to 1.30's"
-    if minor_of(release) not in _READ_SOURCES:
+    if minor_of(release) not in _READ_POLICIES:
         text += "; this release's own policy was not read: release notes and the policies of others tell"
     doubtful = sorted(set(assumed(release)))
     if doubtful:
@@ -95,7 +97,7 @@ def _plugins(release: str) -> Limit:
 def _gates(release: str) -> Limit:
     text = f"the {len(known(release))} of the release with their stages, defaults and locks"
     text += "; a gate opens its fields, what else a feature does is 1.30's"
-    unread = minor_of(release) not in _READ_SOURCES
+    unread = minor_of(release) not in _READ_GATES
     return Limit("feature gates", text + ("; when a stable one went may be one release off" if unread else ""))
 
 

@@ -23,7 +23,8 @@ class BehaviourChange(NamedTuple):
     """One change of behaviour: the releases in which it holds, a sentence that describes it, and its source.
 
     ``since`` is the first release with it by default and ``last`` the last one, empty for no limit. Where ``gate`` is
-    a feature gate the state of the gate decides. ``assumed`` says what about it is a guess.
+    a feature gate the state of the gate decides. ``assumed`` says what about it is a guess, and ``doubtful`` names the
+    first and the last release in which it may be otherwise.
     """
 
     id: str
@@ -34,10 +35,16 @@ class BehaviourChange(NamedTuple):
     last: str = ""
     gate: str = ""
     assumed: str = ""
+    doubtful: tuple[str, str] = ("", "")
 
     def within(self, minor: int) -> bool:
         """True if it holds in a release by default."""
         return (not self.since or _minor(self.since) <= minor) and (not self.last or minor <= _minor(self.last))
+
+    def guessed(self, minor: int) -> bool:
+        """True if it is not known whether it holds in a release."""
+        first, last = self.doubtful
+        return bool(first) and _minor(first) <= minor <= _minor(last)
 
 
 def _minor(release: str) -> int:
@@ -54,7 +61,8 @@ def changes() -> Mapping[str, BehaviourChange]:
         for row in datasets.load(f"{FOLDER}/{file.name}"):
             if row["id"] in found:
                 raise ValueError(f"two changes of behaviour have the id {row['id']!r}")
-            found[row["id"]] = BehaviourChange(**{"area": file.stem, **row})
+            made = BehaviourChange(**{"area": file.stem, **row})
+            found[row["id"]] = made._replace(doubtful=tuple(made.doubtful))
     return found
 
 
@@ -128,4 +136,4 @@ def serving(behaviour: ServedBehaviour) -> Iterator[None]:
 
 def as_row(change: BehaviourChange) -> dict[str, Any]:
     """The change as a plain mapping, without its empty fields."""
-    return {name: value for name, value in change._asdict().items() if value}
+    return {name: value for name, value in change._asdict().items() if value and value != ("", "")}

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
+from simkit.logic.rbac.forms import in_form
 from simkit.meta import datasets
 from simkit.meta.domain import RBAC_GROUP, label
 from simkit.meta.objects import Draft, Object, name_of
@@ -24,7 +25,8 @@ _METADATA: Final[Mapping[str, Any]] = {
 
 @cache
 def changes() -> Sequence[Mapping[str, Any]]:
-    """The differences: a role (``whole``) or some of its rules, since or until a release, or with feature gates."""
+    """The differences: a role (``whole``), some of its rules, or of the subjects of its binding, since or until a
+    release, or with feature gates; in a namespace, or of the cluster."""
     found: Sequence[Mapping[str, Any]] = datasets.load("rbac/changes.json")
     return found
 
@@ -52,7 +54,7 @@ def of_release(base: Sequence[Object], release: str, gates: Mapping[str, bool] |
         wanted, there = _holds(change, release, values), _holds(change, BASE, usual)
         if wanted != there:
             _carry_out(objects, change, wanted=wanted)
-    return list(objects.values())
+    return [in_form(obj, release) for obj in objects.values()]
 
 
 def _key(obj: Object) -> tuple[str, str, str]:
@@ -69,9 +71,12 @@ def _holds(change: Mapping[str, Any], release: str, gates: Mapping[str, bool]) -
 
 
 def _carry_out(objects: dict[tuple[str, str, str], Object], change: Mapping[str, Any], *, wanted: bool) -> None:
-    name = change["role"]
-    role, binding = ("ClusterRole", "", name), ("ClusterRoleBinding", "", name)
-    if not change.get("whole"):
+    name, namespace = change["role"], change.get("namespace", "")
+    prefix = "" if namespace else "Cluster"
+    role, binding = (f"{prefix}Role", namespace, name), (f"{prefix}RoleBinding", namespace, name)
+    if "subjects" in change:
+        objects[binding] = _with_subjects(objects[binding], change["subjects"], wanted=wanted)
+    elif not change.get("whole"):
         if role in objects:
             changed = _with if wanted else _without
             objects[role] = {**objects[role], "rules": changed(objects[role]["rules"], change["rules"])}
@@ -80,6 +85,12 @@ def _carry_out(objects: dict[tuple[str, str, str], Object], change: Mapping[str,
     else:
         objects.pop(role, None)
         objects.pop(binding, None)
+
+
+def _with_subjects(binding: Object, subjects: Sequence[Object], *, wanted: bool) -> Object:
+    """A binding with some subjects more, or without them."""
+    others = [each for each in binding["subjects"] if each not in subjects]
+    return {**binding, "subjects": [*others, *subjects] if wanted else others}
 
 
 def _made(change: Mapping[str, Any]) -> Iterator[Object]:

@@ -12,12 +12,25 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.logic.rbac.defaults import default_objects
+from simkit.logic.rbac.forms import in_form
 from simkit.logic.rbac.releases import assumed, changes
+from simkit.meta import datasets
 from simkit.schema.feature_gates import parse_feature_gates
 from simkit.schema.releases import RELEASES
 
 POLICY_1_20 = Path(__file__).resolve().parents[3] / "tools" / "releases" / "roles-1.20.json"
 """What the bootstrap policy of 1.20 grants, role by role, distilled from its own test data."""
+NODE = {
+    "kind": "ClusterRole",
+    "metadata": {"name": "system:node-proxier"},
+    "rules": [
+        {"apiGroups": [""], "resources": ["endpoints", "services"], "verbs": ["list", "watch"]},
+        {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list", "watch"]},
+        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
+        {"apiGroups": ["networking.k8s.io"], "resources": ["servicecidrs"], "verbs": ["list", "watch"]},
+    ],
+}
 Permission = tuple[str, str, str, str]
 
 
@@ -46,6 +59,48 @@ def granted(release: str, role: str, **gates: bool) -> set[Permission]:
     values = parse_feature_gates(gates, release).values
     found = [obj for obj in default_objects(release, values) if obj["kind"] == "ClusterRole"]
     return {each for obj in found if obj["metadata"]["name"] == role for each in permissions(obj.get("rules"))}
+
+
+def test_permissions_that_came_and_went_after_1_30() -> None:
+    """The roles of controllers and nodes at later releases, as their policies have them."""
+    events = ("events.k8s.io", "events", "", "create")
+    assert events not in granted("1.34", "system:node")
+    assert events in granted("1.35", "system:node")
+    assert ("", "secrets", "", "get") in granted("1.31", "system:controller:persistent-volume-binder")
+    assert ("", "secrets", "", "get") not in granted("1.32", "system:controller:persistent-volume-binder")
+    assert ("", "services", "", "get") in granted("1.35", "system:controller:expand-controller")
+    assert ("", "services", "", "get") not in granted("1.36", "system:controller:expand-controller")
+    assert ("", "pods/finalizers", "", "update") in granted("1.36", "system:kube-scheduler")
+    assert ("", "pods/finalizers", "", "get") not in granted("1.36", "system:kube-scheduler")
+
+
+@pytest.mark.parametrize(("release", "leases", "maps"), [("1.30", 0, 3), ("1.31", 10, 3), ("1.35", 10, 0)])
+def test_roles_in_namespaces_follow_the_release(release: str, leases: int, maps: int) -> None:
+    """Locks of leaders moved from config maps to leases, for one more account."""
+    found = {(each["kind"], each["metadata"]["name"]): each for each in default_objects(release)}
+    name = "system::leader-locking-kube-controller-manager"
+    groups = [group for group, *_ in permissions(found["Role", name]["rules"])]
+    assert (groups.count("coordination.k8s.io"), groups.count("")) == (leases, maps)
+    subjects = [each["name"] for each in found["RoleBinding", name]["subjects"]]
+    assert ("leader-election-controller" in subjects) == (leases > 0)
+
+
+def test_roles_are_written_as_the_release_writes_them() -> None:
+    """The same permissions in other rules: their number and order is that of the release, unless a gate changes them."""
+    later, usual = in_form(NODE, "1.33"), in_form(NODE, "1.30")
+    assert usual is NODE
+    assert later["rules"] != NODE["rules"]
+    assert set(permissions(later["rules"])) == set(permissions(NODE["rules"]))
+    fewer = {**NODE, "rules": NODE["rules"][1:]}
+    assert in_form(fewer, "1.33") is fewer
+
+
+def test_each_form_counts_somewhere() -> None:
+    """No form is left over: each grants what the role of its first release does."""
+    for name, forms in datasets.load("rbac/forms.json").items():
+        for form in forms:
+            written = [obj for obj in default_objects(form["since"]) if obj["metadata"]["name"] == name]
+            assert form["rules"] in [obj.get("rules") for obj in written], f"{name} at {form['since']}"
 
 
 def test_the_roles_of_1_20_are_those_of_its_policy() -> None:

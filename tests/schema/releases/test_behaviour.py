@@ -44,6 +44,7 @@ def test_rows_are_whole(change: behaviour.BehaviourChange) -> None:
     assert change.text.endswith(".")
     assert change.source
     assert change.since or change.last
+    assert bool(change.assumed) == any(change.doubtful)
     assert {change.since, change.last} - {""} <= set(RELEASES)
     assert not change.since or not change.last or minor_of(change.since) <= minor_of(change.last)
     if change.gate:
