@@ -61,8 +61,8 @@ def changes() -> Mapping[str, BehaviourChange]:
         for row in datasets.load(f"{FOLDER}/{file.name}"):
             if row["id"] in found:
                 raise ValueError(f"two changes of behaviour have the id {row['id']!r}")
-            made = BehaviourChange(**{"area": file.stem, **row})
-            found[row["id"]] = made._replace(doubtful=tuple(made.doubtful))
+            first, last = row.get("doubtful", ("", ""))
+            found[row["id"]] = BehaviourChange(**{"area": file.stem, **row, "doubtful": (first, last)})
     return found
 
 

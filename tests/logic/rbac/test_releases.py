@@ -20,7 +20,7 @@ from simkit.schema.releases import RELEASES
 
 POLICY_1_20 = Path(__file__).resolve().parents[3] / "tools" / "releases" / "roles-1.20.json"
 """What the bootstrap policy of 1.20 grants, role by role, distilled from its own test data."""
-NODE = {
+NODE: Mapping[str, Any] = {
     "kind": "ClusterRole",
     "metadata": {"name": "system:node-proxier"},
     "rules": [
