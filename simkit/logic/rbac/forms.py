@@ -36,7 +36,7 @@ def in_form(obj: Object, release: str) -> Object:
 
 
 def granted(rules: Sequence[Object]) -> frozenset[Permission]:
-    """What rules grant, one by one: group, resource, name, verb; a path stands in the place of a resource.
+    """The permissions in rules, one by one: group, resource, name, verb; a path stands in the place of a resource.
 
     Examples
     --------
