@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
+from html import escape
 
 from simkit.meta.fields import Term
 from simkit.meta.frozen_init import quickly_made
@@ -80,6 +81,12 @@ class Decision:
     @property
     def allowed(self) -> bool:
         return self.verdict is Verdict.ALLOW
+
+    def _repr_html_(self) -> str:
+        """The verdict with its reason, and the binding, role and rule that spoke."""
+        told = f"<p><b>{self.verdict.value}</b> {escape(self.reason or self.error)}</p>"
+        spoke = [f"{each.binding}, {each.role}, rule {each.rule}" for each in self.evidence]
+        return told + (f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in spoke)}</ul>" if spoke else "")
 
 
 ALLOW, DENY, NO_OPINION = Verdict.ALLOW, Verdict.DENY, Verdict.NO_OPINION

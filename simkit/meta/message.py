@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, Final
 from urllib.parse import parse_qs, urlencode
 
@@ -19,6 +20,8 @@ BODY_LIMIT: Final = 3 * 1024 * 1024
 NO_SNIFFING: Final = ("X-Content-Type-Options", "nosniff")
 """The header of errors in plain text, as Go's ``http.Error`` sets it."""
 _JSON_HEADERS: Final[Mapping[str, Sequence[str]]] = {"content-type": ("application/json",)}
+SHOWN_LETTERS: Final = 20_000
+"""The letters of a body that a notebook shows."""
 DROPPED: Final = 0
 """The status of an answer that never arrives: the connection is dropped instead."""
 
@@ -139,6 +142,17 @@ class Response:
     @property
     def succeeded(self) -> bool:
         return self.status < 400
+
+    def _repr_html_(self) -> str:
+        """The status and the body in lines, as much of it as one reads."""
+        head = f"<p><b>{self.status}</b> {escape(self.content_type)}</p>"
+        if self.stream is not None or self.upgrade is not None:
+            return f"{head}<p>The connection is open: read <code>stream</code>, and close it.</p>"
+        is_json = self.content_type.startswith("application/json") and self.body
+        lines = orjson.dumps(self.object, option=orjson.OPT_INDENT_2) if is_json else self.body
+        text = lines.decode(errors="replace")
+        more = f"\n… ({len(text):,} letters)" if len(text) > SHOWN_LETTERS else ""
+        return f'{head}<pre style="max-height:32em;overflow:auto">{escape(text[:SHOWN_LETTERS] + more)}</pre>'
 
 
 class StoredResponse(Response):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import simkit
 from simkit import Request, analysis
+from simkit.analysis import Suite, identity_of
+from simkit.meta.attributes import Attributes
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
 HOSTILE = "<img src=x>"
@@ -44,6 +49,17 @@ ASKED: dict[str, Callable[[simkit.Cluster], Any]] = {
     "cel": lambda _: simkit.cel("self == 1", self=2),
     "admit": lambda cluster: cluster.admit({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}),
     "history": lambda cluster: cluster.history("namespace", "dev"),
+    "perform": lambda cluster: cluster.perform(Request.of("GET", f"/api/v1/namespaces/{HOSTILE}")),
+    "perform a watch": lambda cluster: cluster.perform(Request.of("GET", "/api/v1/pods?watch=1&timeoutSeconds=1")),
+    "authorize": lambda cluster: cluster.authorize(
+        Attributes(identity_of(f"user:{HOSTILE}"), "create", resource="serviceaccounts", subresource="token")
+    ),
+    "finding": lambda cluster: next(iter(cluster.audit().findings)),
+    "cause": lambda cluster: cluster.causes()[0],
+    "goal": lambda _: analysis.permission_goal("get", "secrets", namespace="dev"),
+    "suite": lambda _: Suite.model_validate(
+        {"expectations": [{"name": HOSTILE, "cannot": {"subject": "user:ann", "verb": "get", "resource": "pods"}}]}
+    ),
     "trace_request": lambda cluster: cluster.trace_request(Request.of("GET", f"/api/v1/namespaces/{HOSTILE}/pods")),
 }
 
@@ -65,6 +81,52 @@ RESULTS = [
 def test_every_result_has_html(result: type) -> None:
     """Each public type of a result can be shown."""
     assert hasattr(result, "_repr_html_")
+
+
+HANDED_ON = {
+    *("Clock", "ControlPlane", "EgressPolicy", "Engine", "FaultInjector", "RecordedRequests", "Server", "Snapshot"),
+    *("Identity", "Request", "Subject", "Rule", "Key", "GroupResource", "AccessRequest", "Check"),
+    *("Diagram", "Severity", "Evidence", "GrantSource", "AttackState", "Change", "MigratedFile", "ResultDict"),
+}
+"""What is handed on to other calls rather than looked at: parts of the server, names, entries of a result. A diagram
+shows itself as SVG."""
+
+
+def _returned() -> Iterator[tuple[str, str]]:
+    """Each public method of a cluster and function of analysis, with each name of simkit's in what it gives back."""
+    asked = [(f"Cluster.{name}", each) for name, each in inspect.getmembers(simkit.Cluster) if not name.startswith("_")]
+    asked += [(name, getattr(analysis, name)) for name in analysis.__all__]
+    for name, each in asked:
+        call = each.fget if isinstance(each, property) else each
+        if inspect.isfunction(call):
+            for word in re.findall(r"[A-Z]\w+", str(inspect.signature(call).return_annotation)):
+                yield name, word
+
+
+def _types() -> dict[str, set[type]]:
+    """The classes of simkit that its modules hold, by name; few share one."""
+    found: dict[str, set[type]] = {}
+    for module in [each for name, each in list(sys.modules.items()) if name.startswith("simkit.")]:
+        for held in filter(_is_own, vars(module).values()):
+            found.setdefault(held.__name__, set()).add(held)
+    return found
+
+
+def _is_own(each: object) -> bool:
+    return isinstance(each, type) and each.__module__.startswith("simkit.")
+
+
+def test_whatever_a_call_gives_back_has_html(cluster: simkit.Cluster) -> None:
+    """Of the classes that public calls give back, all that is looked at shows itself."""
+    for ask in ASKED.values():  # imports what calls give back
+        ask(cluster)
+    own = _types()
+    mute = {
+        (name, word)
+        for name, word in _returned()
+        if word in own and word not in HANDED_ON and not any(hasattr(each, "_repr_html_") for each in own[word])
+    }
+    assert mute == set()
 
 
 @pytest.mark.parametrize("name", ASKED)

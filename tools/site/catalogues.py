@@ -23,7 +23,10 @@ def catalogue_pages(root: Path) -> dict[str, str]:
 
 def findings_page() -> str:
     """Every check of the audit: severity, reason, fix, and the primitives that it concerns."""
-    parts = ["# Findings", f"All {len(CHECKS)} checks of `simkit audit` and `cluster.findings()`, worst first."]
+    told = (
+        f"The catalogue of findings: all {len(CHECKS)} checks of `simkit audit` and `cluster.findings()`, worst first."
+    )
+    parts = ["# Findings", told]
     rows = sorted(CHECKS, key=lambda check: (-check.severity.rank, check.id))
     parts.append(
         "\n".join(

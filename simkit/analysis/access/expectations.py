@@ -18,7 +18,7 @@ from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.rbac.index import MASTERS_GROUP
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted
+from simkit.analysis.rendering import counted, html_lines
 from simkit.analysis.result import Result
 from simkit.language.yaml.small_files import value_of_file
 from simkit.meta.errors import SimkitError
@@ -104,6 +104,11 @@ class Suite(_Model):
         """The expectations of a severity or worse."""
         level = Severity.named(severity) if isinstance(severity, str) else severity
         return self.model_copy(update={"expectations": tuple(e for e in self.expectations if e.severity >= level)})
+
+    def _repr_html_(self) -> str:
+        """The names of the expectations with their severities."""
+        told = (f"{each.severity}: {each.name}" for each in self.expectations)
+        return html_lines([counted(len(self.expectations), "expectation"), *told])
 
 
 _MODELS: Final[Mapping[str, type[BaseModel]]] = {

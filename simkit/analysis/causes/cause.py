@@ -85,6 +85,11 @@ class Cause:
     def __str__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        """The severity with what it gives, and the number of paths and findings that begin with it."""
+        counts = f"{counted(len(self.paths), 'path')}, {counted(len(self.findings), 'finding')}"
+        return html_lines([f"{self.severity}: {self.text}", str(self.nature.name), counts])
+
 
 @dataclass(frozen=True)
 class Causes(Result, Sequence[Cause]):

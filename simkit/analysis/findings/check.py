@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simkit.analysis.escalation.table.risky_permission import risky_permission_table
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.rbac.objects import RBAC
+from simkit.analysis.rendering import html_lines
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
@@ -37,6 +38,10 @@ class Finding:
     subjects: tuple[Subject, ...] = ()
     manifest: Object | None = None
     command: str = ""
+
+    def _repr_html_(self) -> str:
+        """The severity with the title, this case, what to do, and the command that does it."""
+        return html_lines(filter(None, (f"{self.severity}: {self.title}", self.message, self.fix, self.command)))
 
 
 @dataclass(frozen=True, slots=True)

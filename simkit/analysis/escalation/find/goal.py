@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
+from html import escape
 from typing import Final
 
 from simkit.analysis.access.question import question_of
@@ -65,6 +66,9 @@ class Goal:
 
     def __str__(self) -> str:
         return self.name
+
+    def _repr_html_(self) -> str:
+        return f"<p>The goal <b>{escape(self.name)}</b></p>"
 
 
 def _is(*wanted: AttackState) -> Callable[[EscalationGraph], Test]:
