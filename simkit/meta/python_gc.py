@@ -37,6 +37,9 @@ _REST: Final = 300
 """The pause after an examination of the kept objects, in multiples of the processor time that it took."""
 _MUCH: Final = 1.0
 """The part by which memory must have grown for one before that, or however little the last ones found."""
+_LOADED: Final = 0.7
+"""The part of a processor that a process uses between two rounds if it has much to do: whoever is connected would wait
+for an examination of all objects then, which can be made later."""
 
 _PASSING: Final = WeakSet[object]()
 
@@ -101,7 +104,7 @@ class Rounds:
     anything, as in a server that only stores more and more. So garbage that was there for a while, as a fork that was
     used for long, goes soon; and the price of a round is that of what was made since the last one. An examination holds
     the interpreter, and all who are connected wait for it: the longer it took, the later is the next one, unless memory
-    has doubled.
+    has doubled. Nor is there one while the process has much to do.
 
     Parameters
     ----------
@@ -109,21 +112,29 @@ class Rounds:
         The clock.
     spent
         Seconds of processor time of this thread: a machine with much else to do changes them little.
+    used
+        Seconds of processor time of the whole process.
     """
 
     def __init__(
-        self, seconds: Callable[[], float] = time.monotonic, spent: Callable[[], float] = _OF_THIS_THREAD
+        self,
+        seconds: Callable[[], float] = time.monotonic,
+        spent: Callable[[], float] = _OF_THIS_THREAD,
+        used: Callable[[], float] = time.process_time,
     ) -> None:
         self._collections, self._blocks, self._grown = -1, sys.getallocatedblocks(), _GROWN_FIRST
-        self._seconds, self._spent, self._rested = seconds, spent, -math.inf
+        self._seconds, self._spent, self._used, self._rested = seconds, spent, used, -math.inf
+        self._looked: tuple[float, float] | None = None
 
     def round(self) -> bool:
         """Collect, unless next to nothing has happened or collections are paused; True if all objects were examined."""
         collections = gc.get_stats()[1]["collections"]
         if collections == self._collections or not gc.isenabled():
             return False
+        now = self._seconds()
+        calm = not self._is_loaded(now) and now >= self._rested
         before = sys.getallocatedblocks()  # to count the kept objects takes longer than many a request
-        thorough = before > (1 + (self._grown if self._seconds() >= self._rested else _MUCH)) * self._blocks
+        thorough = before > (1 + (self._grown if calm else _MUCH)) * self._blocks
         began = self._spent()
         if thorough:
             gc.unfreeze()
@@ -136,6 +147,11 @@ class Rounds:
             self._grown = min(_MUCH, 2 * max(self._grown, _GROWN_FIRST)) if in_vain else _GROWN
         self._collections = gc.get_stats()[1]["collections"]
         return thorough
+
+    def _is_loaded(self, now: float) -> bool:
+        """True if the process has computed for most of the time since the last round."""
+        before, self._looked = self._looked, (now, self._used())
+        return before is not None and self._looked[1] - before[1] > _LOADED * (now - before[0]) > 0
 
 
 def collect_in_background(every: float = _EVERY) -> None:

@@ -156,6 +156,23 @@ def long_examination() -> None:
     assert rounds.round()
 
 
+def much_to_do() -> None:
+    """A process that computes all the time is not held by an examination before its memory has doubled."""
+    collect_seldom()
+    moments, used = iter([0.0, 20.0, 20.0, 40.0, 60.0, 60.0]), iter([0.0, 19.0, 38.0, 39.0])
+    rounds = Rounds(lambda: next(moments), lambda: 0.0, lambda: next(used))
+    kept = [grown(0.1)]
+    assert not rounds.round()
+    kept += [grown(1.2)]
+    assert rounds.round()
+    kept += [grown(0.7)]
+    assert not rounds.round()
+    kept += [[[]]]
+    gc.collect(1)
+    assert rounds.round()
+    assert kept
+
+
 def what_will_pass() -> None:
     """Garbage in circles that was in use while the collector looked is freed with the next look, if it was announced."""
     collect_seldom()
@@ -196,7 +213,7 @@ def a_fork() -> None:
 
 
 @pytest.mark.parametrize(
-    "scene", [new_garbage, nothing_to_find, something_to_find, long_examination, what_will_pass, a_fork]
+    "scene", [new_garbage, nothing_to_find, something_to_find, long_examination, much_to_do, what_will_pass, a_fork]
 )
 def test_rounds_in_a_process_of_their_own(scene: Callable[[], None]) -> None:
     """They look at all objects of the process, of which a process with many tests has millions."""
