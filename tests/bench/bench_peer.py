@@ -47,11 +47,11 @@ LOADS: Final = {
     "GET of 1 KB, 32 connections": Load(f"{_MAPS}/one", 32),
     f"LIST of {LISTED:,}, consistent": Load(f"/api/v1/namespaces/{_LISTED}/configmaps", 4),
     "access review, default roles": REVIEW,
-    "access review that was never sent before": Load(_REVIEWS, 16, "fresh_review"),
+    "access review that was never sent before": Load(_REVIEWS, 16, "numbered", "review"),
 }
 CROWDED: Final = {
     f"access review, {BINDINGS:,} bindings more": REVIEW,
-    "CREATE of 1 KB, 16 connections": Load(_MAPS, 16, "create"),
+    "CREATE of 1 KB, 16 connections": Load(_MAPS, 16, "numbered", "create"),
 }
 GOALS: Final = dict(zip((*LOADS, *CROWDED), (3.0, 6.0, 2.0, 2.0, 10.0, 2.0), strict=True))
 """How many times the answers of kube-apiserver are wanted."""

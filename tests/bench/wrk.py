@@ -27,6 +27,8 @@ class Load:
     connections: int
     script: str = ""
     """The file of ``loads`` that makes the requests; empty: GET of the path."""
+    kind: str = ""
+    """What that file is told to make, where it makes several kinds."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,9 @@ def put_load(target: Target, pids: Iterable[int], load: Load, seconds: float) ->
     headers = ["--timeout", "60s", "--header", f"Authorization: Bearer {target.token}", *script]
     url = f"https://{target.host}:{target.port}{load.path}"
     before = sum(map(processor_seconds, processes))
-    done = subprocess.run([*command, *headers, url, f"{time.time_ns():x}"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [*command, *headers, url, f"{time.time_ns():x}", load.kind], capture_output=True, text=True, check=True
+    )
     taken = sum(map(processor_seconds, processes)) - before
     count, rate, failed = _DONE.search(done.stdout), _RATE.search(done.stdout), _FAILED.search(done.stdout)
     if failed or not count or not rate:

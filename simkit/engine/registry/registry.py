@@ -11,6 +11,7 @@ from simkit.engine.registry import metadata as meta
 from simkit.engine.registry.allocation import SERVICES, ServiceAllocation
 from simkit.engine.registry.deletion import before_delete, check_preconditions
 from simkit.engine.registry.error_kinds import kind_in_errors
+from simkit.engine.registry.sent_metadata import place, refuse_numbered, version_number
 from simkit.engine.registry.storage_keys import uid_conflict
 from simkit.engine.registry.write import Deletion, Outcome, RegistryScope, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store, Unstorable
@@ -26,10 +27,8 @@ from simkit.meta.errors import (
     conflict,
     invalid,
     not_found,
-    unexplained,
 )
 from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, Shown, invalid_value, required
-from simkit.meta.go_number import parse_uint
 from simkit.meta.name_validation import any_name, path_segment
 from simkit.meta.names import GroupKind, GroupResource, Key, Revision
 from simkit.meta.objects import Draft, Object, labels_of, name_of
@@ -82,9 +81,9 @@ class Registry:
     def _create(self, write: Write, draft: Draft) -> Outcome:
         draft = write.mutate(write.track(None, draft), None)
         draft["metadata"] = dict(draft["metadata"])
-        _place(draft["metadata"], write.key.namespace)
+        place(draft["metadata"], write.key.namespace)
         if write.creates:
-            _numbered(draft["metadata"].get("resourceVersion", ""))
+            version_number(draft["metadata"].get("resourceVersion", ""))
         meta.stamp_new(draft, self.name_source, self.clock.now(), by_update=write.creates)
         write.scope.drop_disabled_fields(draft, None, write.subresource)
         if not _allocates(write):
@@ -111,7 +110,7 @@ class Registry:
                 raise already_exists(scope.told_resource, key.name, generated=generated)
             return Outcome(Entry(key, Revision(0), scope.strategy.to_storage(draft)), created=True)
         if not write.creates:
-            _refuse_numbered(draft)
+            refuse_numbered(draft)
         try:
             made = self._put(key, scope.strategy.to_storage(draft), ABSENT)
         except Stale:
@@ -273,14 +272,14 @@ class Registry:
                 draft.pop("status", None)
 
     def _check_version(self, write: Write, given: str, live: Entry) -> None:
-        if not _numbered(given):
+        if not version_number(given):
             if not write.scope.strategy.allow_unconditional_update:
                 detail = "must be specified for an update"
                 error = invalid_value("metadata.resourceVersion", Shown("0x0", 0), detail)
                 group, plural = write.scope.resource  # kube-apiserver names the resource in place of the kind
                 raise invalid(GroupKind(group, plural), write.key.name, [error])
             return
-        if _numbered(given) != live.revision:
+        if version_number(given) != live.revision:
             raise conflict(write.scope.told_resource, write.key.name, STALE)
 
     def _check(self, write: Write, draft: Draft, live: Object) -> None:
@@ -363,42 +362,6 @@ class Registry:
         if live.key.resource == SERVICES:
             self.allocation.give_back(live.object)
         return gone
-
-
-def _place(metadata: Draft, namespace: str) -> None:
-    """Put an object that admission left without a namespace into that of the request. Raises 400 for another one."""
-    given = metadata.get("namespace") or ""
-    if given == namespace:
-        return
-    if given and namespace:
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-    metadata.pop("namespace", None)
-    if namespace:
-        metadata["namespace"] = namespace
-
-
-def _numbered(version: str) -> int:
-    """A resourceVersion as a number, 0 for none. Raises the 500 of any other text."""
-    try:
-        return parse_uint(version) if version else 0
-    except ValueError as error:
-        raise unexplained(str(error)) from None
-
-
-def _refuse_numbered(draft: Object) -> None:
-    """Raise the 500 of a new object with a numeric resourceVersion; other texts are ignored.
-
-    It is the last check, as in ``k8s.io/apiserver/pkg/storage/etcd3/store.go``, release 1.30.
-    """
-    given = draft["metadata"].get("resourceVersion")
-    if not given:
-        return
-    try:
-        version = parse_uint(given)
-    except ValueError:
-        return
-    if version:
-        raise unexplained("resourceVersion should not be set on objects to be created")
 
 
 def _allocates(write: Write) -> bool:
