@@ -1,4 +1,4 @@
-"""What a client may say in the metadata of an object that is written: its namespace and its version."""
+"""Namespace and version in the metadata that a client sends with an object."""
 
 from __future__ import annotations
 
