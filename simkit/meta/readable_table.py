@@ -18,12 +18,14 @@ WIDEST: Final = 120
 LONGEST: Final = 10_000
 """Letters of a cell that a page shows."""
 _MISSING: Final = ("NoneType", "NAType", "NaTType")
+_TABLE: Final = "table.simkit.simkit.simkit"
+"""The class is named three times, which outweighs the rules of JupyterLab for tables: it sets texts to the right."""
 _STYLE: Final = (
     "<style>table.simkit{border-collapse:collapse}"
-    "table.simkit th,table.simkit td{text-align:left;vertical-align:top;padding:.25em .8em;white-space:pre-wrap;"
+    f"{_TABLE} th,{_TABLE} td{{text-align:left;vertical-align:top;padding:.25em .8em;white-space:pre-wrap;"
     "overflow-wrap:anywhere;border-bottom:1px solid #8884}"
-    "table.simkit th{white-space:nowrap}table.simkit td{min-width:3em;max-width:60em}"
-    "table.simkit td.number,table.simkit th.number{text-align:right}</style>"
+    f"{_TABLE} th{{white-space:nowrap}}{_TABLE} td{{min-width:7em;max-width:60em}}"
+    f"{_TABLE} td.number,{_TABLE} th.number{{text-align:right;min-width:3em}}</style>"
 )
 
 
