@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from textwrap import dedent
 from typing import Any
 
@@ -11,6 +12,8 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
+from simkit.simulation.stages.cel_functions import as_seen, evaluating
+from simkit.simulation.stages.stage import compiled_expression
 from simkit.simulation.stages.stage_files import BUNDLED, read_stages, stage_of
 from tests.simulation.worlds import container, deployment, messages, phase, pod, simulated
 
@@ -146,3 +149,82 @@ def test_what_is_wrong_in_a_stage_is_said_at_once() -> None:
 def test_all_stages_of_simkit_can_be_read() -> None:
     """Each by its name."""
     assert [len(read_stages(each)) for each in BUNDLED] == [3, 4, 1, 1]
+
+
+def definition() -> dict[str, Any]:
+    """The definition of stages, without the details of KWOK's."""
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "stages.kwok.x-k8s.io"},
+        "spec": {
+            "group": "kwok.x-k8s.io",
+            "names": {"kind": "Stage", "plural": "stages", "singular": "stage", "listKind": "StageList"},
+            "scope": "Cluster",
+            "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+
+
+def failing(name: str, expression: str, delay: int = 0) -> dict[str, Any]:
+    """A stage that fails running pods for which an expression holds."""
+    selector = {"matchLabels": {"chaos": "yes"}, "matchExpressions": [
+        {"cel": {"expression": "self.status.phase == 'Running'"}}, {"cel": {"expression": expression}}]}  # fmt: skip
+    steps = {"statusTemplate": "phase: Failed\nreason: Chaos", "statusSubresource": "status"}
+    return stage(name, selector=selector, delay={"durationMilliseconds": delay}, next=steps)
+
+
+def test_stages_are_objects_of_the_cluster_too() -> None:
+    """They count while they are there, beside kubelets, also for forks; a wrong one is told as an event about it."""
+    cluster = simulated(1)
+    cluster.create(definition())
+    cluster.settle()
+    for name in ("one", "two"):
+        cluster.create(pod(name, labels={"chaos": "yes"}))
+    cluster.settle()
+    assert {phase(cluster, name) for name in ("one", "two")} == {"Running"}
+    cluster.create(failing("chaos", "self.metadata.name == 'one'", delay=30_000))
+    cluster.settle()
+    fork = cluster.fork()
+    assert phase(cluster, "one") == "Running"
+    for each in (cluster, fork):
+        each.advance(seconds=30)
+        assert (phase(each, "one"), phase(each, "two")) == ("Failed", "Running")
+    cluster.apply(failing("chaos", "SinceSecond(self) > 90.0"))
+    cluster.advance(seconds=20)
+    assert phase(cluster, "two") == "Running"
+    cluster.delete("stages.kwok.x-k8s.io", "chaos")
+    cluster.create(failing("wrong", "Usage(self, 'cpu') > 1.0"))
+    cluster.advance(minutes=5)
+    assert phase(cluster, "two") == "Running"
+    (told,) = messages(cluster, "StageInvalid")
+    assert "the stage: stage 'wrong': the expression \"Usage(self, 'cpu') > 1.0\" cannot be compiled" in told
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("SinceSecond(self)", 60.0),
+        ("self.SinceSecond()", 60.0),
+        ("UnixSecond(Now())", 1704067260.0),
+        ("self.metadata.creationTimestamp.UnixSecond()", 1704067200.0),
+        ("Now() - self.metadata.creationTimestamp == duration('60s')", True),
+        ("string(Quantity('100m') + Quantity('1') == Quantity('1100m'))", "true"),
+        ("self.spec.containers[0].resources.requests['cpu'] * 3 == Quantity('1.5')", True),
+        ("self.spec.containers[0].resources.requests['cpu'] / 4.0 == Quantity('125m')", True),
+        ("Quantity('1') - self.spec.containers[0].resources.requests['cpu'] >= '500m'.Quantity()", True),
+        ("-Quantity('1Ki') < Quantity('0')", True),
+        ("Rand() < 1.0 && Rand() >= 0.0", True),
+    ],
+)
+def test_expressions_have_the_functions_of_kwok(expression: str, value: object) -> None:
+    """Times, chance and quantities, as functions and as methods."""
+    requests = {"requests": {"cpu": "500m"}}
+    seen = as_seen({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "creationTimestamp": "2024-01-01T00:00:00Z"},
+        "spec": {"containers": [{"name": "c", "resources": requests}]},
+    })  # fmt: skip
+    with evaluating(1704067260.0, Random(1)):
+        assert compiled_expression(expression).evaluate({"self": seen}).value == value

@@ -12,7 +12,7 @@ from simkit.language.cel import validators
 from simkit.language.cel.check import Checker
 from simkit.language.cel.cost_estimate import Estimator
 from simkit.language.cel.decl_types import DeclType
-from simkit.language.cel.declarations import Function
+from simkit.language.cel.declarations import Function, Library
 from simkit.language.cel.errors import (
     BudgetExceeded,
     CompileError,
@@ -206,6 +206,8 @@ class Environment:
         Whether objects and patches can be made, as in mutating policies: ``Object{...}``, ``JSONPatch{...}``.
     bindings
         Whether ``cel.bind`` names values, as in expressions that select devices.
+    libraries
+        Libraries besides those of kube-apiserver.
 
     Examples
     --------
@@ -225,13 +227,15 @@ class Environment:
         homogeneous: bool = True,
         patches: bool = False,
         bindings: bool = False,
+        libraries: tuple[Library, ...] = (),
     ) -> None:
         major, _, minor = version.partition(".")
         self.version = (int(major), int(minor))
         self.variables: Variables = dict(variables or {})
         self.strict, self.container, self.homogeneous, self.patches = strict, container, homogeneous, patches
-        self.bindings = bindings
-        self._functions = functions(self.version, patches=patches, later=applies("first-and-last-of-lists"))
+        self.bindings, self.libraries = bindings, libraries
+        later = applies("first-and-last-of-lists")
+        self._functions = functions(self.version, patches=patches, later=later, others=libraries)
 
     def with_variables(self, variables: Variables) -> Environment:
         """The environment with more variables."""
@@ -245,6 +249,7 @@ class Environment:
             homogeneous=self.homogeneous,
             patches=self.patches,
             bindings=self.bindings,
+            libraries=self.libraries,
         )
 
     def compile(self, source: str, *, expected: Type | Sequence[Type] | None = None, check: bool = True) -> Program:

@@ -45,10 +45,12 @@ LIBRARIES: Final[tuple[Library, ...]] = (
 
 
 @cache
-def functions(version: tuple[int, int], *, patches: bool = False, later: bool = False) -> Mapping[str, Function]:
+def functions(
+    version: tuple[int, int], *, patches: bool = False, later: bool = False, others: tuple[Library, ...] = ()
+) -> Mapping[str, Function]:
     """The functions of a compatibility version, by name; ``patches`` adds those of mutating policies, ``later`` those
-    that came to old versions with a later library."""
-    more = [*([PATCHES] if patches else []), *([OPTIONALS_2] if later else [])]
+    that came to old versions with a later library, ``others`` those of libraries that are not kube-apiserver's."""
+    more = [*others, *([PATCHES] if patches else []), *([OPTIONALS_2] if later else [])]
     return functions_of((*LIBRARIES, *more), version)
 
 

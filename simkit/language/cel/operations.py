@@ -9,7 +9,8 @@ Upstream: github.com/google/cel-go/common/types/int.go, version 0.17.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator as python
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.language.cel.containers import KEYS, key_or_none, watched
@@ -64,6 +65,16 @@ def add(left: Any, right: Any) -> Any:
             return duration(left.nanos + right.nanos)
     if {kind, other} == {"timestamp", "duration"}:
         return timestamp(left.nanos + right.nanos, (left if kind == "timestamp" else right).offset)
+    return _own(left, right, python.add)
+
+
+def _own(left: Any, right: Any, work: Callable[[Any, Any], Any]) -> Any:
+    """The result of a Python operator, if the values bring their own (``cel_operators``); else an EvaluationError."""
+    if getattr(left, "cel_operators", False):
+        try:
+            return work(left, right)
+        except TypeError:
+            raise no_overload() from None
     raise no_overload()
 
 
@@ -88,14 +99,14 @@ def subtract(left: Any, right: Any) -> Any:
             return duration(left.nanos - right.nanos)
     if kind == "timestamp" and other == "duration":
         return timestamp(left.nanos - right.nanos, left.offset)
-    raise no_overload()
+    return _own(left, right, python.sub)
 
 
 def multiply(left: Any, right: Any) -> Any:
     """``left * right``."""
     kind = kind_of(left)
     if kind not in NUMBERS or kind != kind_of(right):
-        raise no_overload()
+        return _own(left, right, python.mul)
     return _number(kind, left * right)
 
 
@@ -103,7 +114,7 @@ def divide(left: Any, right: Any) -> Any:
     """``left / right``, truncated for integers."""
     kind = kind_of(left)
     if kind not in NUMBERS or kind != kind_of(right):
-        raise no_overload()
+        return _own(left, right, python.truediv)
     if kind == "double":
         return divide_double(left, right)
     return _number(kind, divide_int(left, right))
@@ -152,7 +163,7 @@ def negate(value: Any) -> Any:
         return checked_int(-value)
     if kind == "double":
         return -value
-    raise no_overload()
+    return _own(value, None, lambda own, _: -own)
 
 
 def truth(value: Any) -> bool:
@@ -179,7 +190,7 @@ def _comparable(left: Any, right: Any) -> tuple[Any, Any]:
         if left != left or right != right:
             unordered()
         return (float(left), float(right)) if "double" in (kind, other) else (left, right)
-    if kind != other or kind not in _ORDERED:
+    if kind != other or not (kind in _ORDERED or getattr(left, "cel_operators", False)):
         raise no_overload()
     return left, right
 

@@ -24,6 +24,7 @@ from simkit.meta.duration import seconds
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import Object, annotations_of, labels_of
+from simkit.simulation.stages.cel_functions import STAGE_LIBRARY, as_seen
 from simkit.simulation.stages.query import Query
 
 
@@ -106,7 +107,7 @@ class MatchExpression(QueryRequirement):
 
 @cache
 def _environment() -> Environment:
-    return Environment({"self": DYN}, version=OWN_EXPRESSIONS, homogeneous=False)
+    return Environment({"self": DYN}, version=OWN_EXPRESSIONS, homogeneous=False, libraries=(STAGE_LIBRARY,))
 
 
 @cache
@@ -121,7 +122,7 @@ def compiled_expression(text: str) -> Program:
 def _evaluated(text: str, obj: Object) -> Any:
     """The value of an expression; None where it fails, as on a field that is not there."""
     try:
-        return compiled_expression(text).evaluate({"self": obj}).value
+        return compiled_expression(text).evaluate({"self": as_seen(obj)}).value
     except EvaluationError:
         return None
 

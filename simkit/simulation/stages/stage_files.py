@@ -17,7 +17,8 @@ from simkit.simulation.stages.query import Query
 from simkit.simulation.stages.stage import Stage, StageSpec, compiled_expression
 from simkit.simulation.stages.template.evaluation import parsed
 
-API_VERSION: Final = f"kwok.x-{API_DOMAIN}/v1alpha1"
+GROUP: Final = f"kwok.x-{API_DOMAIN}"
+API_VERSION: Final = f"{GROUP}/v1alpha1"
 BUNDLED: Final = ("pod-fast", "pod-general", "node-fast", "node-heartbeat")
 """The names of the stages that are part of simkit."""
 _MOST_BYTES: Final = 4 * 1024 * 1024
