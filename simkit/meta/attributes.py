@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
-from html import escape
 
 from simkit.meta.fields import Term
 from simkit.meta.frozen_init import quickly_made
@@ -84,6 +83,8 @@ class Decision:
 
     def _repr_html_(self) -> str:
         """The verdict with its reason, and the binding, role and rule that spoke."""
+        from html import escape  # a large table, for pages alone
+
         told = f"<p><b>{self.verdict.value}</b> {escape(self.reason or self.error)}</p>"
         spoke = [f"{each.binding}, {each.role}, rule {each.rule}" for each in self.evidence]
         return told + (f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in spoke)}</ul>" if spoke else "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any, Final
 from urllib.parse import parse_qs, urlencode
 
@@ -145,6 +144,8 @@ class Response:
 
     def _repr_html_(self) -> str:
         """The status and the body in lines, as much of it as one reads."""
+        from html import escape  # a large table, for pages alone
+
         head = f"<p><b>{self.status}</b> {escape(self.content_type)}</p>"
         if self.stream is not None or self.upgrade is not None:
             return f"{head}<p>The connection is open: read <code>stream</code>, and close it.</p>"
