@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 from simkit.kinds.parts.validation.object_meta import validate_finalizers, validate_object_meta
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import dns_label, kind_name, path_segment
 from simkit.schema.custom.listtype import Path, child, walk
@@ -31,7 +32,7 @@ def _embedded(value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
         return
     for name in ("apiVersion", "kind"):
         if name not in value:
-            yield required(child(path, name))
+            yield required(child(path, name), "" if applies("embedded-names-required") else "must not be empty")
         elif not isinstance(value[name], str):
             yield invalid_value(child(path, name), shown(value[name]), "must be a string")
         elif not value[name]:

@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from simkit.kinds.apiextensions.internal_schema import schema_json
 from simkit.meta.fielderror import Shown, quoted
 from simkit.meta.objects import Object
 
 Properties = Mapping[str, Any]
 _PARTS: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
+_COUNTED: Final = ("SpecReplicas", "StatusReplicas")
 _POINTED: Final = "0xc000000000"
 
 
@@ -57,7 +59,7 @@ class Version:
         return self.parts.get("selectableFields") or ()
 
     def internal_json(self) -> dict[str, Any]:
-        """The version as JSON of the internal version, where all versions share a schema and subresources."""
+        """The version as JSON of the internal version."""
         columns = [{name: row.get(key) or empty for name, key, empty in _COLUMN} for row in self.columns]
         return {
             "Name": self.name,
@@ -65,8 +67,8 @@ class Version:
             "Storage": self.storage,
             "Deprecated": self.deprecated,
             "DeprecationWarning": self.warning,
-            "Schema": None,
-            "Subresources": None,
+            "Schema": None if self.schema is None else _schema_json(self.schema),
+            "Subresources": None if self.subresources is None else _subresources_json(self.subresources),
             "AdditionalPrinterColumns": columns or None,
             "SelectableFields": [{"JSONPath": row.get("jsonPath") or ""} for row in self.selectable] or None,
         }
@@ -91,6 +93,20 @@ class Version:
             f"Subresources:{pointer(group + '.CustomResourceSubresources', self.subresources)}, "
             f"AdditionalPrinterColumns:{columns}{listed}, SelectableFields:{fields}{selected}}}"
         )
+
+
+def _schema_json(holder: Properties) -> Any:
+    schema = holder.get("openAPIV3Schema")
+    return {"OpenAPIV3Schema": None if schema is None else schema_json(schema)}
+
+
+def _subresources_json(parts: Properties) -> Any:
+    scale = parts.get("scale")
+    paths = None
+    if scale is not None:
+        texts = {f"{name}Path": scale.get(f"{name[0].lower()}{name[1:]}Path") or "" for name in _COUNTED}
+        paths = {**texts, "LabelSelectorPath": scale.get("labelSelectorPath")}
+    return {"Status": None if parts.get("status") is None else {}, "Scale": paths}
 
 
 def _flag(value: bool) -> str:
@@ -128,8 +144,6 @@ class Internal:
         if self.spec.get("versions") is None:
             return Shown(f"{kind}(nil)", None)
         text = f"{kind}{{{', '.join(each.printed() for each in self.versions)}}}"
-        if any(each.schema or each.subresources for each in self.versions):
-            return Shown(text)
         return Shown(text, [each.internal_json() for each in self.versions])
 
 

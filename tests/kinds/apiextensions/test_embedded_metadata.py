@@ -20,8 +20,8 @@ def test_embedded_objects_say_what_they_are() -> None:
     """Kind and apiVersion are demanded of embedded objects, and their labels must be labels."""
     node = _node(t={"type": "object", "x-kubernetes-embedded-resource": True, "properties": {}})
     assert [str(error) for error in embedded({"spec": {"t": {}}}, node)] == [
-        "spec.t.apiVersion: Required value",
-        "spec.t.kind: Required value",
+        "spec.t.apiVersion: Required value: must not be empty",
+        "spec.t.kind: Required value: must not be empty",
     ]
     good = {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a": "b"}}}
     assert embedded({"spec": {"t": good}}, node) == []

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from simkit.kinds.apiextensions.cel_compilation import CompiledRule, Rule, cardinality, compiled, declared_node
+from simkit.kinds.apiextensions.internal_rule import printed_rule
 from simkit.language.cel.limits import RULE_ESTIMATE, SCHEMA_ESTIMATE, excess
-from simkit.meta.behaviour import served_minor
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, internal_error, invalid_value, quoted
+from simkit.meta.fielderror import FieldError, forbidden_field, internal_error, invalid_value
 from simkit.schema.structural import Schema
 
 _GREATEST: Final = 2**64 - 1
 _TOLD: Final = 4
-_POINTED: Final = "0xc000000000"
 
 
 @dataclass(slots=True)
@@ -89,9 +88,9 @@ def _one(made: CompiledRule, path: str, times: int, costs: Costs) -> Iterator[Fi
         yield forbidden_field(f"{path}.rule", excess("estimated rule cost", cost, RULE_ESTIMATE))
     costs.observe(f"{path}.rule", cost)
     if made.error:
-        yield invalid_value(f"{path}.rule", printed(made.rule), made.error)
+        yield invalid_value(f"{path}.rule", printed_rule(made.rule), made.error)
     if made.message_error:
-        yield invalid_value(f"{path}.messageExpression", printed(made.rule), made.message_error)
+        yield invalid_value(f"{path}.messageExpression", printed_rule(made.rule), made.message_error)
     elif made.message is not None:
         worth = made.message.estimate()[1]
         if costs.each and worth > RULE_ESTIMATE:
@@ -108,32 +107,3 @@ def _old_value(made: CompiledRule, path: str, uncorrelated: str) -> Iterator[Fie
     elif made.rule.get("optionalOldSelf") is not None:
         detail = "may not be set if oldSelf is not used in rule"
         yield invalid_value(f"{path}.optionalOldSelf", made.rule["optionalOldSelf"], detail)
-
-
-def printed(rule: Rule) -> Shown:
-    """A rule as Go prints it."""
-
-    def pointer(kind: str, value: Any) -> str:
-        return f"(*{kind})({'nil' if value is None else _POINTED})"
-
-    def text(key: str) -> str:
-        return quoted(rule.get(key) or "")
-
-    every = (
-        (0, f"Rule:{text('rule')}"),
-        (0, f"Message:{text('message')}"),
-        (27, f"MessageExpression:{text('messageExpression')}"),
-        (28, f"Reason:{pointer('apiextensions.FieldValueErrorReason', rule.get('reason'))}"),
-        (28, f"FieldPath:{text('fieldPath')}"),
-        (29, f"OptionalOldSelf:{pointer('bool', rule.get('optionalOldSelf'))}"),
-    )
-    fields = [field for since, field in every if since <= served_minor()]
-    return Shown(f"apiextensions.ValidationRule{{{', '.join(fields)}}}", _as_json(rule))
-
-
-def _as_json(rule: Rule) -> dict[str, Any]:
-    """The rule with the names that its fields have inside of kube-apiserver."""
-    texts = (("Rule", "rule"), ("Message", "message"), ("MessageExpression", "messageExpression"))
-    head: dict[str, Any] = {name: rule.get(key) or "" for name, key in texts}
-    tail = {"FieldPath": rule.get("fieldPath") or "", "OptionalOldSelf": rule.get("optionalOldSelf")}
-    return {**head, "Reason": rule.get("reason"), **tail}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
+from simkit.kinds.apiextensions.internal_schema import shown_items
 from simkit.kinds.apiextensions.validation.expressions import Costs, RuleScope, validate_rule
 from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.meta.fielderror import (
@@ -262,7 +263,7 @@ def _validate_key(schema: Properties, path: str, list_type: str | None) -> Itera
         yield required(f"{path}.items", "must have a schema if x-kubernetes-list-type is map")
     elif not isinstance(items, Mapping):
         detail = "must only have a single schema if x-kubernetes-list-type is map"
-        yield invalid_value(f"{path}.items", Shown("apiextensions.JSONSchemaPropsOrArray{}"), detail)
+        yield invalid_value(f"{path}.items", shown_items(items), detail)
     elif items.get("type") != "object":
         detail = "must be object if parent array's x-kubernetes-list-type is map"
         yield invalid_value(f"{path}.items.type", items.get("type") or "", detail)

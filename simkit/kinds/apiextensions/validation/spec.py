@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from simkit.kinds.apiextensions.internal_schema import shown_schema
 from simkit.kinds.apiextensions.internal_version import Internal, Version, internal_of
 from simkit.kinds.apiextensions.validation.conversion import validate_conversion
 from simkit.kinds.apiextensions.validation.defaults import unpruned_defaults, validate_default
@@ -29,7 +30,7 @@ from simkit.kinds.apiextensions.validation.schema import (
 )
 from simkit.kinds.apiextensions.validation.structural import unreadable, validate_structure
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_subdomain
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
@@ -196,7 +197,7 @@ def _root_with_status(schema: Properties, path: str) -> Iterator[FieldError]:
         detail = (
             f"only [{_WITH_STATUS}] fields are allowed at the root of the schema if the status subresource is enabled"
         )
-        yield invalid_value(path, Shown("apiextensions.JSONSchemaProps{}"), detail)
+        yield invalid_value(path, shown_schema(schema), detail)
 
 
 def _is_set(value: Any) -> bool:

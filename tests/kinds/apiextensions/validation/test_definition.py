@@ -216,7 +216,7 @@ _EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubern
             },
             '.default: Invalid value: "integer": failed rule: oldSelf.hasValue()',
         ),
-        ({**_EMBEDDED, "default": {"kind": "X"}}, ".default.apiVersion: Required value"),
+        ({**_EMBEDDED, "default": {"kind": "X"}}, ".default.apiVersion: Required value: must not be empty"),
         (
             {
                 **_EMBEDDED,
