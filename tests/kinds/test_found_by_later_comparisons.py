@@ -98,3 +98,10 @@ def test_terminating_replicas_are_not_negative(kind: str) -> None:
     path = f"/apis/apps/v1/namespaces/default/{kind.lower()}s/x/status"
     causes = told(cluster, "PATCH", path, {"status": {"terminatingReplicas": -1}})
     assert causes == ["status.terminatingReplicas: Invalid value: -1: must be greater than or equal to 0"]
+
+
+def test_a_prefix_that_no_path_can_have_is_refused_last() -> None:
+    """The kind leaves the prefix alone at 1.36; what all kinds share is checked once nothing else is wrong."""
+    body = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "x", "generateName": "/a"}}
+    causes = told(cluster_of("1.36"), "POST", "/apis/resource.k8s.io/v1/deviceclasses", {**body, "spec": {}})
+    assert causes == ["metadata.generateName: Invalid value: \"/a\": may not contain '/'"]

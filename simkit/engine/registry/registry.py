@@ -136,8 +136,8 @@ class Registry:
         errors = [*strategy.validate_first(draft, None), *check(name_rule=strategy.validate_name), *own]
         if not strategy.checks_new_once():
             errors += errors
-        if not errors and strategy.validate_name is any_name:  # then the name is looked at as all kinds are
-            return check(name_rule=path_segment)
+        if not errors and (strategy.validate_name is any_name or draft["metadata"].get("generateName")):
+            return check(name_rule=path_segment)  # last, the name and its prefix are looked at as all kinds are
         return errors
 
     def _finish(self, write: Write, draft: Draft, live: Object | None) -> bool:
