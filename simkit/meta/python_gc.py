@@ -37,9 +37,11 @@ _REST: Final = 300
 """The pause after an examination of the kept objects, in multiples of the processor time that it took."""
 _MUCH: Final = 1.0
 """The part by which memory must have grown for one before that, or however little the last ones found."""
-_LOADED: Final = 0.7
+_LOADED: Final = 0.5
 """The part of a processor that a process uses between two rounds if it has much to do: whoever is connected would wait
 for an examination of all objects then, which can be made later."""
+_ALLOWED: Final = 2_000_000
+"""Blocks of memory, some 200 MB, by which it must have grown too for one while there is much to do."""
 
 _PASSING: Final = WeakSet[object]()
 
@@ -114,6 +116,8 @@ class Rounds:
         Seconds of processor time of this thread: a machine with much else to do changes them little.
     used
         Seconds of processor time of the whole process.
+    allowed
+        Blocks by which memory may grow while the process has much to do.
     """
 
     def __init__(
@@ -121,10 +125,11 @@ class Rounds:
         seconds: Callable[[], float] = time.monotonic,
         spent: Callable[[], float] = _OF_THIS_THREAD,
         used: Callable[[], float] = time.process_time,
+        allowed: int = _ALLOWED,
     ) -> None:
         self._collections, self._blocks, self._grown = -1, sys.getallocatedblocks(), _GROWN_FIRST
         self._seconds, self._spent, self._used, self._rested = seconds, spent, used, -math.inf
-        self._looked: tuple[float, float] | None = None
+        self._looked, self._allowed = (seconds(), used()), allowed
 
     def round(self) -> bool:
         """Collect, unless next to nothing has happened or collections are paused; True if all objects were examined."""
@@ -132,9 +137,10 @@ class Rounds:
         if collections == self._collections or not gc.isenabled():
             return False
         now = self._seconds()
-        calm = not self._is_loaded(now) and now >= self._rested
+        loaded, rests = self._is_loaded(now), now < self._rested
         before = sys.getallocatedblocks()  # to count the kept objects takes longer than many a request
-        thorough = before > (1 + (self._grown if calm else _MUCH)) * self._blocks
+        thorough = before > (1 + (_MUCH if loaded or rests else self._grown)) * self._blocks
+        thorough = thorough and (not loaded or before > self._blocks + self._allowed)
         began = self._spent()
         if thorough:
             gc.unfreeze()
@@ -151,7 +157,7 @@ class Rounds:
     def _is_loaded(self, now: float) -> bool:
         """True if the process has computed for most of the time since the last round."""
         before, self._looked = self._looked, (now, self._used())
-        return before is not None and self._looked[1] - before[1] > _LOADED * (now - before[0]) > 0
+        return self._looked[1] - before[1] > _LOADED * (now - before[0]) > 0
 
 
 def collect_in_background(every: float = _EVERY) -> None:

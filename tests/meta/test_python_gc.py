@@ -143,7 +143,7 @@ def something_to_find() -> None:
 def long_examination() -> None:
     """After an examination of a tenth of a second the next one waits for half a minute, or until memory has doubled."""
     collect_seldom()
-    moments, spent = iter([0.0, 0.5, 29.0, 31.0, 31.5, 32.0, 32.5]), iter([7.0, 7.1, 8.0, 9.0, 9.1, 10.0, 10.1])
+    moments, spent = iter([0.0, 0.0, 0.5, 29.0, 31.0, 31.5, 32.0, 32.5]), iter([7.0, 7.1, 8.0, 9.0, 9.1, 10.0, 10.1])
     rounds = Rounds(lambda: next(moments), lambda: next(spent))
     kept = [grown(0.3)]
     assert rounds.round()
@@ -159,11 +159,11 @@ def long_examination() -> None:
 def much_to_do() -> None:
     """A process that computes all the time is not held by an examination before its memory has doubled."""
     collect_seldom()
-    moments, used = iter([0.0, 20.0, 20.0, 40.0, 60.0, 60.0]), iter([0.0, 19.0, 38.0, 39.0])
-    rounds = Rounds(lambda: next(moments), lambda: 0.0, lambda: next(used))
-    kept = [grown(0.1)]
+    moments, used = iter([0.0, 20.0, 40.0, 40.0, 60.0, 80.0, 80.0]), iter([0.0, 19.0, 38.0, 57.0, 58.0])
+    rounds = Rounds(lambda: next(moments), lambda: 0.0, lambda: next(used), allowed=0)
+    kept = [grown(0.3)]
     assert not rounds.round()
-    kept += [grown(1.2)]
+    kept += [grown(0.7)]
     assert rounds.round()
     kept += [grown(0.7)]
     assert not rounds.round()
