@@ -134,7 +134,7 @@ class Registry:
             unqualified_finalizers=strategy.unqualified_finalizers,
         )
         errors = [*strategy.validate_first(draft, None), *check(name_rule=strategy.validate_name), *own]
-        if not strategy.checks_new_once():
+        if errors and not strategy.checks_new_once():
             errors += errors
         if not errors and (strategy.validate_name is any_name or draft["metadata"].get("generateName")):
             return check(name_rule=path_segment)  # last, the name and its prefix are looked at as all kinds are
