@@ -20,7 +20,7 @@ from simkit.schema.catalogue import Catalogue
 from simkit.schema.definitions import Definitions
 from simkit.schema.openapi import descriptions
 from simkit.schema.openapi.operations import Operations
-from simkit.schema.openapi.roots import SINGLE, Roots
+from simkit.schema.openapi.roots import Roots, single
 from simkit.schema.openapi.schemas import (
     LIST_META,
     V2,
@@ -77,7 +77,7 @@ def _parts(catalogue: Catalogue, resources: Iterable[Resource]) -> Parts:
 
 def _documents(catalogue: Catalogue) -> Mapping[str, Parts]:
     """The documents by name. Those of discovery, the version and the token issuer have no resources."""
-    found: dict[str, Parts] = dict.fromkeys(SINGLE, ())
+    found: dict[str, Parts] = dict.fromkeys(single(catalogue.release), ())
     for group in catalogue.groups():
         for version in group.versions:
             resources = catalogue.resources(group.name, version)
@@ -137,7 +137,7 @@ def _document(release: str, name: str, parts: Parts) -> bytes:
 
 @lru_cache(maxsize=4)
 def _swagger(release: str, parts: Parts) -> bytes:
-    roots = sorted({*SINGLE, *_roots(parts)})
+    roots = sorted({*single(release), *_roots(parts)})
     out = {
         "swagger": "2.0",
         "info": _info(release),

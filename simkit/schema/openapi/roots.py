@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from simkit.schema.behaviour import default_behaviour
 from simkit.schema.openapi.operations import UNAUTHORIZED, camel, capitalized, response, tag
 from simkit.schema.openapi.parameters import ENCODINGS
 from simkit.schema.openapi.schemas import V2, Dialect, Shape
@@ -18,8 +19,13 @@ _TOKENS: Final = {
     ".well-known/openid-configuration": ("getServiceAccountIssuerOpenIDConfiguration", "WellKnown", _JSON),
     "openid/v1/jwks": ("getServiceAccountIssuerOpenIDKeyset", "openid", ("application/jwk-set+json",)),
 }
-SINGLE: Final = ("api", "apis", "logs", "version", *_TOKENS)
-"""The documents that belong to no group."""
+_SINGLE: Final = ("api", "apis", "logs", "version", *_TOKENS)
+
+
+def single(release: str) -> tuple[str, ...]:
+    """The documents of a release that belong to no group."""
+    without = default_behaviour(release).ids & {"no-logs-handler"}
+    return tuple(each for each in _SINGLE if each != "logs" or not without)
 
 
 class Roots:
