@@ -9,6 +9,7 @@ import re._parser as parser
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -23,8 +24,6 @@ _CALLS: Final = frozenset(
 _NAMES: Final = "match|search|fullmatch|sub|subn|findall|finditer|split"
 LENGTH: Final = 3000
 """Letters of a text: a price that grows with its square is fifty times the linear one."""
-SLOW: Final = 0.008
-"""Seconds that no linear pattern takes for such a text."""
 _DEEP: Final = 19
 """Repetitions at which an exponential price shows, and does not yet stop the test."""
 _MOST: Final = 6
@@ -107,6 +106,13 @@ def _stands_at(pattern: Any, node: Any, text: str, path: str) -> bool:
     return isinstance(value, re.Pattern) and value.pattern == pattern
 
 
+@cache
+def slow() -> float:
+    """Seconds that no linear pattern takes for such a text here: half of what one takes whose price is the square."""
+    square = re.compile(r"\s*\n")
+    return min(_taken(square, "search", " " * LENGTH) for _ in range(5)) / 2
+
+
 def slowest(use: Use) -> tuple[float, Any]:
     """The most seconds that a text of some thousand letters takes, and the text that is repeated in it."""
     compiled = re.compile(use.pattern, use.flags)
@@ -115,10 +121,10 @@ def slowest(use: Use) -> tuple[float, Any]:
         for start, word, end in _texts(use.pattern, use.flags):
             for count in (_DEEP // len(word) + 1, LENGTH // len(word) + 1):
                 found = _taken(compiled, method, start + word * count + end)
-                if found > SLOW:
+                if found > slow():
                     found = min(found, *(_taken(compiled, method, start + word * count + end) for _ in range(3)))
                 worst = max(worst, (found, (start, word, end)), key=lambda pair: pair[0])
-                if found > SLOW:
+                if found > slow():
                     return worst
     return worst
 

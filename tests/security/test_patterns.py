@@ -7,7 +7,7 @@ import re
 import pytest
 
 from simkit.snapshot.load import load
-from tests.security.patterns import SLOW, Use, slowest, uses
+from tests.security.patterns import Use, slow, slowest, uses
 
 MADE = {
     "analysis/escalation/prove/examples.py": "patterns of our own table, tried on words of our own",
@@ -34,14 +34,14 @@ def test_patterns_that_are_made_are_known() -> None:
 def test_no_pattern_backtracks(part: int) -> None:
     """The worst of some hundred texts, made of what the pattern itself names, is read in a moment."""
     found = [(use.path, use.line, slowest(use)) for use in USES[part::4] if use.pattern is not None]
-    assert not [each for each in found if each[2][0] > SLOW]
+    assert not [each for each in found if each[2][0] > slow()]
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", r"\s*\n", "(?:x*y*)*z"])
 def test_the_search_for_texts_finds_bad_patterns(pattern: str) -> None:
     """It knows those that everybody warns of."""
     used = Use("", 1, pattern, re.DOTALL, frozenset({"search"}))
-    assert slowest(used)[0] > SLOW
+    assert slowest(used)[0] > slow()
 
 
 def test_comments_with_returns() -> None:

@@ -39,9 +39,10 @@ class KnownByIdentity(Generic[Asked, Known]):
 
     def keep(self, identity: Identity, asked: Asked, known: Known) -> dict[Asked, Known]:
         """Add something, in place of what was known of the same; gives back all that is known of the identity."""
-        if self._count >= self._most:
-            self._tables, self._count = {}, 0
-        table = self._tables.setdefault(identity, {})
-        self._count += asked not in table
+        table = self._tables.get(identity)
+        if table is None or asked not in table:
+            if self._count >= self._most:
+                self._tables, self._count = {}, 0
+            table, self._count = self._tables.setdefault(identity, {}), self._count + 1
         table[asked] = known
         return table

@@ -14,7 +14,7 @@ from typing import Final
 
 from simkit.engine.pipeline.dispatch import Handler, plain_handler
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.handler_chain import Filter, HandledRequest, allow, authorize, recognized
+from simkit.engine.pipeline.handler_chain import HandledRequest, allow, authorize, recognized
 from simkit.engine.pipeline.known_by_identity import KnownByIdentity
 from simkit.engine.pipeline.metrics.counters import route
 from simkit.engine.pipeline.prepared_reads import Moment, PreparedReads
@@ -64,11 +64,6 @@ class PreparedWrite:
         self.limit = plain_limit(engine, request, info, scope.resource)
         self.routes = (0, 0)
 
-    @property
-    def filters(self) -> Sequence[Filter]:
-        """The rest of the handler chain; not kept, since methods kept in their own object are garbage for long."""
-        return (self._authorize, self._handle)
-
     def fits(self, engine: Engine, request: Request) -> bool:
         """True if a request for the path is plain, and takes no longer than a few milliseconds."""
         headers = request.headers
@@ -88,14 +83,16 @@ class PreparedWrite:
         context.counted += self.counted
         return context
 
-    def _authorize(self, engine: Engine, context: RequestContext) -> None:
+    def authorize(self, engine: Engine, context: RequestContext) -> None:
+        """Ask whether the sender may, by a question that is made already."""
         decision = engine.authorizer.authorize(self.ask)
         if decision.verdict is ALLOW:
             allow(context, decision)
         else:
             authorize(engine, context)
 
-    def _handle(self, engine: Engine, context: RequestContext) -> Response:
+    def handle(self, engine: Engine, context: RequestContext) -> Response:
+        """Answer as the handler of the path does."""
         context.matched_path = ""
         response = self.handler(engine, context, self.scope)
         if self.scope.resource.stored:
@@ -139,7 +136,8 @@ class PreparedWrites:
             return None
         if not engine.limits.passes(write.flow, mutating=True):
             return None
-        return HandledRequest(engine, request, filters=write.filters, context=write.context(request))
+        rest = (write.authorize, write.handle)  # made anew: methods kept in their own object are garbage for long
+        return HandledRequest(engine, request, filters=rest, context=write.context(request))
 
     def learn(self, context: RequestContext, response: Response, began: Moment) -> None:
         """Prepare an answered write, if it is plain; ``began`` is a moment from before its authentication."""
