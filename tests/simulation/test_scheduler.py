@@ -259,3 +259,12 @@ def test_room_that_becomes_free_is_seen_by_pods_of_the_same_template() -> None:
     cluster.apply(deployment("other", 1, requests={"cpu": "400m"}))
     cluster.advance(seconds=15)
     assert [each["status"]["phase"] for each in cluster.list("pods")].count("Pending") == 1
+
+
+def test_many_pods_are_scheduled_in_several_syncs() -> None:
+    """So that none of them reads a revision that is compacted before it ends; all of them are scheduled by one settle."""
+    cluster = simulated(6)
+    cluster.create(deployment("web", 520))
+    cluster.settle()
+    placed = [each["spec"].get("nodeName") for each in cluster.list("pods")]
+    assert (len(placed), all(placed)) == (520, True)

@@ -40,6 +40,8 @@ _HOST: Final = "simkit"
 _SCHEDULED: Final = SeriesEvent("Scheduled", "Binding")
 _FAILED: Final = SeriesEvent("FailedScheduling", "Scheduling", warning=True)
 _PREEMPTED: Final = SeriesEvent("Preempted", "Preempting")
+_IN_ONE_SYNC: Final = 500
+"""The pods of one sync; the others are due at once. The revision that a sync reads must not be compacted meanwhile."""
 _LONGEST_MESSAGE: Final = 1024
 
 
@@ -108,7 +110,10 @@ class Scheduler:
         lister = Lister(snapshot)
         view = View(self.cache, lister)
         self.queue.wake(self._clock.now())
-        while (waiting := self.queue.pop(self._clock.now())) is not None:
+        for _ in range(_IN_ONE_SYNC):
+            waiting = self.queue.pop(self._clock.now())
+            if waiting is None:
+                break
             self._schedule(client, view, waiting)
 
     def _start(self, snapshot: Snapshot) -> None:
