@@ -42,6 +42,8 @@ _LOADED: Final = 0.5
 for an examination of all objects then, which can be made later."""
 _ALLOWED: Final = 2_000_000
 """Blocks of memory, some 200 MB, by which it must have grown too for one while there is much to do."""
+_PATIENCE: Final = 300.0
+"""Seconds for which an examination is put off at most while there is much to do."""
 
 _PASSING: Final = WeakSet[object]()
 
@@ -106,7 +108,7 @@ class Rounds:
     anything, as in a server that only stores more and more. So garbage that was there for a while, as a fork that was
     used for long, goes soon; and the price of a round is that of what was made since the last one. An examination holds
     the interpreter, and all who are connected wait for it: the longer it took, the later is the next one, unless memory
-    has doubled. Nor is there one while the process has much to do.
+    has doubled. While the process has much to do one is put off, for some minutes at most.
 
     Parameters
     ----------
@@ -130,6 +132,7 @@ class Rounds:
         self._collections, self._blocks, self._grown = -1, sys.getallocatedblocks(), _GROWN_FIRST
         self._seconds, self._spent, self._used, self._rested = seconds, spent, used, -math.inf
         self._looked, self._allowed = (seconds(), used()), allowed
+        self._put_off: float | None = None
 
     def round(self) -> bool:
         """Collect, unless next to nothing has happened or collections are paused; True if all objects were examined."""
@@ -139,10 +142,14 @@ class Rounds:
         now = self._seconds()
         loaded, rests = self._is_loaded(now), now < self._rested
         before = sys.getallocatedblocks()  # to count the kept objects takes longer than many a request
-        thorough = before > (1 + (_MUCH if loaded or rests else self._grown)) * self._blocks
-        thorough = thorough and (not loaded or before > self._blocks + self._allowed)
+        thorough = before > (1 + (_MUCH if rests else self._grown)) * self._blocks
+        if thorough and loaded:
+            self._put_off = now if self._put_off is None else self._put_off
+            urgent = before > (1 + _MUCH) * self._blocks and before > self._blocks + self._allowed
+            thorough = urgent or now - self._put_off >= _PATIENCE
         began = self._spent()
         if thorough:
+            self._put_off = None
             gc.unfreeze()
         gc.collect()
         gc.collect()  # which counts what was not frozen

@@ -46,6 +46,10 @@ class Churn:
         self._writes, self._turn, self._deployed = writes, 0, 0
         self._watchers: deque[Watcher] = deque()
 
+    def now(self) -> float:
+        """The cluster's clock, in seconds: a server has as much time between two rounds."""
+        return self._clock.now()
+
     def second(self, number: int) -> None:
         """One second of the cluster's clock."""
         done = 0
@@ -99,7 +103,7 @@ def main() -> int:
     args = parser.parse_args()
     churn = Churn(args.writes)
     collect_seldom()
-    rounds, figures = Rounds(), [held()]
+    rounds, figures = Rounds(seconds=churn.now), [held()]
     print(f"{'minute':>6}{'MB':>8}{'objects':>10}\n{0:6}{figures[0]:8.1f}", flush=True)
     for minute in range(1, args.minutes + 1):
         for second in range(60):

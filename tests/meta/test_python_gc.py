@@ -173,6 +173,20 @@ def much_to_do() -> None:
     assert kept
 
 
+def put_off() -> None:
+    """Whoever has much to do for long is held by an examination after five minutes."""
+    collect_seldom()
+    clock, found = 0.0, list[bool]()
+    rounds = Rounds(lambda: clock, lambda: 0.0, lambda: clock)
+    kept = [grown(0.3)]
+    for _ in range(17):
+        clock += 20
+        kept += [[[]]]
+        gc.collect(1)
+        found.append(rounds.round())
+    assert found.index(True) == 15
+
+
 def what_will_pass() -> None:
     """Garbage in circles that was in use while the collector looked is freed with the next look, if it was announced."""
     collect_seldom()
@@ -213,7 +227,8 @@ def a_fork() -> None:
 
 
 @pytest.mark.parametrize(
-    "scene", [new_garbage, nothing_to_find, something_to_find, long_examination, much_to_do, what_will_pass, a_fork]
+    "scene",
+    [new_garbage, nothing_to_find, something_to_find, long_examination, much_to_do, put_off, what_will_pass, a_fork],
 )
 def test_rounds_in_a_process_of_their_own(scene: Callable[[], None]) -> None:
     """They look at all objects of the process, of which a process with many tests has millions."""
