@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, quoted
+from simkit.meta.fielderror import FieldError, aggregate_errors, quoted
 from simkit.meta.names import GroupKind, GroupResource
 from simkit.meta.objects import Draft, Object
 
@@ -177,11 +177,10 @@ def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> StatusE
     are longer than ``TOLD`` together, and the others are counted. kube-apiserver tells all.
     """
     told = list(_told(errors))
-    texts = list(dict.fromkeys(str(error) for error in told))
+    texts = list(map(str, told))
     if len(told) < len(errors):
         texts.append(f"and {len(errors) - len(told)} further errors")
-    summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    message = f"{kind} {quoted(name)} is invalid" + (f": {summary}" if texts else "")
+    message = f"{kind} {quoted(name)} is invalid" + (f": {aggregate_errors(texts)}" if texts else "")
     causes = [error.cause() for error in told]
     return StatusError(422, "Invalid", message, details=_details(kind, name, causes=causes))
 

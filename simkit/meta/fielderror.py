@@ -5,7 +5,7 @@ Follows ``k8s.io/apimachinery/pkg/util/validation/field/errors.go``, release 1.3
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -178,3 +178,15 @@ def field_detail(text: str) -> str:
     'message must not contain line breaks'
     """
     return text.partition(" ")[2] if applies("details-without-field-names") else text
+
+
+def aggregate_errors(texts: Iterable[str]) -> str:
+    """Several errors as one text, distinct, as k8s.io/apimachinery/pkg/util/errors joins them; empty for none.
+
+    Examples
+    --------
+    >>> aggregate_errors(["a", "b", "a"]), aggregate_errors(["a"]), aggregate_errors([])
+    ('[a, b]', 'a', '')
+    """
+    listed = list(dict.fromkeys(texts))
+    return f"[{', '.join(listed)}]" if len(listed) > 1 else "".join(listed)

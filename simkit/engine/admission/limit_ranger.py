@@ -20,6 +20,7 @@ from simkit.engine.admission.plugin_attributes import (
 from simkit.engine.seams import Operation, Reader, Review
 from simkit.kinds.parts.pod.pod_resources import pod_limits, pod_requests
 from simkit.meta.domain import label
+from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.objects import Object, annotations_of, at, metadata, with_metadata
 from simkit.meta.podspec import NON_EPHEMERAL
 from simkit.meta.quantity import NANO, Quantity
@@ -64,9 +65,9 @@ class LimitRanger:
             problems = _pod_problems(written(review), limits) if review.resource == PODS else ()
             if review.resource == CLAIMS:
                 problems = list(_claim_problems(written(review), limits))
-            told = list(dict.fromkeys(problems))
+            told = aggregate_errors(problems)
             if told:
-                raise admission_forbidden(review, told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+                raise admission_forbidden(review, told)
 
 
 def _defaulted(pod: Object, limits: Sequence[Object]) -> Object:

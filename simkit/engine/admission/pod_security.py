@@ -17,7 +17,7 @@ from simkit.logic.podsecurity.policy import PREFIX, LevelVersion, Policy, exempt
 from simkit.logic.podsecurity.violation import Violation, forbidden_detail, forbidden_reason
 from simkit.meta.domain import label
 from simkit.meta.errors import internal, invalid
-from simkit.meta.fielderror import FieldError
+from simkit.meta.fielderror import FieldError, aggregate_errors
 from simkit.meta.names import GroupKind, Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
 from simkit.meta.podspec import CONTAINER_LISTS
@@ -101,7 +101,7 @@ class PodSecurity:
             notes[f"{PREFIX}exempt"] = "runtimeClass"
             return
         if errors:
-            notes[f"{PREFIX}error"] = f"Failed to parse policy: {_together(errors)}"
+            notes[f"{PREFIX}error"] = f"Failed to parse policy: {aggregate_errors(map(str, errors))}"
         found: dict[LevelVersion, list[Violation]] = {}
 
         def of(wanted: LevelVersion) -> list[Violation]:
@@ -155,11 +155,6 @@ class PodSecurity:
             start = f'existing pods in namespace "{namespace}" violate'
             warnings.append(f'{start} the new PodSecurity enforce level "{enforce}"')
         return warnings + sorted(_counted(min(names), len(names), text) for text, names in bad.items())
-
-
-def _together(errors: Sequence[FieldError]) -> str:
-    texts = list(dict.fromkeys(map(str, errors)))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def _stricter(new: LevelVersion, old: LevelVersion) -> bool:

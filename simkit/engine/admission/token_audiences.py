@@ -14,7 +14,7 @@ from simkit.engine.seams import Authorizer, Reader, Review
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError, not_found
-from simkit.meta.fielderror import quoted
+from simkit.meta.fielderror import aggregate_errors, quoted
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of
 
@@ -53,9 +53,7 @@ def audience_error(store: Reader, authorizer: Authorizer, review: Review, pod: O
         except StatusError as error:
             errors.append(error.message)
     if errors:
-        told = list(dict.fromkeys(errors))
-        why = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
-        return f"error validating audience {quoted(audience)}: {why}"
+        return f"error validating audience {quoted(audience)}: {aggregate_errors(errors)}"
     who = review.identity
     ask = Attributes(who, VERB, version="v1", resource=audience, namespace=review.namespace, name=review.name)
     if authorizer.authorize(ask).allowed:

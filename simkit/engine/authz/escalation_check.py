@@ -19,12 +19,12 @@ from simkit.logic.rbac.binding import (
     role_key,
 )
 from simkit.logic.rbac.cover import EVERYTHING, missing_rules_text, some_uncovered, uncovered
-from simkit.logic.rbac.index import AccessIndex, aggregate_errors
+from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import Rule, quoted_list, rules_of
 from simkit.meta.attributes import Attributes
 from simkit.meta.behaviour import applies
 from simkit.meta.errors import StatusError, forbidden, not_found, unexplained
-from simkit.meta.fielderror import quoted
+from simkit.meta.fielderror import aggregate_errors, quoted
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, metadata, name_of, namespace_of

@@ -10,8 +10,9 @@ from typing import Final
 
 from simkit.engine.seams import Change, RuleList
 from simkit.logic.rbac.binding import missing_text
-from simkit.logic.rbac.index import AccessIndex, aggregate_errors, is_access_resource
+from simkit.logic.rbac.index import AccessIndex, is_access_resource
 from simkit.meta.attributes import Attributes, Decision
+from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.identity import Identity
 
 _REMEMBERED: Final = 4096

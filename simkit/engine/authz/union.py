@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from simkit.engine.seams import Authorizer, RuleList
-from simkit.logic.rbac.index import aggregate_errors
 from simkit.meta.attributes import NO_OPINION, Attributes, Decision
+from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.identity import Identity
 
 _SILENT: Final = Decision(NO_OPINION)

@@ -11,7 +11,7 @@ from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.small_files import value_of_bytes
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
-from simkit.meta.fielderror import FieldError
+from simkit.meta.fielderror import FieldError, aggregate_errors
 
 CONFIG_GROUP: Final = api_group("apiserver.config")
 VERSIONS: Final = ("v1alpha1", "v1beta1")
@@ -42,9 +42,7 @@ def parse(content: bytes, model: type[Document], kind: str, source: str) -> Docu
 def refuse(errors: Sequence[FieldError], source: str) -> None:
     """Raise SimkitError with the distinct errors, if there are any."""
     if errors:
-        texts = list(dict.fromkeys(map(str, errors)))
-        listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-        raise SimkitError(f"{source}: {listed}")
+        raise SimkitError(f"{source}: {aggregate_errors(map(str, errors))}")
 
 
 def _error(error: Any) -> str:

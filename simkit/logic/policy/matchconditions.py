@@ -10,6 +10,7 @@ from typing import Any
 
 from simkit.language.cel.limits import MATCH_BUDGET
 from simkit.logic.policy.variables import BudgetSpent, Expression, evaluate
+from simkit.meta.fielderror import aggregate_errors
 
 
 class MatchConditionsFailed(Exception):
@@ -49,7 +50,7 @@ def conditions_hold(
     known = [value for value in values if value is not None]
     if any(not value.error and value.value is False for value in known):
         return False
-    errors = list(dict.fromkeys(value.error for value in known if value.error))
+    errors = aggregate_errors(value.error for value in known if value.error)
     if errors and fails:
-        raise MatchConditionsFailed(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+        raise MatchConditionsFailed(errors)
     return not errors

@@ -27,6 +27,7 @@ from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.logic.rbac.ruleset import RuleSet, mentions_of
 from simkit.meta.attributes import ALLOW, NO_OPINION, Attributes, Decision, Evidence
+from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
@@ -308,9 +309,3 @@ def _allowed(binding: Binding, identity: Identity, rule: int) -> Decision:
     subject = binding.names(identity.user, identity.groups)
     reason = binding.reason(subject) if subject else ""
     return Decision(ALLOW, reason, (Evidence(binding.key, binding.role, rule),))
-
-
-def aggregate_errors(texts: Iterable[str]) -> str:
-    """Several errors as one text, distinct, as k8s.io/apimachinery/pkg/util/errors joins them; empty for none."""
-    listed = list(dict.fromkeys(texts))
-    return f"[{', '.join(listed)}]" if len(listed) > 1 else "".join(listed)

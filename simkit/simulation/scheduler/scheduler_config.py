@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.errors import SimkitError
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value
+from simkit.meta.fielderror import FieldError, aggregate_errors, duplicate, invalid_value
 from simkit.simulation.scheduler.config_fields import ARGUMENTS, CONFIGURATION, Misfit, misfits
 from simkit.simulation.scheduler.plugin_arguments import DEFAULTS, Arguments, validate_arguments, with_defaults
 from simkit.simulation.scheduler.plugin_sets import DEFAULT, PluginError, Weighted, plugins_of
@@ -77,7 +77,7 @@ def scheduler_config(document: Any, *, minor: int = 30) -> SchedulerConfig:
     arguments = [dict(_arguments(each, index)) for index, each in enumerate(profiles)]
     errors = [*_validate(document, profiles, names, arguments)]
     if errors:
-        raise SimkitError(_together([str(each) for each in errors]))
+        raise SimkitError(aggregate_errors(map(str, errors)))
     made = []
     for name, profile, args in zip(names, profiles, arguments, strict=True):
         try:
@@ -109,11 +109,7 @@ def _refuse(found: list[Misfit], before: str) -> None:
     if unknown:
         raise SimkitError(f"{before}strict decoding error: {', '.join(unknown)}")
     if found:
-        raise SimkitError(before + _together([f"{each.path}: {each.text}" for each in found]))
-
-
-def _together(texts: list[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        raise SimkitError(before + aggregate_errors(f"{each.path}: {each.text}" for each in found))
 
 
 def _arguments(profile: Mapping[str, Any], number: int) -> Iterator[tuple[str, Arguments]]:

@@ -20,6 +20,7 @@ from simkit.kinds.parts.validation.fields import validate_domain_path
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import AUTHENTICATION_GROUP, label
 from simkit.meta.errors import StatusError
+from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.identity import (
     ANONYMOUS,
     AUTHENTICATED,
@@ -180,10 +181,9 @@ def _errors(extra: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for key, values in extra.items():
         if not key:
             yield "impersonating the empty string key in extra is not allowed"
-        errors = list(dict.fromkeys(map(str, validate_domain_path("extra.key", key))))
+        errors = aggregate_errors(map(str, validate_domain_path("extra.key", key)))
         if errors:
-            told = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
-            yield f"impersonating an invalid key in extra is not allowed: {told}"
+            yield f"impersonating an invalid key in extra is not allowed: {errors}"
         if key != key.lower():
             yield f'impersonating a non-lowercase key in extra is not allowed: "{key}"'
         if not values:

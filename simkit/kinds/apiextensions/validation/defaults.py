@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from simkit.kinds.apiextensions.embedded_metadata import embedded
 from simkit.language.cel.limits import OBJECT_BUDGET
-from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.fielderror import FieldError, aggregate_errors, invalid_value
 from simkit.schema.custom.messages import NOWHERE, shown
 from simkit.schema.custom.structural import row_of
 from simkit.schema.custom.validation import ABSENT, Check
@@ -104,11 +104,8 @@ class _Defaults:
 
     def _metadata(self, value: Any, level: _Level, path: str) -> list[FieldError]:
         wrong = embedded(level.object_around(value), self._node(level.outer), itself=True)
-        texts = list(dict.fromkeys(map(str, wrong)))
-        if not texts:
-            return []
-        told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-        return [invalid_value(path, shown(value), f"must result in valid metadata: {told}")]
+        told = aggregate_errors(map(str, wrong))
+        return [invalid_value(path, shown(value), f"must result in valid metadata: {told}")] if told else []
 
 
 def _under(path: str, errors: list[FieldError]) -> list[FieldError]:
