@@ -11,6 +11,7 @@ from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.plan.open_paths import GoalEnds, Stopping
+from simkit.analysis.plan.reach import gathered
 
 Best = Mapping[AttackState, Reached]
 """For each state from which a goal can be reached the first edge of its best path."""
@@ -39,22 +40,17 @@ class Alternatives:
 
     def _needed(self, number: int, state: AttackState) -> frozenset[Candidate]:
         """The changes that lie on the best path from a state."""
-        known, best = self._on_path[number], self._best[number]
-        waiting = [state]
-        while waiting:
-            now = waiting[-1]
+        best = self._best[number]
+
+        def following(now: AttackState) -> AttackState | None:
             edge = best[now].edge
-            if now not in known:
-                if edge is None:
-                    known[now] = frozenset(self._ends[number].stopping(now))
-                elif edge.target in known:
-                    own = frozenset(self._stopping.of(edge))
-                    known[now] = known[edge.target] | own if own - known[edge.target] else known[edge.target]
-                else:
-                    waiting.append(edge.target)
-                    continue
-            waiting.pop()
-        return known[state]
+            return None if edge is None else edge.target
+
+        def own(now: AttackState) -> frozenset[Candidate]:
+            edge = best[now].edge
+            return frozenset(self._ends[number].stopping(now) if edge is None else self._stopping.of(edge))
+
+        return gathered(state, following, own, self._on_path[number])
 
     def closes(self, one: Candidate, starts: Sequence[Collection[AttackState]]) -> int:
         """The number of starts of each goal that have no way around a change."""

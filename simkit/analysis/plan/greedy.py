@@ -102,7 +102,7 @@ def _lazily(now: Round, ordered: Iterable[RatedChange]) -> tuple[Candidate, Roun
 
 
 def _first_of_two(
-    now: Round, ordered: Sequence[RatedChange], most_harm: int, *, alone: bool
+    now: Round, ordered: Iterable[RatedChange], most_harm: int, *, alone: bool
 ) -> tuple[Candidate, Round] | None:
     """The first of the two changes that together close most paths; the second stops the ways around the first.
 
@@ -134,7 +134,7 @@ def _firsts(now: Round, ordered: Iterable[RatedChange], most_harm: int) -> Seque
             if ways <= more:
                 break
             if now.candidates.harm(second) <= most_harm:
-                more = max(more, left.closes(second))
+                more = max(more, left.closes([second]))
         most = now.modelled([first.change]) + more
         if most:
             found.append((most, first))

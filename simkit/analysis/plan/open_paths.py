@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 
 from simkit.analysis.escalation.cut.cutter import Candidate, Policy
 from simkit.analysis.escalation.cut.pod_security import OPEN_NAMESPACE, EnforceLevel
@@ -17,7 +18,7 @@ from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.held_permissions import GrantSource
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.plan.reach import Reach, Steps
+from simkit.analysis.plan.reach import Reach, Steps, gathered
 from simkit.analysis.plan.stopped import Needs, Stopped
 
 Granted = tuple[tuple[GrantSource, ...], ...]
@@ -81,7 +82,7 @@ class OpenPaths:
             for edge in edges:
                 number = self._steps.add(self._places[state], self._places[edge.target])
                 self._stopped.add(number, self._stopping.of(edge), self._stopping.needs(edge))
-        self._ends = [_Ends(GoalEnds(graph, removals, goal), self._places, self._steps, removals) for goal in goals]
+        self._ends = [_Ends(GoalEnds(graph, removals, goal), self._places, removals) for goal in goals]
 
     def candidates(self) -> set[Candidate]:
         """All changes that stop something, alone or with others."""
@@ -107,16 +108,6 @@ class OpenPaths:
             left.add(ends, reach, Counter(place for place in places if place is not None and place in reach))
         return left
 
-    def count(self, chosen: Collection[Candidate], starts: Sequence[Collection[AttackState]]) -> int:
-        """The number of starts that still reach their goal after changes."""
-        barred = self._stopped.by(chosen)
-        left = 0
-        for ends, some in zip(self._ends, starts, strict=True):
-            lost = ends.lost(chosen, barred)
-            at = (self._places.get(state) for state in some)
-            left += sum(place in ends.reach and place not in lost for place in at if place is not None)
-        return left
-
 
 class LeftOver:
     """The ways to some goals that are left after changes, and what one change more closes."""
@@ -134,14 +125,15 @@ class LeftOver:
         """The number of starts that still get to their goal."""
         return sum(starts.total() for _, _, starts in self._goals)
 
-    def closes(self, one: Candidate) -> int:
-        """The number of starts that do not get to their goal after one change more."""
-        barred = self._stopped.more(one, self._chosen)
-        found = 0
-        for ends, reach, starts in self._goals:
-            lost = reach.lost(barred, ends.stopped.more(one, self._chosen))
-            found += sum(starts[place] for place in lost)
-        return found
+    def closes(self, more: Iterable[Candidate]) -> int:
+        """The number of starts that do not get to their goal after further changes."""
+        chosen = self._chosen.union(more)
+        barred = self._stopped.by(chosen)
+        return sum(
+            starts[place]
+            for ends, reach, starts in self._goals
+            for place in reach.lost(barred, ends.stopped.by(chosen))
+        )
 
     def on_ways(self) -> Counter[Candidate]:
         """The changes on one way of each start, with how many of these ways each lies on.
@@ -153,28 +145,15 @@ class LeftOver:
         for ends, reach, starts in self._goals:
             known: dict[int, frozenset[Candidate]] = {}
             for place, number in starts.items():
-                for one in self._on_way(ends, reach, place, known):
+                for one in gathered(place, reach.next_place, partial(self._at, ends, reach), known):
                     counts[one] += number
         return counts
 
-    def _on_way(
-        self, ends: _Ends, reach: Reach, place: int, known: dict[int, frozenset[Candidate]]
-    ) -> frozenset[Candidate]:
-        """The changes on the way from a place that a search found; each place is looked at once."""
-        way = []
-        at: int | None = place
-        while at is not None and at not in known:
-            way.append(at)
-            step = reach.next_step(at)
-            at = None if step is None else step.place
-        for one in reversed(way):
-            step = reach.next_step(one)
-            if step is None:
-                known[one] = frozenset(ends.stopped.next(one, self._chosen))
-            else:
-                after, own = known[step.place], frozenset(self._stopped.next(step.number, self._chosen))
-                known[one] = after if own <= after else after | own
-        return known[place]
+    def _at(self, ends: _Ends, reach: Reach, place: int) -> frozenset[Candidate]:
+        """The changes that stop the next step from a place, or take the goal from it at the end of a way."""
+        number = reach.next_step(place)
+        stopped = ends.stopped.next(place, self._chosen) if number is None else self._stopped.next(number, self._chosen)
+        return frozenset(stopped)
 
 
 class GoalEnds:
@@ -197,21 +176,14 @@ class GoalEnds:
 
 
 class _Ends:
-    """The places that have a goal, the changes by which they lose it, and who reaches one of them."""
+    """The places that have a goal, and the changes by which they lose it."""
 
-    def __init__(
-        self, ends: GoalEnds, places: dict[AttackState, int], steps: Steps, removals: PossibleRemovals
-    ) -> None:
+    def __init__(self, ends: GoalEnds, places: dict[AttackState, int], removals: PossibleRemovals) -> None:
         self.ends, self.stopped = ends, Stopped(removals)
         self._places = {places[state]: state for state in places if ends.test(state)}
-        self.reach = Reach(steps, self._places)
         for place, state in self._places.items():
             self.stopped.add(place, tuple(ends.stopping(state)), ends.needs(state))
 
     def left(self, chosen: Collection[Candidate]) -> set[int]:
         """The places that still have the goal after changes."""
         return set(self._places) - self.stopped.by(chosen)
-
-    def lost(self, chosen: Collection[Candidate], barred: Collection[int]) -> set[int]:
-        """The places that do not get to the goal any more after changes, which bar some steps."""
-        return self.reach.lost(barred, self.stopped.by(chosen))

@@ -6,10 +6,12 @@ below it in the forest, so that most questions look at a few places instead of a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 NO_STEP: Final = -1
+Place = TypeVar("Place")
+Found = TypeVar("Found")
 
 
 class OpenStep(NamedTuple):
@@ -65,10 +67,15 @@ class Reach:
     def __contains__(self, place: int) -> bool:
         return place in self._taken
 
-    def next_step(self, place: int) -> OpenStep | None:
-        """The first step of a shortest way from a place, with where it leads; None at an end."""
+    def next_step(self, place: int) -> int | None:
+        """The number of the first step of a shortest way from a place; None at an end."""
         number = self._taken[place]
-        return None if number == NO_STEP else OpenStep(self._steps.ends_of[number][1], number)
+        return None if number == NO_STEP else number
+
+    def next_place(self, place: int) -> int | None:
+        """The place where that step leads; None at an end."""
+        number = self.next_step(place)
+        return None if number is None else self._steps.ends_of[number][1]
 
     def lost(self, barred: Collection[int], gone: Collection[int]) -> set[int]:
         """The places that do not reach an end any more.
@@ -115,3 +122,32 @@ class Reach:
             target in self._taken and target not in doubtful and number not in barred
             for target, number in self._steps.out_of[place]
         )
+
+
+def gathered(
+    start: Place,
+    following: Callable[[Place], Place | None],
+    own: Callable[[Place], frozenset[Found]],
+    known: dict[Place, frozenset[Found]],
+) -> frozenset[Found]:
+    """All that lies on a way, from a place to its end.
+
+    Parameters
+    ----------
+    following
+        The next place of the way; None at its end.
+    own
+        What lies at a place, or on the step from there.
+    known
+        What was gathered before, by place: each is looked at once, however many ways lead through it.
+    """
+    way = []
+    at: Place | None = start
+    while at is not None and at not in known:
+        way.append(at)
+        at = following(at)
+    after = known[at] if at is not None else frozenset()
+    for place in reversed(way):
+        more = own(place)
+        after = known[place] = after if more <= after else after | more
+    return after

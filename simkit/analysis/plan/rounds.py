@@ -111,9 +111,14 @@ class Round:
         ends = [GoalEnds(self.graph, removals, goal) for goal in self.question.goals]
         return Alternatives(self.graph, Stopping(removals, self.graph.facts), ends, self._best)
 
+    @cached_property
+    def _left(self) -> LeftOver:
+        """The ways as they are."""
+        return self.without(())
+
     def modelled(self, chosen: Iterable[Candidate]) -> int:
         """The number of paths that changes close on the graph as it is: an upper bound."""
-        return len(self.paths) - self.open_paths.count(list(chosen), self.starts)
+        return self._left.closes(chosen)
 
     def without(self, chosen: Collection[Candidate]) -> LeftOver:
         """The ways that changes leave on the graph as it is."""

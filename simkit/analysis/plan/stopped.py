@@ -17,7 +17,7 @@ class Stopped:
 
     def __init__(self, removals: PossibleRemovals) -> None:
         self._removals = removals
-        self.alone: dict[Candidate, set[int]] = defaultdict(set)
+        self._alone: dict[Candidate, set[int]] = defaultdict(set)
         """The things that each change stops by itself."""
         self._shared: dict[int, tuple[Needs, list[int]]] = {}
         self._parts: dict[Candidate, list[int]] = defaultdict(list)
@@ -30,7 +30,7 @@ class Stopped:
         """
         self._changes[number] = alone, needs
         for one in alone:
-            self.alone[one].add(number)
+            self._alone[one].add(number)
         if any(len(sources) > 1 for _, sources in needs):
             if id(needs) not in self._shared:
                 self._shared[id(needs)] = needs, []
@@ -41,22 +41,16 @@ class Stopped:
 
     def candidates(self) -> set[Candidate]:
         """All changes that stop something, alone or with others."""
-        return {*self.alone, *self._parts}
+        return {*self._alone, *self._parts}
 
     def by(self, chosen: Collection[Candidate]) -> set[int]:
         """The things that changes stop together."""
-        found = set[int]().union(*(self.alone.get(one, ()) for one in chosen))
+        found = set[int]().union(*(self._alone.get(one, ()) for one in chosen))
         if len(chosen) > 1:
             found.update(
                 self._together(frozenset(chosen), {each for one in chosen for each in self._parts.get(one, ())})
             )
         return found
-
-    def more(self, one: Candidate, chosen: frozenset[Candidate]) -> set[int]:
-        """The things that one change stops after others, alone or with them."""
-        found = self.alone.get(one, set[int]())
-        parts = self._parts.get(one) if chosen else None
-        return found.union(self._together(chosen | {one}, parts)) if parts else found
 
     def next(self, number: int, chosen: frozenset[Candidate]) -> Iterable[Candidate]:
         """The changes that stop a thing, or a part of it that others have left open."""

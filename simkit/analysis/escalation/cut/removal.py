@@ -228,10 +228,6 @@ class PossibleRemovals:
                 first, *others = (set(self.of(source, requirement)) for source in some)
                 yield from first.intersection(*others)
 
-    def of_edge(self, edge: Edge) -> Iterator[Removal]:
-        """The removals that each stop a step."""
-        yield from self.every(self.needs(edge))
-
     def subjects(self, removal: Removal) -> tuple[Subject, ...]:
         """The subjects that lose access by a removal."""
         if isinstance(removal, RemovePermissions):
