@@ -1,7 +1,6 @@
 """The audiences that a pod's volumes name: a node may ask for tokens of its pod for no others.
 
-Upstream: plugin/pkg/admission/noderestriction/admission.go, release 1.36; the drivers in whose names volumes of older
-kinds are served: k8s.io/csi-translation-lib/plugins.
+Upstream: plugin/pkg/admission/noderestriction/admission.go, release 1.36.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from typing import Final
 
 from simkit.engine.admission.plugin_attributes import CLAIMS, VOLUMES
 from simkit.engine.seams import Authorizer, Reader, Review
+from simkit.logic.workloads.volumes import CSI_DRIVERS
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError, not_found
@@ -24,16 +24,6 @@ _DRIVERS: Final = GroupResource(api_group("storage"), "csidrivers")
 _CLAIM, _VOLUME = GroupResource("", "persistentvolumeclaim"), GroupResource("", "persistentvolume")
 _DRIVER: Final = GroupResource(api_group("storage"), "csidriver")
 """The resources under which kube-apiserver's plugin reports missing objects."""
-_SERVED_BY: Final = {
-    "awsElasticBlockStore": "ebs.csi.aws.com",
-    "azureDisk": "disk.csi.azure.com",
-    "azureFile": "file.csi.azure.com",
-    "cinder": "cinder.csi.openstack.org",
-    "gcePersistentDisk": "pd.csi.storage.gke.io",
-    "portworxVolume": "pxd.portworx.com",
-    "vsphereVolume": "csi.vsphere.vmware.com",
-}
-"""The driver that serves a volume of an older kind."""
 
 
 def audience_error(store: Reader, authorizer: Authorizer, review: Review, pod: Object) -> str:
@@ -93,7 +83,7 @@ def _driver_of_claim(store: Reader, namespace: str, name: str) -> str:
 def _driver_in(source: Object) -> str:
     if source.get("csi") is not None:
         return str(source["csi"].get("driver") or "")
-    return next((driver for kind, driver in _SERVED_BY.items() if source.get(kind) is not None), "")
+    return next((driver for kind, driver in CSI_DRIVERS.items() if source.get(kind) is not None), "")
 
 
 def _found(store: Reader, key: Key, told: GroupResource) -> Object:

@@ -13,6 +13,7 @@ from simkit.engine.controllers.client_requests import path_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.event_limits import REMEMBERED, EventLimits, News
 from simkit.engine.controllers.event_names import EventNames
+from simkit.engine.controllers.lister import uid_of
 from simkit.engine.controllers.resources import EVENTS
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.message import Request
@@ -108,3 +109,8 @@ class EventRecorder:
             "count": 1,
             "type": news.kind,
         }
+
+
+def node_reference(node: Object) -> Object:
+    """A node as its events name it."""
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name_of(node), "uid": uid_of(node)}}

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import expect, keys_of, merge
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
+from simkit.engine.controllers.event_recorder import EventRecorder, node_reference
+from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.node_zones import DEFAULT_RATES, EvictionRates, NodeZones, zone_of
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import NODES, PODS
@@ -159,13 +159,13 @@ class NodeLifecycleController(ResourceWatcher):
         expect(response, 404, 409)
         if response.succeeded and is_true(conditions, "Ready"):
             text = f"Node {name_of(node)} status is now: NodeNotReady"
-            self._events.event(client, _reference(node), "NodeNotReady", text)
+            self._events.event(client, node_reference(node), "NodeNotReady", text)
 
     def _announce(self, client: Client, key: Key) -> None:
         if key not in self._news:
             return
         reason, text, node = self._news.pop(key)
-        self._events.event(client, _reference(node), reason, f"Node {key.name} event: {text.format(key.name)}")
+        self._events.event(client, node_reference(node), reason, f"Node {key.name} event: {text.format(key.name)}")
 
     def _label(self, client: Client, node: Object) -> None:
         present = labels_of(node)
@@ -226,8 +226,3 @@ class NodeLifecycleController(ResourceWatcher):
 def _node_keys(names: Iterable[str]) -> list[Key]:
     """The keys of nodes."""
     return [Key(NODES, "", name) for name in dict.fromkeys(names)]
-
-
-def _reference(node: Object) -> Object:
-    """The node as events name it."""
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name_of(node), "uid": uid_of(node)}}

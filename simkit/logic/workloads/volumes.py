@@ -8,7 +8,7 @@ Upstream: pkg/volume/plugins.go, release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from simkit.meta.domain import LABEL_DOMAIN, label
@@ -16,6 +16,16 @@ from simkit.meta.labels import of_object
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
 from simkit.meta.quantity import parse
 
+CSI_DRIVERS: Final[Mapping[str, str]] = {
+    "awsElasticBlockStore": "ebs.csi.aws.com",
+    "azureDisk": "disk.csi.azure.com",
+    "azureFile": "file.csi.azure.com",
+    "cinder": "cinder.csi.openstack.org",
+    "gcePersistentDisk": "pd.csi.storage.gke.io",
+    "portworxVolume": "pxd.portworx.com",
+    "vsphereVolume": "csi.vsphere.vmware.com",
+}
+"""The driver that serves a volume of an older kind (k8s.io/csi-translation-lib/plugins)."""
 _TEMPORARY: Final = re.compile("/(tmp)/.+")
 _MAKER: Final = label("provisioned-by", "pv")
 _OLD_CLASS: Final = label("storage-class", "volume.beta")

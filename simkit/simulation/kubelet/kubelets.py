@@ -38,11 +38,12 @@ from simkit.simulation.kubelet.node_config import (
 from simkit.simulation.kubelet.pod_admission import EVICTED, pressure_objection, rejected_status
 from simkit.simulation.kubelet.pod_status import PodNetwork, stopped_status, updated_status
 from simkit.simulation.kubelet.requests import remove_pod
-from simkit.simulation.kubelet.resizes import Resizes, nodes_of, with_hindrance
+from simkit.simulation.kubelet.resizes import Resizes, with_hindrance
 from simkit.simulation.kubelet.simulated_node import (
     NodeClient,
     SimulatedNode,
     create_lease,
+    nodes_of,
     renew_lease,
     report_conditions,
 )

@@ -10,9 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from simkit.engine.controllers.lister import Lister, uid_of
 from simkit.engine.controllers.resources import NODES, PODS
-from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
-from simkit.logic.workloads.status_conditions import find
+from simkit.logic.workloads.status_conditions import find, with_condition
 from simkit.meta.clock import timestamp
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
@@ -148,25 +147,12 @@ def with_hindrance(
     others = [each for each in conditions if each is not known]
     if hindrance is None:
         return others
-    same = known is not None and known.get("status") == "True"
-    since = known.get("lastTransitionTime") if known is not None and same else timestamp(now)
     made = {
         "type": PENDING,
         "status": "True",
         "reason": hindrance.reason,
         "message": hindrance.message,
         "lastProbeTime": None,
-        "lastTransitionTime": since,
         **({"observedGeneration": generation} if generation is not None else {}),
     }
-    return [*others, made]
-
-
-def nodes_of(changes: Sequence[Change]) -> set[str]:
-    """The nodes that changes concern."""
-    return {
-        change.entry.key.name
-        if change.entry.key.resource == NODES
-        else str(at(change.entry.object, "spec", "nodeName") or "")
-        for change in changes
-    }
+    return with_condition([*others, known] if known is not None else others, made, timestamp(now))

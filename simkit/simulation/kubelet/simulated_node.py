@@ -5,12 +5,14 @@ Upstream: pkg/kubelet/kubelet_node_status.go and k8s.io/component-helpers/apimac
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from simkit.engine.controllers.client_requests import path_of
 from simkit.engine.controllers.controller_manager import Client, Perform
 from simkit.engine.controllers.lister import Lister, uid_of
 from simkit.engine.controllers.resources import NODES
+from simkit.engine.seams import Change
 from simkit.meta.clock import micro_time
 from simkit.meta.domain import NODE_LEASE_NAMESPACE, api_group
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
@@ -103,3 +105,13 @@ def report_conditions(client: Client, lister: Lister, node: SimulatedNode, now: 
     path = path_of(NODES, "", node.name, "status")
     change = {"status": {"conditions": [*told, *others]}}
     client.perform(Request.of("PATCH", path, change, content_type=_MERGE))
+
+
+def nodes_of(changes: Sequence[Change]) -> set[str]:
+    """The nodes that changes concern."""
+    return {
+        change.entry.key.name
+        if change.entry.key.resource == NODES
+        else str(at(change.entry.object, "spec", "nodeName") or "")
+        for change in changes
+    }

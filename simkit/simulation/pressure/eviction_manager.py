@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import path_of
 from simkit.engine.controllers.controller_manager import Client, Perform
-from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
+from simkit.engine.controllers.event_recorder import EventRecorder, node_reference
+from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resources import NODES, PODS
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
@@ -26,7 +26,7 @@ from simkit.simulation.kubelet.behaviour import Behaviour
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.pod_admission import EVICTED, is_critical
 from simkit.simulation.kubelet.pod_status import given_up
-from simkit.simulation.kubelet.simulated_node import NodeClient, SimulatedNode, report_conditions
+from simkit.simulation.kubelet.simulated_node import NodeClient, SimulatedNode, nodes_of, report_conditions
 from simkit.simulation.metrics.usage import UsageModel
 from simkit.simulation.pressure.consumption import SETTINGS, PodConsumption, consumption, tells_usage, used_besides
 from simkit.simulation.pressure.eviction_order import beyond_limits, eviction_message, in_order
@@ -123,10 +123,7 @@ class EvictionManager:
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         lister, now = Lister(snapshot), self._clock.now()
-        if changes is None:
-            changed: Iterable[str] = self._named(snapshot)
-        else:
-            changed = (_node_of(each) for each in changes)
+        changed = self._named(snapshot) if changes is None else nodes_of(changes)
         self._due |= dict.fromkeys(changed, 0.0)
         behaviours = self._kubelets.behaviours
         usage = cache(lambda: UsageModel(behaviours, self._clock, lister.scan(PODS)))
@@ -187,7 +184,7 @@ class EvictionManager:
         for kind, holds in changed:
             self._tell(
                 node,
-                _reference(stored),
+                node_reference(stored),
                 _EVENTS[kind][holds],
                 f"Node {node.name} status is now: {_EVENTS[kind][holds]}",
             )
@@ -202,7 +199,7 @@ class EvictionManager:
         if greedy or not short:
             return bool(greedy)
         text = f"Attempting to reclaim {short[0].resource}"
-        self._tell(node, _reference(stored), "EvictionThresholdMet", text, warning=True)
+        self._tell(node, node_reference(stored), "EvictionThresholdMet", text, warning=True)
         active = [each for each in pods if not is_terminating(each.pod)]
         for pod in in_order(active, short[0].resource):
             if not is_critical(pod.pod):
@@ -249,13 +246,3 @@ def _told(node: Object) -> Mapping[str, Any]:
         "annotations": annotations_of(node) if tells_usage(node) else {},
         "capacity": at(node, "status", "capacity"),
     }
-
-
-def _node_of(change: Change) -> str:
-    key = change.entry.key
-    return key.name if key.resource == NODES else str(at(change.entry.object, "spec", "nodeName"))
-
-
-def _reference(node: Object) -> Object:
-    """The node as events name it."""
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name_of(node), "uid": uid_of(node)}}

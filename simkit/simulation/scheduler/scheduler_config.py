@@ -11,15 +11,14 @@ from typing import Any, Final, NamedTuple
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, aggregate_errors, duplicate, invalid_value
 from simkit.simulation.scheduler.config_fields import ARGUMENTS, CONFIGURATION, Misfit, misfits
-from simkit.simulation.scheduler.plugin_arguments import DEFAULTS, Arguments, validate_arguments, with_defaults
-from simkit.simulation.scheduler.plugin_sets import DEFAULT, PluginError, Weighted, plugins_of
+from simkit.simulation.scheduler.plugin_arguments import Arguments, validate_arguments, with_defaults
+from simkit.simulation.scheduler.plugin_sets import PluginError, Weighted, plugins_of
 
 NAME: Final = "default-scheduler"
 KIND: Final = "KubeSchedulerConfiguration"
 _GROUP: Final = "kubescheduler.config.k8s.io"
-_LAST: Final = {"v1beta2": 28, "v1beta3": 28, "v1": 99}
-"""The last release that reads each version."""
-_FIRST: Final = {"v1beta2": 22, "v1beta3": 23, "v1": 25}
+_RELEASES: Final = {"v1beta2": range(22, 29), "v1beta3": range(23, 29), "v1": range(25, 100)}
+"""The releases that read each version."""
 
 
 class ProfileConfig(NamedTuple):
@@ -98,7 +97,7 @@ def _check_kind(document: Any, minor: int) -> None:
     if not isinstance(document, Mapping) or document.get("kind") != KIND:
         raise SimkitError(f"the document is no {KIND}")
     group, _, version = str(document.get("apiVersion") or "").partition("/")
-    if group != _GROUP or not _FIRST.get(version, 99) <= minor <= _LAST.get(version, 0):
+    if group != _GROUP or minor not in _RELEASES.get(version, ()):
         text = f'no kind "{KIND}" is registered for version "{document.get("apiVersion") or ""}"'
         raise SimkitError(f"{text} at release 1.{minor}; write {_GROUP}/{'v1' if minor >= 25 else 'v1beta3'}")
 
@@ -166,6 +165,3 @@ def _plugin_config(path: str, profile: Mapping[str, Any], known: dict[str, Argum
             yield duplicate(where, plugin)
         seen.add(plugin)
         yield from validate_arguments(f"{where}.args", plugin, known[plugin])
-
-
-__all__ = ("DEFAULT", "DEFAULTS", "KIND", "NAME", "ProfileConfig", "SchedulerConfig", "scheduler_config")

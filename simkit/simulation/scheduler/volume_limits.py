@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from simkit.logic.workloads.volumes import class_of
+from simkit.logic.workloads.volumes import CSI_DRIVERS, class_of
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
@@ -18,14 +18,14 @@ from simkit.simulation.scheduler.rejection import Filter, Rejection, rejected
 from simkit.simulation.scheduler.view import View
 from simkit.simulation.scheduler.volume_filters import claims_of
 
-_MIGRATED: Final[Mapping[str, tuple[str, str, str]]] = {
-    "awsElasticBlockStore": (label("aws-ebs"), "ebs.csi.aws.com", "volumeID"),
-    "gcePersistentDisk": (label("gce-pd"), "pd.csi.storage.gke.io", "pdName"),
-    "azureDisk": (label("azure-disk"), "disk.csi.azure.com", "diskURI"),
-    "cinder": (label("cinder"), "cinder.csi.openstack.org", "volumeID"),
+_MIGRATED: Final[Mapping[str, tuple[str, str]]] = {
+    "awsElasticBlockStore": (label("aws-ebs"), "volumeID"),
+    "gcePersistentDisk": (label("gce-pd"), "pdName"),
+    "azureDisk": (label("azure-disk"), "diskURI"),
+    "cinder": (label("cinder"), "volumeID"),
 }
-"""Sources of volumes that drivers have taken over: the old provisioner, the driver, and the field with the identity."""
-_DRIVERS: Final = {provisioner: driver for provisioner, driver, _ in _MIGRATED.values()}
+"""Sources of volumes that drivers have taken over: the old provisioner, and the field with the identity."""
+_DRIVERS: Final = {provisioner: CSI_DRIVERS[field] for field, (provisioner, _) in _MIGRATED.items()}
 Attached = set[tuple[str, str]]
 """Volumes: driver and identity."""
 
@@ -73,9 +73,9 @@ def _volumes(pod: PodInfo, view: View) -> Attached:
 
 
 def _migrated(source: Object) -> tuple[str, str] | None:
-    for field, (_, driver, identity) in _MIGRATED.items():
+    for field, (_, identity) in _MIGRATED.items():
         if source.get(field):
-            return driver, source[field].get(identity, "")
+            return CSI_DRIVERS[field], source[field].get(identity, "")
     return None
 
 
