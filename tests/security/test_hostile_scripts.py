@@ -10,7 +10,8 @@ from simkit.simulation.kubelet.process import KILLED, Container, Process
 from simkit.simulation.kubelet.shell import script_program
 from simkit.simulation.shell import interpreter
 from simkit.simulation.shell.files import ROOT, FileError, Files
-from simkit.simulation.shell.interpreter import Machine, Write, run_script
+from simkit.simulation.shell.interpreter import run_script
+from simkit.simulation.shell.machine import Machine, Write
 
 
 def told(script: str, effects: int = 2000) -> tuple[str, int | None]:

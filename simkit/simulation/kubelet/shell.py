@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from simkit.simulation.kubelet.process import Container, Input, Output, Program, Step
 from simkit.simulation.shell.commands import COMMANDS
-from simkit.simulation.shell.interpreter import Effect, Exit, Machine, Read, Run, Write, run_script
+from simkit.simulation.shell.interpreter import run_script
 from simkit.simulation.shell.interruption import Interrupted
+from simkit.simulation.shell.machine import Effect, Exit, Machine, Read, Run, Write
 from simkit.simulation.shell.syntax import ScriptError, command_names, parse
 
 _SHELLS: Final = ("sh", "bash", "ash")

@@ -13,16 +13,9 @@ from simkit.simulation.shell.archives import packed, unpack
 from simkit.simulation.shell.effects import error, line, read_all, whole
 from simkit.simulation.shell.file_commands import FILE_COMMANDS
 from simkit.simulation.shell.files import FileError
-from simkit.simulation.shell.interpreter import (
-    Exit,
-    Machine,
-    Read,
-    Run,
-    Write,
-    run_interactive,
-    run_script,
-)
+from simkit.simulation.shell.interpreter import run_interactive, run_script
 from simkit.simulation.shell.listing import LISTING_COMMANDS
+from simkit.simulation.shell.machine import Exit, Machine, Read, Run, Write
 from simkit.simulation.shell.network_commands import NETWORK_COMMANDS
 from simkit.simulation.shell.system_commands import SYSTEM_COMMANDS
 from simkit.simulation.shell.text_commands import TEXT_COMMANDS

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Final
 
 from simkit.simulation.shell.files import MOST_BYTES, FileError
-from simkit.simulation.shell.interpreter import STDERR, Effect, Machine, Read, Run, Write
+from simkit.simulation.shell.machine import STDERR, Effect, Machine, Read, Run, Write
 
 _MOST_WORK: Final = 4 * MOST_BYTES
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from simkit.simulation.shell.effects import error, line, options, read_all, whole
 from simkit.simulation.shell.files import MOST_BYTES, FileError
-from simkit.simulation.shell.interpreter import STDERR, Machine, Run, Write
+from simkit.simulation.shell.machine import STDERR, Machine, Run, Write
 
 
 def _copy(machine: Machine, source: str, into: str, *, keeps: bool) -> None:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Final, NamedTuple
+from typing import Final
 
 from simkit.simulation.shell.arithmetic import ArithmeticFault, value_of
-from simkit.simulation.shell.files import FileError, Files, resolved
+from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.interruption import CODE, Interrupted
-from simkit.simulation.shell.network import Network, NoNetwork
+from simkit.simulation.shell.machine import STDERR, STDOUT, Effect, Exit, Machine, OutOfMemory, Read, Run, Write
 from simkit.simulation.shell.patterns import TooLong, escaped, matching
 from simkit.simulation.shell.syntax import Case, Chain, If, Loop, Node, Pipeline, ScriptError, Simple, Word, parse
 from simkit.simulation.shell.variables import value_named
 
-STDOUT, STDERR = "stdout", "stderr"
 _MOST_OUTPUT: Final = 4 * 1024 * 1024
 _MOST_STEPS: Final = 20_000
 """Commands and turns of loops after which a second passes, if the script lets none pass."""
@@ -24,94 +22,16 @@ _LOOK_UP: Final = 20
 """Those after which whoever drives the script may turn to something else."""
 _LONGEST_WORD: Final = 1 << 20
 _LONGEST_COMMAND: Final = 4 << 20
-_MOST_HELD: Final = 8 << 20
-"""Letters that the variables of a script may hold together."""
-_PER_VARIABLE: Final = 64
 NOT_FOUND: Final = 127
 _MAGIC: Final = frozenset("*?[")
 _DOLLAR: Final = re.compile(r"\$(?:\{([^}$]*)\}|([A-Za-z_]\w*|[?#$]))")
 """A variable in an expression."""
 
 
-class Write(NamedTuple):
-    """Bytes for one of the outputs."""
-
-    data: bytes
-    stream: str = STDOUT
-
-
-class Read(NamedTuple):
-    """A wish for input: a line, or all there is. The driver sends bytes; none at the end."""
-
-    everything: bool = False
-
-
-Effect = Write | Read | float
-"""The effect of a step; a number is seconds that pass."""
-Run = Generator[Effect, bytes, int]
-"""Steps of a command up to its exit code."""
-
-
-class Exit(Exception):
-    """``exit`` ends the script."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-class OutOfMemory(Exception):
-    """Variables that hold more than a script may hold."""
-
-
-@dataclass(slots=True)
-class StepCount:
-    """The commands and turns that a script and all shells below it have made."""
-
-    steps: int = 0
-
-
 class _LoopControl(Exception):
     def __init__(self, word: str) -> None:
         super().__init__(word)
         self.word = word
-
-
-@dataclass(slots=True)
-class Machine:
-    """The shared state and the knowledge of the scripts of one container."""
-
-    files: Files = field(default_factory=Files)
-    environment: dict[str, str] = field(default_factory=dict)
-    hostname: str = "localhost"
-    folder: str = "/"
-    now: float = 0.0
-    """The time, kept up to date by the driver."""
-    code: int = 0
-    """The exit code of the last command."""
-    count: StepCount = field(default_factory=StepCount)
-    held: int = 0
-    """About the letters that the variables hold which were set so far."""
-    network: Network = field(default_factory=NoNetwork)
-    script: str = "sh"
-    arguments: Sequence[str] = ()
-    """The name of the script, and the words after it."""
-
-    def child(self) -> Machine:
-        """A shell of its own over the same files."""
-        return replace(self, environment=dict(self.environment))
-
-    def assign(self, name: str, value: str) -> None:
-        """Set a variable. Raises OutOfMemory."""
-        before = self.environment.get(name)
-        self.held += len(value) - len(before) if before is not None else len(name) + len(value) + _PER_VARIABLE
-        if self.held > _MOST_HELD:
-            raise OutOfMemory
-        self.environment[name] = value
-
-    def path(self, text: str) -> str:
-        """An absolute path."""
-        return resolved(text, self.folder)
 
 
 def run_script(machine: Machine, text: str) -> Run:
@@ -125,10 +45,15 @@ def run_script(machine: Machine, text: str) -> Run:
         return (yield from run_node(machine, node))
     except Exit as end:
         return end.code
-    except (OutOfMemory, RecursionError) as problem:  # the latter by scripts that run themselves
-        text = "out of memory" if isinstance(problem, OutOfMemory) else "nested too deep"
-    yield Write(f"sh: {text}\n".encode(), STDERR)
+    except (OutOfMemory, RecursionError) as problem:
+        fault = _complaint(problem)
+    yield fault
     return 2
+
+
+def _complaint(problem: OutOfMemory | RecursionError) -> Write:
+    """The words in which a shell ends: a script that runs itself is nested too deep."""
+    return Write(b"sh: out of memory\n" if isinstance(problem, OutOfMemory) else b"sh: nested too deep\n", STDERR)
 
 
 def run_interactive(machine: Machine, *, prompt: bool) -> Run:
@@ -148,8 +73,7 @@ def run_interactive(machine: Machine, *, prompt: bool) -> Run:
         except Interrupted:
             machine.code = CODE
         except (OutOfMemory, RecursionError) as problem:
-            text = "out of memory" if isinstance(problem, OutOfMemory) else "nested too deep"
-            yield Write(f"sh: {text}\n".encode(), STDERR)
+            yield _complaint(problem)
             machine.code = 2
         except Exit as end:
             return end.code

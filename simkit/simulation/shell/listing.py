@@ -8,7 +8,7 @@ from typing import Final
 
 from simkit.simulation.shell.effects import error, line, options
 from simkit.simulation.shell.files import FileError
-from simkit.simulation.shell.interpreter import Machine, Run
+from simkit.simulation.shell.machine import Machine, Run
 
 
 def _ls(machine: Machine, words: list[str]) -> Run:

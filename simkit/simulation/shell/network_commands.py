@@ -13,7 +13,7 @@ from typing import Final
 from simkit.simulation.shell.effects import error, line, options, read_all, whole
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.http_exchange import Address, Answer, address, exchange
-from simkit.simulation.shell.interpreter import STDERR, Effect, Machine, Run, Write
+from simkit.simulation.shell.machine import STDERR, Effect, Machine, Run, Write
 from simkit.simulation.shell.network import RESOLVER, Connection, Refused, Unreachable
 
 _PATIENCE: Final = 127

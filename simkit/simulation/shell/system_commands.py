@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from simkit.simulation.shell.effects import line
-from simkit.simulation.shell.interpreter import NOT_FOUND, Machine, Run, Write
+from simkit.simulation.shell.interpreter import NOT_FOUND
+from simkit.simulation.shell.machine import Machine, Run, Write
 
 
 def _uptime(machine: Machine, words: list[str]) -> Run:

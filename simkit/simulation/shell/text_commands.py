@@ -14,7 +14,7 @@ from typing import Any, Final
 from simkit.language.cel.lib_regex import PatternError, pattern
 from simkit.simulation.shell.effects import Budget, contents, error, line, options, whole, within_memory
 from simkit.simulation.shell.files import MOST_BYTES, FileError
-from simkit.simulation.shell.interpreter import Machine, Read, Run, Write
+from simkit.simulation.shell.machine import Machine, Read, Run, Write
 
 
 def _head_or_tail(machine: Machine, words: list[str]) -> Run:
