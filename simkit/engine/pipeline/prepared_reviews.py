@@ -11,8 +11,6 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Final
 
-import orjson
-
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.known_by_identity import KnownByIdentity
 from simkit.engine.pipeline.prepared_reads import Caller, Moment, PreparedReads
@@ -161,8 +159,7 @@ class PreparedReviews:
         now = timestamp(engine.clock.now())
         if responses.wants_pretty(context.request, context.output_media_type):
             return None
-        form = ReviewForm.learned(engine, context, response.body, now)
-        review = form.review(orjson.loads(response.body)["spec"]) if form is not None else None
+        review = ReviewForm.learned(engine, context, response.body, now)
         return review if review is not None and review.answer(engine, now) == response.body else None
 
     def _find_unasked(self) -> bool:

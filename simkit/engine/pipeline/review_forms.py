@@ -95,14 +95,15 @@ class ReviewForm:
         self.order = tuple((name, tuple(each) if each.__class__ is dict else ()) for name, each in spec.items())
 
     @classmethod
-    def learned(cls, engine: Engine, context: RequestContext, body: bytes, now: str) -> ReviewForm | None:
-        """The form of a review that was answered at a time; None if that time is not in the answer, once."""
-        head, spec, _ = body.partition(_SPEC)
-        head += spec
+    def learned(cls, engine: Engine, context: RequestContext, body: bytes, now: str) -> PreparedReview | None:
+        """The review that was answered at a time, with its form; None if that time is not in the answer, once."""
+        head, mark, _ = body.partition(_SPEC)
+        head += mark
         if head.count(now.encode()) != 1:
             return None
         before, _, after = head.partition(now.encode())
-        return cls(engine, context, before, after, orjson.loads(body)["spec"])
+        spec = orjson.loads(body)["spec"]
+        return cls(engine, context, before, after, spec).review(spec)
 
     def arranged(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """The spec of a review of this form, in the order of answers."""
