@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 
+from simkit.meta.escaping import html_text
 from simkit.meta.fields import Term
 from simkit.meta.frozen_init import quickly_made
 from simkit.meta.identity import Identity
@@ -83,11 +84,9 @@ class Decision:
 
     def _repr_html_(self) -> str:
         """The verdict with its reason, and the binding, role and rule that spoke."""
-        from html import escape  # a large table, for pages alone
-
-        told = f"<p><b>{self.verdict.value}</b> {escape(self.reason or self.error)}</p>"
+        told = f"<p><b>{self.verdict.value}</b> {html_text(self.reason or self.error)}</p>"
         spoke = [f"{each.binding}, {each.role}, rule {each.rule}" for each in self.evidence]
-        return told + (f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in spoke)}</ul>" if spoke else "")
+        return told + (f"<ul>{''.join(f'<li>{html_text(line)}</li>' for line in spoke)}</ul>" if spoke else "")
 
 
 ALLOW, DENY, NO_OPINION = Verdict.ALLOW, Verdict.DENY, Verdict.NO_OPINION

@@ -179,6 +179,19 @@ def json_for_terminal(text: str) -> str:
     return _LOG_COMMAND.sub(lambda found: f"{found[0][:-1]}\\u{ord(found[0][-1]):04x}", shown)
 
 
+def html_text(text: str) -> str:
+    """The text as HTML shows it, in elements and in attributes.
+
+    Examples
+    --------
+    >>> html_text('<b title="x">')
+    '&lt;b title=&quot;x&quot;&gt;'
+    """
+    from html import escape  # whose module has a large table, which servers need not read
+
+    return escape(text)
+
+
 def xml_text(text: str) -> str:
     """The text with characters escaped that XML 1.0 does not allow. Markup is escaped by the writer of the XML."""
     return _XML_CANNOT_HOLD.sub(lambda found: _written_out(found[0]), text)

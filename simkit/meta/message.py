@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlencode
 
 import orjson
 
+from simkit.meta.escaping import html_text
 from simkit.meta.frozen_init import quickly_made
 from simkit.meta.objects import Object
 
@@ -144,16 +145,14 @@ class Response:
 
     def _repr_html_(self) -> str:
         """The status and the body in lines, as much of it as one reads."""
-        from html import escape  # a large table, for pages alone
-
-        head = f"<p><b>{self.status}</b> {escape(self.content_type)}</p>"
+        head = f"<p><b>{self.status}</b> {html_text(self.content_type)}</p>"
         if self.stream is not None or self.upgrade is not None:
             return f"{head}<p>The connection is open: read <code>stream</code>, and close it.</p>"
         is_json = self.content_type.startswith("application/json") and self.body
         lines = orjson.dumps(self.object, option=orjson.OPT_INDENT_2) if is_json else self.body
         text = lines.decode(errors="replace")
         more = f"\n… ({len(text):,} letters)" if len(text) > SHOWN_LETTERS else ""
-        return f'{head}<pre style="max-height:32em;overflow:auto">{escape(text[:SHOWN_LETTERS] + more)}</pre>'
+        return f'{head}<pre style="max-height:32em;overflow:auto">{html_text(text[:SHOWN_LETTERS] + more)}</pre>'
 
 
 class StoredResponse(Response):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
 
-from simkit.meta.escaping import one_line
+from simkit.meta.escaping import html_text, one_line
 
 WIDEST: Final = 120
 """Letters to which a column is padded: one name of a megabyte shall not make every line that long."""
@@ -131,11 +131,9 @@ def fitted(
 
 def html_table(heads: Sequence[str], rows: Iterable[Sequence[Any]], *, told: str = "") -> str:
     """A table in HTML, with its own style. ``told``: a line below it, such as how many rows are not shown."""
-    from html import escape  # a large table, for pages alone
-
     body = "\n".join(f"<tr>{''.join(map(html_cell, row))}</tr>" for row in rows)
-    top = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    below = f"\n<p>{escape(told)}</p>" if told else ""
+    top = "".join(f"<th>{html_text(name)}</th>" for name in heads)
+    below = f"\n<p>{html_text(told)}</p>" if told else ""
     return (
         f'{_STYLE}<table class="simkit">\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>{below}\n'
     )
@@ -157,9 +155,7 @@ def html_cell(value: Any) -> str:
     >>> html_cell("a<b"), html_cell(3)
     ('<td>a&lt;b</td>', '<td class="number">3</td>')
     """
-    from html import escape  # a large table, for pages alone
-
-    text = escape(cut_short(cell(value)))
+    text = html_text(cut_short(cell(value)))
     return f'<td class="number">{text}</td>' if is_number(value) else f"<td>{text}</td>"
 
 

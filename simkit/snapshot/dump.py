@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
 from simkit.snapshot.memory import MemorySnapshot
@@ -97,16 +98,14 @@ class Dump:
         return [f"  {text}" for text in self._remarks()] + [f"    {text}" for text in self._shown_problems()]
 
     def _repr_html_(self) -> str:
-        from html import escape  # a large table, for pages alone
-
         rows = "".join(
-            f"<tr><td>{escape(resource.resource)}</td><td>{escape(resource.group)}</td><td>{count:,}</td></tr>"
+            f"<tr><td>{html_text(resource.resource)}</td><td>{html_text(resource.group)}</td><td>{count:,}</td></tr>"
             for resource, count in self.counts.items()
         )
         table = f"<table><tr><th>resource</th><th>group</th><th>objects</th></tr>{rows}</table>"
-        remarks = "".join(f"<li>{escape(text)}</li>" for text in self._remarks())
-        problems = "".join(f"<li><code>{escape(text)}</code></li>" for text in self._shown_problems())
+        remarks = "".join(f"<li>{html_text(text)}</li>" for text in self._remarks())
+        problems = "".join(f"<li><code>{html_text(text)}</code></li>" for text in self._shown_problems())
         return (
-            f"<p><b>{escape(self._headline())}</b></p><ul>{remarks}</ul><ul>{problems}</ul>"
+            f"<p><b>{html_text(self._headline())}</b></p><ul>{remarks}</ul><ul>{problems}</ul>"
             f"<details><summary>by resource</summary>{table}</details>"
         )
