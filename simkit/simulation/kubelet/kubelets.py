@@ -23,12 +23,12 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
+from simkit.simulation.due_times import DueTimes
 from simkit.simulation.kubelet.addresses import PodAddresses
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.configuration_errors import missing_volume
 from simkit.simulation.kubelet.container_runtime import ContainerRuntime
 from simkit.simulation.kubelet.container_status import PodEnvironment, Progress, Told
-from simkit.simulation.kubelet.due_times import DueTimes
 from simkit.simulation.kubelet.node_config import (
     NodeConfig,
     node_address,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from heapq import heapify, heappop, heappush
 from random import Random
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.resources import Resource
+from simkit.simulation.due_times import DueTimes
 from simkit.simulation.stages.cel_functions import evaluating
 from simkit.simulation.stages.kubelet_functions import Addresses, StageFunctions
 from simkit.simulation.stages.lifecycle import USER_AGENT, Lifecycle
@@ -73,9 +73,9 @@ class StageController:
         self._others: list[Stage] = []
         self._objects: dict[str, Stage] = {}
         """Stages that are objects of the cluster, by name."""
-        self._waiting: dict[Key, tuple[float, Stage, int]] = {}
-        """The next stage of each object: its time, and how often it has failed."""
-        self._heap: list[tuple[float, Key]] = []
+        self._waiting: dict[Key, tuple[Stage, int]] = {}
+        """The next stage of each object, and how often it has failed."""
+        self._due = DueTimes()
         self._fresh = False
         """True if all objects are to be looked at, since there are other stages."""
         self._resources: tuple[Catalogue, Mapping[GroupResource, Resource]] | None = None
@@ -92,11 +92,7 @@ class StageController:
 
     @property
     def next_time(self) -> float | None:
-        while self._heap and self._waiting.get(self._heap[0][1], (None,))[0] != self._heap[0][0]:
-            heappop(self._heap)
-        if self._fresh:
-            return 0.0
-        return self._heap[0][0] if self._heap else None
+        return 0.0 if self._fresh else self._due.first
 
     def concerns(self, change: Change) -> bool:
         resource = change.entry.key.resource
@@ -111,8 +107,7 @@ class StageController:
         """Know the stages and times of the one that this is a fork of."""
         self._of_node, self._others = dict(other._of_node), list(other._others)
         self._waiting, self._fresh, self._objects = dict(other._waiting), other._fresh, dict(other._objects)
-        self._heap = [(when, key) for key, (when, _, _) in self._waiting.items()]
-        heapify(self._heap)
+        self._due.copy_from(other._due)
         self._random.setstate(other._random.getstate())
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
@@ -126,12 +121,9 @@ class StageController:
         for key in dict.fromkeys(keys):
             self._consider(lister, key)
         now = self._clock.now()
-        while self._heap and self._heap[0][0] <= now:
-            when, key = heappop(self._heap)
-            held = self._waiting.get(key)
-            if held is not None and held[0] == when:
-                del self._waiting[key]
-                self._carry_out(lister, key, held[1], held[2])
+        while (due := self._due.take(now)) is not None:
+            self._due.drop(due)
+            self._carry_out(lister, due, *self._waiting.pop(due))
 
     # Stages
 
@@ -183,6 +175,7 @@ class StageController:
     def _consider(self, lister: Lister, key: Key) -> None:
         """Find the next stage of an object, and wait for it."""
         self._waiting.pop(key, None)
+        self._due.drop(key)
         obj = lister.get(key)
         stages = self._stages_for(key.resource, obj) if obj is not None else ()
         if obj is None or not stages:
@@ -194,8 +187,8 @@ class StageController:
                 self._wait(key, now + max(0.0, stage.spec.delay.seconds(obj, now, self._random)), stage, 0)
 
     def _wait(self, key: Key, when: float, stage: Stage, failures: int) -> None:
-        self._waiting[key] = (when, stage, failures)
-        heappush(self._heap, (when, key))
+        self._waiting[key] = (stage, failures)
+        self._due.set(key, when)
 
     def _carry_out(self, lister: Lister, key: Key, stage: Stage, failures: int) -> None:
         obj, resource = lister.get(key), self._served().get(key.resource)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from heapq import heapify, heappop, heappush
 
 from simkit.meta.names import Key
@@ -37,11 +38,14 @@ class DueTimes:
         """Do not look at a key any more."""
         self._due.pop(key, None)
 
-    def overdue(self, now: float) -> list[Key]:
-        """The keys whose time has come, which stay until they are dropped or set again."""
-        found = []
+    def take(self, now: float) -> Key | None:
+        """The next key whose time has come; it stays until it is dropped or set again. None: there is none."""
         while self._heap and self._heap[0][0] <= now:
             when, key = heappop(self._heap)
             if self._due.get(key) == when:
-                found.append(key)
-        return found
+                return key
+        return None
+
+    def overdue(self, now: float) -> list[Key]:
+        """All keys whose time has come, in order, as ``take`` gives them."""
+        return list(iter(partial(self.take, now), None))
