@@ -99,8 +99,9 @@ class WatchServer:
                 frames, mark = self._stream.bookmark(), _next_mark(now, end)
             if frames:
                 await self._write(frames, send)
+                await self._waker.turn()
             elif self._stream.behind:
-                await asyncio.sleep(0)
+                await self._waker.turn()
             elif now < end:
                 self._signal = loop.create_future()
                 await self._waker.news(self._signal, min(end, mark) - now)
@@ -119,8 +120,6 @@ class WatchServer:
                 return
         # Sending waits until what was sent before has left; an empty message is that wait and nothing else.
         await send({"type": "http.response.body", "body": b"", "more_body": True})
-        if len(frames) >= BATCH:
-            await asyncio.sleep(0)
 
 
 def joined(frames: Sequence[bytes]) -> Iterator[bytes]:

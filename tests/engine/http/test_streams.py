@@ -7,15 +7,16 @@ import http.client
 import socket
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from simkit.engine.http.asgi import Application
-from simkit.engine.http.broadcaster import LoopBroadcaster
+from simkit.engine.http.broadcaster import SLICE, LoopBroadcaster
 from simkit.engine.http.certificates import CertificateFiles
 from simkit.engine.http.server import Server
-from simkit.engine.http.watch_server import BATCH, CHUNK, joined
+from simkit.engine.http.watch_server import BATCH, CHUNK, WatchServer, joined
 from tests.engine.http.echo import Client, EchoHandler, eventually, trusting
 
 
@@ -198,3 +199,62 @@ def test_a_waker_of_a_closed_loop_is_silent() -> None:
     loop.close()
     waker.wake()
     waker.wake()
+
+
+class _Polled:
+    """A stream that has so many frames for its one reader, each after a millisecond of a clock."""
+
+    deadline, blocks, computes, behind = 0.5, False, False, False
+
+    def __init__(self, clock: list[float], frames: int) -> None:
+        self._clock, self.left = clock, frames
+
+    @property
+    def closed(self) -> bool:
+        return self.left < 0
+
+    def poll(self, limit: int = 512) -> list[bytes]:
+        self._clock[0] += 0.001
+        self.left -= 1
+        return [b"frame"] if self.left >= 0 else []
+
+    def bookmark(self) -> list[bytes]:
+        return []
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Nothing comes later."""
+
+    def close(self) -> None:
+        self.left = -1
+
+
+@pytest.mark.parametrize(("watches", "frames"), [(400, 1), (1, 400), (40, 10)])
+def test_watches_share_the_turns_of_their_loop(watches: int, frames: int) -> None:
+    """However many watches have news, and however much of it: others get their turn after some milliseconds."""
+    clock, turns = [0.0], list[float]()
+
+    async def deliver() -> None:
+        loop = asyncio.get_running_loop()
+        waker = LoopBroadcaster(loop, lambda: clock[0])
+
+        async def watch() -> None:
+            await waker.news(loop.create_future(), 60)
+            await WatchServer(_Polled(clock, frames), waker).run(never, sent)
+
+        async def never() -> Any:
+            await asyncio.Event().wait()
+
+        async def sent(_: Any) -> None:
+            """The client reads at once."""
+
+        running = [asyncio.ensure_future(watch()) for _ in range(watches)]
+        await asyncio.sleep(0)
+        waker.wake()
+        while not all(each.done() for each in running):
+            before = clock[0]
+            await asyncio.sleep(0)
+            turns.append(clock[0] - before)
+
+    asyncio.run(deliver())
+    assert sum(turns) >= watches * frames * 0.001
+    assert max(turns) <= 2 * SLICE
