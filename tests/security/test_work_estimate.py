@@ -5,9 +5,10 @@ from __future__ import annotations
 import http.client
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,14 @@ from simkit.engine.pipeline.work_estimate import takes_long
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
+from simkit.meta.names import GroupVersionResource
+from simkit.meta.objects import Object
+from tests.engine.controllers.worlds import obj
 from tests.security.attacks import MAPS, TABLE, Attack, attacks, preparation
 
 TOKENS = StaticTokens({"root": Identity("root", (MASTERS,)), "ann": Identity("ann")})
+PODS = "/api/v1/namespaces/default/pods"
+POD_RESOURCE = GroupVersionResource("", "v1", "pods")
 BRIEF = {"YAML, aliases", "job of a great many pods"}
 """Attacks that are refused, or carried out, in some milliseconds."""
 
@@ -31,8 +37,8 @@ BRIEF = {"YAML, aliases", "job of a great many pods"}
 def cluster() -> Cluster:
     """A cluster with what the attacks are about, in which each kind was asked for before."""
     made = Cluster(options=Options(seed=1, clock=SimulatedClock(), authenticators=(TOKENS,)))
-    for path, obj in preparation():
-        assert made.perform(Request.of("POST", path, obj)).status == 201
+    for path, prepared in preparation():
+        assert made.perform(Request.of("POST", path, prepared)).status == 201
     for number in range(30):
         made.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"m-{number}"}})
     for resource in made.engine.catalogue.resources():
@@ -120,6 +126,64 @@ def test_a_first_request_leaves_it() -> None:
     assert takes_long(fresh.engine, request)
     fresh.perform(request)
     assert not takes_long(fresh.engine, request)
+
+
+def _quota(number: int) -> Object:
+    return obj("v1", "ResourceQuota", f"q{number}", spec={"hard": {"pods": "9", "count/configmaps": "9"}})
+
+
+def _range(number: int) -> Object:
+    limits = [{"type": "Container", "default": {"cpu": "1"}}]
+    return obj("v1", "LimitRange", f"l{number}", spec={"limits": limits})
+
+
+def _budget(number: int) -> Object:
+    return obj("policy/v1", "PodDisruptionBudget", f"b{number}", spec={"selector": {"matchLabels": {"a": "b"}}})
+
+
+def _pod(number: int) -> Object:
+    return obj("v1", "Pod", f"p{number}", spec={"containers": [{"name": "c", "image": "i"}]})
+
+
+def _class(group: str, kind: str, **parts: Any) -> Callable[[int], Object]:
+    return lambda number: obj(f"{group}/v1", kind, f"class-{number}", **parts)
+
+
+CLAIM = b'{"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}'
+CONSULTED: dict[str, tuple[Callable[[int], Object], int, str, str, bytes]] = {
+    "quotas": (_quota, 5, "POST", MAPS, b'{"metadata":{"name":"new"}}'),
+    "limit ranges": (_range, 5, "POST", PODS, b'{"metadata":{"name":"new"}}'),
+    "priority classes": (_class("scheduling.k8s.io", "PriorityClass", value=1), 110, "POST", PODS, b"{}"),
+    "storage classes": (
+        _class("storage.k8s.io", "StorageClass", provisioner="a/b"),
+        110,
+        "POST",
+        "/api/v1/namespaces/default/persistentvolumeclaims",
+        CLAIM,
+    ),
+    "ingress classes": (
+        _class("networking.k8s.io", "IngressClass", spec={"controller": "a/b"}),
+        110,
+        "POST",
+        "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
+        b'{"metadata":{"name":"new"}}',
+    ),
+    "pods of a namespace": (_pod, 110, "PATCH", "/api/v1/namespaces/default", b"{}"),
+    "disruption budgets": (_budget, 110, "POST", f"{PODS}/p/eviction", b"{}"),
+}
+
+
+@pytest.mark.parametrize("name", CONSULTED)
+def test_writes_that_are_checked_against_many_objects_leave_it(cluster: Cluster, name: str) -> None:
+    """300 quotas kept the loop for a second with each object; all that admission reads counts, not the request alone."""
+    make, count, method, path, body = CONSULTED[name]
+    request = Request.of(method, path, body, content_type="application/merge-patch+json" if method == "PATCH" else "")
+    with cluster.what_if() as trial:
+        trial.engine.met |= cluster.engine.met | {(POD_RESOURCE, "create", "eviction")}
+        assert not takes_long(trial.engine, request)
+        for number in range(count):
+            trial.create(make(number))
+        assert takes_long(trial.engine, request)
 
 
 @pytest.fixture

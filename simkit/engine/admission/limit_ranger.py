@@ -19,6 +19,7 @@ from simkit.engine.admission.plugin_attributes import (
 )
 from simkit.engine.seams import Operation, Reader, Review
 from simkit.kinds.parts.pod.pod_resources import pod_limits, pod_requests
+from simkit.meta.deadline import checked
 from simkit.meta.domain import label
 from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.objects import Object, annotations_of, at, metadata, with_metadata
@@ -48,7 +49,7 @@ class LimitRanger:
         going = review.old is not None and metadata(review.old).get("deletionTimestamp")
         if review.subresource or going or (review.resource == PODS and review.operation == "UPDATE"):
             return
-        for entry in self._store.scan(LIMIT_RANGES, review.namespace):
+        for entry in checked(self._store.scan(LIMIT_RANGES, review.namespace)):
             yield at(entry.object, "spec", "limits") or ()
 
     def mutate(self, review: Review) -> Object:

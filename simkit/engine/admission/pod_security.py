@@ -15,6 +15,7 @@ from simkit.engine.seams import Operation, Reader, Review
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, template_of, violations
 from simkit.logic.podsecurity.policy import PREFIX, LevelVersion, Policy, exempt_namespace_warning, policy_of
 from simkit.logic.podsecurity.violation import Violation, forbidden_detail, forbidden_reason
+from simkit.meta.deadline import checked
 from simkit.meta.domain import label
 from simkit.meta.errors import internal, invalid
 from simkit.meta.fielderror import FieldError, aggregate_errors
@@ -139,17 +140,17 @@ class PodSecurity:
     def _present(self, namespace: str, enforce: LevelVersion) -> list[str]:
         """Warnings about existing pods that violate the newly enforced level."""
         pods = _one_of_each_first([entry.object for entry in self._store.scan(PODS, namespace)])
-        checked = pods[:_MOST_PODS]
+        looked_at = pods[:_MOST_PODS]
         bad: dict[str, list[str]] = {}
-        for pod in checked:
+        for pod in checked(looked_at):
             if at(pod, "spec", "runtimeClassName") in self._exempt.runtime_classes:
                 continue
             found = violations(enforce, metadata(pod), pod.get("spec") or {})
             if found:
                 bad.setdefault(forbidden_reason(found), []).append(name_of(pod))
         warnings: list[str] = []
-        if len(checked) < len(pods):
-            only = f"the first {len(checked)} of {len(pods)} existing pods"
+        if len(looked_at) < len(pods):
+            only = f"the first {len(looked_at)} of {len(pods)} existing pods"
             warnings.append(f"new PodSecurity enforce level only checked against {only}")
         if bad:
             start = f'existing pods in namespace "{namespace}" violate'

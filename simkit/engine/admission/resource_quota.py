@@ -21,6 +21,7 @@ from simkit.engine.seams import Entry, Operation, Reader, Review
 from simkit.logic.quota.scopes import counts, fits, scopes_of
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, missing_resources, usage
 from simkit.meta.clock import Clock
+from simkit.meta.deadline import checked
 from simkit.meta.errors import internal, unexplained
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of
@@ -91,7 +92,7 @@ class ResourceQuota:
             wanted = [(each.entry, self._fitting(review, each)) for each in covering if each.entry.key.name not in done]
             if review.dry_run:
                 return
-            charged = [entry.key.name for entry, used in wanted if self._charge(entry, quantity_texts(used))]
+            charged = [entry.key.name for entry, used in checked(wanted) if self._charge(entry, quantity_texts(used))]
             done.update(charged)
             if len(charged) == len(wanted):
                 return
@@ -99,7 +100,9 @@ class ResourceQuota:
 
     def _covering(self, review: Review, entries: Sequence[Entry]) -> list[_Covering]:
         obj, resource = written(review), review.resource
-        covering = [(entry, self._names(review, entry.object)) for entry in entries if self._counted(review, entry)]
+        covering = [
+            (each, self._names(review, each.object)) for each in checked(entries) if self._counted(review, each)
+        ]
         total = usage(resource, obj, self._clock.now())
         negative = sorted(name for name, amount in total.items() if amount.nano < 0)
         if negative:

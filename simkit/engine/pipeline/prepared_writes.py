@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from simkit.engine.pipeline.consulted import consults_many
 from simkit.engine.pipeline.dispatch import Handler, plain_handler
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import HandledRequest, allow, authorize, recognized
@@ -72,6 +73,8 @@ class PreparedWrite:
         if not 0 < len(request.body) <= self.limit or request.head_size > HEAD_BYTES:
             return False
         if request.certificates and sum(map(len, request.certificates)) > CHAIN_BYTES:
+            return False
+        if consults_many(engine.store, self.info):
             return False
         entry = engine.store.get(self.key) if self.key is not None else None
         return entry is None or entry.size <= self.limit

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from simkit.engine.pipeline.consulted import consults_many
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation.forms import KEPT, NONE, PLAIN, form_of
 from simkit.engine.pipeline.request_info import RequestInfo
@@ -22,6 +23,7 @@ from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
 from simkit.schema.catalogue import Resource
 
+_WRITING: Final = ("create", "update", "patch")
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 HEAD_BYTES: Final = 4096
 """Of the request line and the headers together: tokens, selectors and certificates are read before anybody knows who
@@ -121,6 +123,8 @@ def _long_read(engine: Engine, request: Request, info: RequestInfo, resource: Gr
 
 def _long_write(engine: Engine, request: Request, info: RequestInfo, found: Resource) -> bool:
     if found.custom or info.resource in _COMPILED or any(map(engine.store.count, POLICY_BINDINGS)):
+        return True
+    if info.verb in _WRITING and consults_many(engine.store, info):
         return True
     if info.verb == "deletecollection":
         return engine.store.count(found.storage) > DELETED
