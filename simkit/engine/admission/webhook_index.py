@@ -5,20 +5,22 @@ Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook/accessors.go, release 1.
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.admission.candidate_cache import CandidateCache
-from simkit.engine.seams import ListWatcher
-from simkit.engine.storage.derived import DerivedValue
-from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
+from simkit.engine.seams import Change, ListWatcher
+from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader, equivalents
 from simkit.logic.policy.matching import Constraints
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import ADMISSION_GROUP
-from simkit.meta.names import GroupResource, GroupVersionResource
+from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object, name_of
-from simkit.schema.catalogue import Resource
+from simkit.schema.catalogue import Catalogue, Resource
 
 if TYPE_CHECKING:
     from simkit.logic.policy.variables import Expression
@@ -82,6 +84,16 @@ class WebhookAccessor:
         known = environment(strict=applies("cost-of-functions-in-webhooks"))
         return [compiled(each.get("expression") or "", known, BOOL) for each in rows]
 
+    @cached_property
+    def named(self) -> frozenset[GroupResource]:
+        """The resources that its rules name, where ``*`` stands for all groups or resources."""
+        return frozenset(
+            GroupResource(group, item.partition("/")[0])
+            for rule in self._rules
+            for group in rule.get("apiGroups") or ()
+            for item in rule.get("resources") or ()
+        )
+
     def may_match(
         self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
     ) -> bool:
@@ -121,43 +133,128 @@ def _bindings(attributes: AdmissionAttributes, matched: Resource, reader: Cluste
     }
 
 
-def webhook_accessors(configurations: Sequence[Object]) -> Iterator[WebhookAccessor]:
-    """The webhooks of all configurations, these by name."""
-    for configuration in sorted(configurations, key=name_of):
-        counts: dict[str, int] = {}
-        for row in configuration.get("webhooks") or ():
-            name = row.get("name") or ""
-            yield WebhookAccessor(name_of(configuration), row, counts.get(name, 0))
-            counts[name] = counts.get(name, 0) + 1
+def webhook_accessors(configuration: Object) -> Sequence[WebhookAccessor]:
+    """The webhooks of a configuration."""
+    counts: dict[str, int] = {}
+    found = []
+    for row in configuration.get("webhooks") or ():
+        name = row.get("name") or ""
+        found.append(WebhookAccessor(name_of(configuration), row, counts.get(name, 0)))
+        counts[name] = counts.get(name, 0) + 1
+    return found
+
+
+_Place = tuple[str, int]
+"""Name of a configuration, and number of one of its webhooks: in this order they are called."""
+_Name = tuple[GroupResource, GroupResource]
+"""Kind of a configuration, and a resource that a webhook names."""
 
 
 class _View:
-    def __init__(self, mutating: Sequence[WebhookAccessor], validating: Sequence[WebhookAccessor]) -> None:
-        self.all = {MUTATING: mutating, VALIDATING: validating}
-        self.any = bool(mutating or validating)
+    """The webhooks at one revision. It never changes.
+
+    Parameters
+    ----------
+    read
+        The webhooks of each configuration that has any.
+    named
+        The same by what they name.
+    changes
+        How many changes of the store it has taken in.
+    """
+
+    def __init__(
+        self,
+        read: Mapping[Key, Sequence[WebhookAccessor]],
+        named: Mapping[_Name, Mapping[_Place, WebhookAccessor]],
+        changes: int,
+    ) -> None:
+        self._read, self._named, self.changes = read, named, changes
+        self.any = bool(read)
         self.candidates = CandidateCache[WebhookAccessor]()
+
+    def updated(self, configurations: Mapping[Key, Object | None], changes: int) -> _View:
+        """The view after some configurations were written or removed."""
+        read, named = dict(self._read), dict(self._named)
+        left: dict[_Name, set[str]] = {}
+        come: dict[_Name, dict[_Place, WebhookAccessor]] = {}
+        for key, configuration in configurations.items():
+            for webhook in read.pop(key, ()):
+                for each in webhook.named:
+                    left.setdefault((key.resource, each), set()).add(key.name)
+            found = webhook_accessors(configuration) if configuration is not None else ()
+            for number, webhook in enumerate(found):
+                for each in webhook.named:
+                    come.setdefault((key.resource, each), {})[key.name, number] = webhook
+            if found:
+                read[key] = found
+        for name, gone in left.items():
+            named[name] = {place: webhook for place, webhook in named[name].items() if place[0] not in gone}
+        for name, new in come.items():
+            named[name] = {**named.get(name, {}), **new}
+        return _View(read, {name: webhooks for name, webhooks in named.items() if webhooks}, changes)
+
+    def naming(
+        self, kind: GroupResource, catalogue: Catalogue, resource: GroupVersionResource, subresource: str
+    ) -> Iterator[WebhookAccessor]:
+        """The webhooks that name a resource, also by another version or group under which it is served, in order."""
+        served = [resource, *(each.gvr for each in equivalents(catalogue, resource, subresource))]
+        parts = {(group, word) for each in served for group in (each.group, "*") for word in (each.resource, "*")}
+        found: dict[_Place, WebhookAccessor] = {}
+        for part in parts:
+            found |= self._named.get((kind, GroupResource(*part)), {})
+        return (found[place] for place in sorted(found))
 
 
 class WebhookIndex:
-    """All webhooks, by the kinds of requests that they could match."""
+    """All webhooks, by the kinds of requests that they could match.
+
+    Notes
+    -----
+    A change costs what the changed configuration holds, and a copy of references to all webhooks. What a write could
+    match is found among the webhooks that name its resource.
+    """
 
     def __init__(self, store: ListWatcher, known: _View | None = None) -> None:
-        self._store = store
-        self._view = DerivedValue(store, (MUTATING, VALIDATING), self._read, known)
+        self._store, self._lock = store, threading.Lock()
+        self._changes, self._changed = 0, deque[Key]()
+        """Changes that were heard of, and the configurations that they concern and that are still to be read."""
+        self._view = _View({}, {}, 0)
+        store.listen(self._follow, (MUTATING, VALIDATING))
+        if known is not None:
+            self._view = _View(known._read, known._named, 0)
+        else:
+            keys = [entry.key for kind in (MUTATING, VALIDATING) for entry in store.scan(kind)]
+            self._changed.extend(keys)
+            self._changes += len(keys)
+
+    def _follow(self, changes: Sequence[Change]) -> None:
+        self._changed.extend(change.entry.key for change in changes)
+        self._changes += len(changes)
+
+    def _now(self) -> _View:
+        """The webhooks as of now."""
+        if self._view.changes != self._changes:
+            with self._lock:
+                self._take_in()
+        return self._view
+
+    def _take_in(self) -> None:
+        changes, keys = self._changes, set[Key]()
+        while self._changed:
+            keys.add(self._changed.popleft())
+        entries = {key: self._store.get(key) for key in keys}
+        found = {key: entry.object if entry is not None else None for key, entry in entries.items()}
+        self._view = self._view.updated(found, changes)
 
     def fork(self, store: ListWatcher) -> WebhookIndex:
         """The index of a fork of the store: no configuration is read again."""
-        return WebhookIndex(store, self._view.at(store.revision))
-
-    def _read(self) -> _View:
-        return _View(*(list(webhook_accessors(self._stored(kind))) for kind in (MUTATING, VALIDATING)))
-
-    def _stored(self, kind: GroupResource) -> Sequence[Object]:
-        return [entry.object for entry in self._store.scan(kind)]
+        view = self._now()
+        return WebhookIndex(store, view if self._store.revision == store.revision else None)
 
     def any(self) -> bool:
         """True if there is any webhook."""
-        return self._view.now().any
+        return self._now().any
 
     def concerned(
         self,
@@ -168,19 +265,29 @@ class WebhookIndex:
         subresource: str,
     ) -> Sequence[WebhookAccessor]:
         """The webhooks, mutating or validating, that could match such a write."""
-        view = self._view.now()
-        if not view.all[kind]:
+        view = self._now()
+        if not view.any:
             return ()
 
         def find() -> Sequence[WebhookAccessor]:
-            return [each for each in view.all[kind] if each.may_match(reader, operation, resource, subresource)]
+            naming = view.naming(kind, reader.catalogue, resource, subresource)
+            return [each for each in naming if each.may_match(reader, operation, resource, subresource)]
 
         return view.candidates.of(reader.catalogue, (kind, operation, resource, subresource), find)
 
     def concerns(self, reader: ClusterReader, resource: GroupVersionResource, subresource: str) -> bool:
         """True if any webhook could want to see writes of a resource."""
-        return self.any() and any(
-            self.concerned(kind, reader, operation, resource, subresource)
-            for kind in (MUTATING, VALIDATING)
-            for operation in OPERATIONS
-        )
+        view = self._now()
+        if not view.any:
+            return False
+
+        def find() -> Sequence[WebhookAccessor]:
+            naming = (view.naming(kind, reader.catalogue, resource, subresource) for kind in (MUTATING, VALIDATING))
+            concerned = (
+                each
+                for each in chain.from_iterable(naming)
+                if any(each.may_match(reader, operation, resource, subresource) for operation in OPERATIONS)
+            )
+            return tuple(islice(concerned, 1))
+
+        return bool(view.candidates.of(reader.catalogue, (resource, subresource), find))
