@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from simkit.meta.bounded_cache import cached_when_short
 from simkit.meta.deadline import check_deadline
-from simkit.meta.fielderror import invalid_value
+from simkit.meta.fielderror import aggregate_errors, invalid_value
 from simkit.meta.name_validation import label_value, qualified_name
 
 Labels = Mapping[str, str]
@@ -253,7 +253,7 @@ def _checked(requirement: Requirement) -> Requirement:
         if wrong:
             errors.append(str(invalid_value(f"values[{index}][{requirement.key}]", value, "; ".join(wrong))))
     if errors:
-        raise BadSelector(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+        raise BadSelector(aggregate_errors(errors))
     return requirement
 
 

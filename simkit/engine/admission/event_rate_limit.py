@@ -16,6 +16,7 @@ from simkit.engine.seams import Operation, Review
 from simkit.meta.clock import Clock
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.errors import StatusError
+from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.names import GroupResource
 
 _EVENTS: Final = frozenset({GroupResource("", "events"), GroupResource(EVENTS_GROUP, "events")})
@@ -93,5 +94,4 @@ class EventRateLimit:
             if not buckets.take(key)
         ]
         if told:
-            shown = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
-            raise StatusError(429, "TooManyRequests", f"Too many requests: {shown}")
+            raise StatusError(429, "TooManyRequests", f"Too many requests: {aggregate_errors(told)}")

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, duplicate, internal_error, invalid_value, required, too_many
+from simkit.meta.fielderror import FieldError, aggregate_errors, duplicate, internal_error, invalid_value, required, too_many
 
 if TYPE_CHECKING:
     from simkit.language.cel.environment import Environment, Program
@@ -67,7 +67,7 @@ class MatchConditions:
             except (EvaluationError, BudgetExceeded) as error:
                 errors.append(f"cel evaluation error: expression '{program.source}' resulted in error: {error}")
         if errors:
-            raise ConditionsError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+            raise ConditionsError(aggregate_errors(errors))
         return True
 
 

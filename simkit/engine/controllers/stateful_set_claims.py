@@ -15,6 +15,7 @@ from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.controllers.resources import CLAIMS
 from simkit.engine.controllers.work_queue import RequeueError
+from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object, at, name_of, namespace_of, with_metadata
 
@@ -47,7 +48,7 @@ class StatefulSetClaims:
                 text = f"create Claim {name} for {pod} {place} failed error: {said}"
                 self._events.event(client, owner, "FailedCreate", text, warning=True)
         if failures:
-            raise RequeueError(failures[0] if len(failures) == 1 else f"[{', '.join(dict.fromkeys(failures))}]")
+            raise RequeueError(aggregate_errors(failures))
 
     def follow(self, client: Client, lister: Lister, owner: Object, pod: Object, *, beyond: bool) -> bool:
         """Have a pod's claims owned as the policy says, where the pod is ``beyond`` the wanted ones or not."""

@@ -9,6 +9,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.meta.domain import EXTENSIONS_GROUP
+from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.objects import Object, at
 
 CLEANUP: Final = f"customresourcecleanup.{EXTENSIONS_GROUP}"
@@ -101,8 +102,7 @@ def _give_shorts(names: dict[str, Any], wanted: Mapping[str, Any], taken: Contai
     mine, asked = set(_shorts(names)), list(_shorts(wanted))
     used = [name for name in asked if name not in mine and name in taken]
     if used:
-        texts = [f'"{name}" is already in use' for name in used]
-        text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        text = aggregate_errors(f'"{name}" is already in use' for name in used)
         return condition("NamesAccepted", "False", "ShortNamesConflict", text)
     names["shortNames"] = asked
     return None

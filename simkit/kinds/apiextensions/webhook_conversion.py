@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.validation.labels import validate_annotations, validate_labels
-from simkit.meta.fielderror import FieldError
+from simkit.meta.fielderror import FieldError, aggregate_errors
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object, metadata
 
@@ -90,8 +90,7 @@ def _restored(original: Object, converted: Mapping[str, Any]) -> Object:
             _check_texts(name, texts)
             errors = list(validate(path, texts)) if texts != (metadata(original).get(name) or {}) else []
             if errors:
-                listed = ", ".join(dict.fromkeys(map(str, errors)))
-                raise ConversionFailed(f"[{listed}]" if len(errors) > 1 else listed)
+                raise ConversionFailed(aggregate_errors(map(str, errors)))
             kept[name] = dict(texts)
     return {**converted, "metadata": kept}
 

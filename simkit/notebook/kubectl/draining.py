@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.objects import at
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.making import cordon
@@ -144,7 +145,7 @@ def _told(pending: Mapping[str, list[str]]) -> str:
     """The reasons in the way, for each node and again at the end, as kubectl tells it."""
     text = ""
     for name, reasons in pending.items():
-        shown = reasons[0] if len(reasons) == 1 else f"[{', '.join(reasons)}]"
+        shown = aggregate_errors(reasons)
         text += f'error: unable to drain node "{name}" due to error: {shown}, continuing command...\n'
     text += "There are pending nodes to be drained:\n"
     return text + "\n".join(line for name, reasons in pending.items() for line in (f" {name}", *reasons))

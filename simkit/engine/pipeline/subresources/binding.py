@@ -21,7 +21,7 @@ from simkit.kinds.strategies import strategy_of
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.errors import bad_request, conflict, not_found, unexplained
-from simkit.meta.fielderror import quoted
+from simkit.meta.fielderror import aggregate_errors, quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, metadata, name_of
@@ -45,8 +45,7 @@ def bind(engine: Engine, context: RequestContext, scope: RequestScope) -> Respon
     binding = dict(engine.admission.mutate(review))
     errors = strategy_of(GroupKind("", _KIND.kind)).validate(binding, None)
     if errors:
-        texts = [str(error) for error in errors]
-        raise unexplained(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        raise unexplained(aggregate_errors(map(str, errors)))
     engine.admission.validate(replace(review, object=binding))
     if not name_of(binding):
         raise bad_request("Name parameter required.")
