@@ -10,7 +10,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, aggregate_errors, duplicate, internal_error, invalid_value, required, too_many
+from simkit.meta.fielderror import (
+    FieldError,
+    aggregate_errors,
+    duplicate,
+    internal_error,
+    invalid_value,
+    required,
+    too_many,
+)
 
 if TYPE_CHECKING:
     from simkit.language.cel.environment import Environment, Program

@@ -39,6 +39,10 @@ class Holder:
     wide_rules: tuple[Rule, ...] = field(default=(), repr=False)
     """All cluster-wide rules, for checks against all of them."""
 
+    def widest_first(self) -> list[tuple[Key, str]]:
+        """The bound roles, those that are bound in the whole cluster first."""
+        return sorted(self.bound, key=lambda one: (bool(one[1]), one[1], one[0].name))
+
 
 @dataclass(frozen=True, slots=True)
 class VariantMatch:
