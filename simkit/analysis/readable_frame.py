@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from simkit.meta.readable_table import aligned, fitted, head, html_table, shown_of
+from simkit.meta.readable_table import aligned, fitted, head, html_table, shown_of, shown_rows
 
 if TYPE_CHECKING:
     from simkit.analysis.table_plot import TablePlot
@@ -93,7 +93,8 @@ class ReadableFrame(pd.DataFrame):
         return [*levels, *map(head, self.columns)], rows, told
 
     def _lines(self, numbered: bool) -> Iterator[tuple[Any, ...]]:
-        for place, row in zip(self.index, self.itertuples(index=False, name=None)):
+        rows = shown_rows(list(self.columns), self.itertuples(index=False, name=None))
+        for place, row in zip(self.index, rows):
             yield row if numbered else (*(place if isinstance(place, tuple) else (place,)), *row)
 
 

@@ -78,8 +78,8 @@ def html(columns: Sequence[str], rows: Sequence[Row]) -> str:
     return f"{_PAGE}{table}"
 
 
-def _cells(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[list[Any]]:
-    return ([row[name] for name in columns] for row in rows)
+def _cells(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[Any, ...]]:
+    return readable_table.shown_rows(columns, (tuple(row[name] for name in columns) for row in rows))
 
 
 def _heads(columns: Sequence[str]) -> list[str]:

@@ -79,6 +79,6 @@ def _short(row: Any) -> dict[str, Any]:
         "scope": row["scope"],
         "binding": f"{row['binding_kind']} {row['binding']}".strip(),
         "role": f"{row['role_kind']} {row['role']}".strip(),
-        "rule": row["rule"] if row["rule"] >= 0 else "",
+        "rule": row["rule"],
         "names": row["names"],
     }

@@ -17,6 +17,9 @@ WIDEST: Final = 120
 """Letters to which a column is padded: one name of a megabyte shall not make every line that long."""
 LONGEST: Final = 10_000
 """Letters of a cell that a page shows."""
+NO_RULE: Final = "(no rule)"
+"""The text for -1, the index of a rule that does not exist or is not needed."""
+_RULE_COLUMN: Final = "rule"
 _MISSING: Final = ("NoneType", "NAType", "NaTType")
 _TABLE: Final = "table.simkit.simkit.simkit"
 """The class is named three times, which outweighs the rules of JupyterLab for tables: it sets texts to the right."""
@@ -67,6 +70,25 @@ def cell(value: Any) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(cell(one) or '""' for one in value)
     return ", ".join(sorted(map(cell, value))) if isinstance(value, set | frozenset) else str(value)
+
+
+def shown_rows(columns: Sequence[object], rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """The rows with words for the values of a column that are no numbers to people: -1 in the column ``rule``.
+
+    Examples
+    --------
+    >>> list(shown_rows(["subject", "rule"], [("user:ann", 0), ("group:system:masters", -1)]))
+    [('user:ann', 0), ('group:system:masters', '(no rule)')]
+    """
+    if _RULE_COLUMN not in columns:
+        yield from rows
+        return
+    place = list(columns).index(_RULE_COLUMN)
+    for row in rows:
+        if is_number(row[place]) and row[place] < 0:
+            yield *row[:place], NO_RULE, *row[place + 1 :]
+        else:
+            yield row
 
 
 def is_number(value: Any) -> bool:

@@ -12,6 +12,7 @@ from simkit.meta.names import GroupResource
 from simkit.notebook.background import Background
 from simkit.notebook.change_controls import ChangeControls
 from simkit.notebook.change_stack import ChangeStack
+from simkit.notebook.enter_key import press_on_enter
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.rule_text import rule_html
 from simkit.notebook.sections import PanelBox, Sections
@@ -81,6 +82,7 @@ class Panel(PanelBox):
         )
         self.ask = widgets.Button(description="Who can?", button_style="primary", icon="search")
         self.ask.on_click(lambda _: self.asked())
+        press_on_enter(self.ask, self.verb, self.resource, self.name, self.namespace)
         return widgets.HBox(
             [self.verb, self.resource, self.name, self.namespace, self.ask], layout=widgets.Layout(flex_flow="wrap")
         )

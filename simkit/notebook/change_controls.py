@@ -9,6 +9,7 @@ import ipywidgets as widgets
 
 from simkit.notebook.background import Background
 from simkit.notebook.change_stack import ChangeStack
+from simkit.notebook.enter_key import press_on_enter
 
 
 class ChangeControls(widgets.VBox):  # type: ignore[misc]
@@ -28,10 +29,11 @@ class ChangeControls(widgets.VBox):  # type: ignore[misc]
         self.clear = widgets.Button(description="Undo all", disabled=True)
         self.steps = widgets.HTML("<i>No change yet.</i>")
         self.remove.on_click(lambda _: self.take_away(self.binding.value))
+        press_on_enter(self.remove, self.binding)
         self.attempt.on_click(lambda _: self._make(lambda: changes.apply(self.manifests.value)))
         self.undo.on_click(lambda _: self._make(changes.undo))
         self.clear.on_click(lambda _: self._make(changes.clear))
-        rows = ([self.binding, self.remove], [self.manifests, self.attempt], [self.steps, self.undo, self.clear])
+        rows = ([self.binding, self.remove], [self.manifests, self.attempt], [self.undo, self.clear, self.steps])
         super().__init__([widgets.HBox(row, layout=widgets.Layout(flex_flow="wrap")) for row in rows])
 
     def take_away(self, binding: str) -> None:

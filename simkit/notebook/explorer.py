@@ -68,8 +68,8 @@ class Explorer(PanelBox):
         self.owners.on_activate(lambda row: self.show_object(row["resource"], row["name"], row["namespace"]))
         self.back.on_click(lambda _: self._go_back())
         self._kind: GroupResource | None = None
-        self.kinds.layout = widgets.Layout(flex="1 1 40em", min_width="0")
-        self.objects.layout = widgets.Layout(flex="1 1 40em", min_width="0")  # below the kinds where there is no room
+        self.kinds.layout = widgets.Layout(flex="1 1 26em", min_width="0")
+        self.objects.layout = widgets.Layout(flex="2 1 40em", min_width="0")  # below the kinds where there is no room
         lists = widgets.HBox([self.kinds, self.objects], layout=widgets.Layout(grid_gap="2em", flex_flow="row wrap"))
         one = widgets.VBox([widgets.HBox([self.back, self.head]), self.sections])
         super().__init__([self.work, lists, one])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ import anywidget
 import pandas as pd
 import traitlets
 
-from simkit.meta.readable_table import cell, cut_short, head, html_table, is_number
+from simkit.meta.readable_table import cell, cut_short, head, html_table, is_number, shown_rows
 
 PAGE: Final = 50
 """Rows per page; the browser gets no more at a time."""
@@ -155,7 +155,7 @@ class Pages(anywidget.AnyWidget):
         part = self._part()
         with self.hold_sync():
             self.columns = [str(name) for name in part.columns]
-            self.cells = [[_cell(value) for value in row] for row in part.itertuples(index=False, name=None)]
+            self.cells = [[_cell(value) for value in row] for row in _rows_of(part)]
             marking = next((name for name in _MARKING if name in part), None)
             self.marks = [MARKS.get(str(value), "") for value in part[marking]] if marking else []
             self.chosen = len(part) - 1 if self.chosen == _LAST_OF_PAGE else min(self.chosen, len(part) - 1)
@@ -170,7 +170,11 @@ class Pages(anywidget.AnyWidget):
         if not len(part):
             return ""
         told = f"{len(part):,} of {len(self._all):,} rows" if len(part) < len(self._all) else ""
-        return html_table([head(name) for name in part.columns], part.itertuples(index=False, name=None), told=told)
+        return html_table([head(name) for name in part.columns], _rows_of(part), told=told)
+
+
+def _rows_of(part: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    return shown_rows(list(part.columns), part.itertuples(index=False, name=None))
 
 
 def _cell(value: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from simkit.analysis.escalation import Escalations, Path, Proof, escalations
 from simkit.analysis.rbac.tables import subjects
 from simkit.notebook.access_panel import OFFERED
 from simkit.notebook.background import Background
+from simkit.notebook.enter_key import press_on_enter
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.sections import PanelBox
 
@@ -52,12 +53,13 @@ class EscalationViewer(PanelBox):
         self.goal = widgets.Combobox(value=goal, description="Goal", options=_GOALS, layout=wide)
         self.find = widgets.Button(description="Find paths", button_style="primary", icon="search")
         self.prove = widgets.Button(description="Prove", button_style="success", icon="play", disabled=True)
-        self.paths = Pages(page=page, empty="Not looked for yet, or there is none.", label="paths")
+        self.paths = Pages(page=page, empty="Not looked for yet.", label="paths")
         self.verdict, self.step = widgets.HTML(), widgets.HTML()
         self.requests = Pages(page=page, empty="", label="requests of the proof")
         self.back = widgets.Button(description="Back", disabled=True, layout=widgets.Layout(width="6em"))
         self.next = widgets.Button(description="Next", disabled=True, layout=widgets.Layout(width="6em"))
         self.find.on_click(lambda _: self._find())
+        press_on_enter(self.find, self.subject, self.goal)
         self.prove.on_click(lambda _: self._prove())
         self.paths.on_choose(lambda _: setattr(self.prove, "disabled", False))
         self.paths.on_activate(lambda _: self._prove())
@@ -85,6 +87,7 @@ class EscalationViewer(PanelBox):
     def _show_paths(self, found: Escalations) -> None:
         self._found, self.prove.disabled = found, True
         self._show_proof(None)
+        self.paths.empty = "There is no such path."
         self.paths.show(found.to_frame())
 
     def _chosen(self) -> Path | None:

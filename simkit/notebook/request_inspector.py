@@ -17,6 +17,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 from simkit.notebook.access_panel import OFFERED
 from simkit.notebook.background import Background
+from simkit.notebook.enter_key import press_on_enter
 from simkit.notebook.object_text import object_yaml
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.sections import PanelBox
@@ -67,6 +68,7 @@ class RequestInspector(PanelBox):
         self.answer, self.detail = widgets.HTML(), widgets.HTML()
         self.steps = Pages(page=page, empty="Nothing was sent yet.", label="stages of the handler chain")
         self.run.on_click(lambda _: self._send_request())
+        press_on_enter(self.run, self.subject, self.method, self.path)
         self.steps.on_choose(self._show_detail)
         line = widgets.HBox([self.method, self.path], layout=widgets.Layout(flex_flow="wrap"))
         question = widgets.VBox([self.subject, line, self.body, self.run])

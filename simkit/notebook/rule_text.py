@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any, Final
 
+from simkit.analysis.access.grant_table import NO_BINDING
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import at
@@ -18,8 +19,13 @@ _ROLES: Final = {
 }
 
 
+_NEEDS_NONE: Final = "<p>The server asks for no binding and no rule: members of system:masters may do everything.</p>"
+
+
 def rule_html(snapshot: Snapshot, row: Mapping[str, Any]) -> str:
-    """The rule that gives a grant, under its binding and role; empty for a row without one."""
+    """The rule that gives a grant, under its binding and role; a sentence for a row that needs none, else empty."""
+    if row.get("binding") == NO_BINDING:
+        return _NEEDS_NONE
     resource = _ROLES.get(str(row.get("role_kind", "")))
     number = int(row["rule"]) if resource is not None else -1
     if resource is None or number < 0:

@@ -185,6 +185,7 @@ def test_panels_fit_a_narrow_window(shown: Page) -> None:
         assert _left(kinds.nth(4).locator("td").first) == first, "the table is not moved sideways"
         expect(objects.locator("tbody tr").first).to_be_visible()
         assert _left(objects) == first, "the objects stand below the kinds"
+        assert objects.evaluate(WIDER_THAN_ITS_PLACE) <= 0, "all columns are in sight"
         ends = _panel(shown, "timeline").locator(".sk-scale span").evaluate_all(TEXT_ENDS)
         assert len(ends) > 4
         assert all(end < start for (_, end), (start, _) in pairwise(ends)), "no label runs into the next"
@@ -196,6 +197,7 @@ def _left(shown: Locator) -> float:
     return float(shown.evaluate("each => each.getBoundingClientRect().left"))
 
 
+WIDER_THAN_ITS_PLACE = "table => table.parentElement.scrollWidth - table.parentElement.clientWidth"
 TEXT_ENDS = """spans => spans.filter(span => getComputedStyle(span).visibility == "visible").map(span => {
     const text = document.createRange();
     text.selectNodeContents(span);

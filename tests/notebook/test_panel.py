@@ -98,6 +98,31 @@ def test_the_panel_answers_who_can(shown: Panel) -> None:
     assert set(shown.answer.rows["subject"]) == {"group:system:masters"}
 
 
+def test_who_needs_no_rule_is_told_in_words(shown: Panel) -> None:
+    """The table says that there is no rule, and the sentence below it why; the values stay numbers."""
+    shown.resource.value = "secrets"
+    asked(shown)
+    place = shown.answer.rows["subject"].tolist().index("group:system:masters")
+    assert shown.answer.rows["rule"].tolist()[place] == -1
+    assert {"text": "(no rule)"} in shown.answer.cells[place]
+    shown.answer.choose(place)
+    assert "system:masters may do everything" in shown.rule.value
+    for told in (shown.answer.static_html(), repr(shown.answer.rows)):
+        assert "(no rule)" in told
+        assert "-1" not in told
+
+
+def test_enter_in_a_field_asks(shown: Panel) -> None:
+    """As the button does; what else a field tells asks nothing."""
+    shown.resource.value = "secrets"
+    shown.resource._handle_custom_msg({"event": "other"}, [])
+    shown.wait()
+    assert not len(shown.answer.rows)
+    shown.resource._handle_custom_msg({"event": "submit"}, [])
+    shown.wait()
+    assert len(shown.answer.rows)
+
+
 def asked(shown: Panel) -> None:
     """Ask, and wait for the answer."""
     shown.ask.click()

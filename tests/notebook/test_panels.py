@@ -71,6 +71,15 @@ def test_a_proof_is_gone_through_request_by_request(cluster: simkit.Cluster) -> 
     assert cluster.engine.store.revision == before
 
 
+def test_no_path_is_told_from_not_looked_for(cluster: simkit.Cluster) -> None:
+    """The words of the empty table change with the first answer."""
+    shown = escalation_viewer(cluster, "user:nobody")
+    assert shown.paths.empty == "Not looked for yet."
+    shown.find.click()
+    shown.wait()
+    assert shown.paths.empty == "There is no such path."
+
+
 def test_a_goal_that_nobody_knows_is_told(cluster: simkit.Cluster) -> None:
     """A mistake stands in the panel."""
     shown = escalation_viewer(cluster, goal="world peace")

@@ -1,13 +1,19 @@
 // A page of a table: rows are chosen with the mouse or the arrow keys, pages are turned, words filter, heads sort.
 // The kernel keeps all rows and sends one page; cells are set as text, never as markup.
 
-const SHORT = 28; // letters of a cell that stay on one line
+const SHORT = 20; // letters of a cell that stay on one line: a time, ClusterRoleBinding
 
 function made(tag, attributes, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   element.append(...children);
   return element;
+}
+
+// Long names have no blanks: they may be broken behind the signs that join their parts.
+function breakable(text) {
+  const parts = text.length > SHORT ? text.split(/(?<=[./@=])(?=[^\s./@=])|(?<=[a-z])(?=[A-Z])/) : [text];
+  return parts.flatMap((part, number) => (number ? [document.createElement("wbr"), part] : [part]));
 }
 
 function render({ model, el }) {
@@ -69,7 +75,7 @@ function render({ model, el }) {
       ...model.get("cells").map((row, number) => {
         const cells = row.map((cell) => {
           const shown = made("td", { role: "gridcell" });
-          shown.textContent = cell.text;
+          shown.append(...breakable(cell.text));
           if (cell.number) shown.classList.add("number");
           if (cell.text.length <= SHORT) shown.classList.add("short");
           return shown;
