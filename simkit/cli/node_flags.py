@@ -45,7 +45,8 @@ def add_arguments(group: Any) -> None:
         type=words,
         default=None,
         metavar="A,B",
-        help="workloads in kube-system (default coredns,kube-proxy,metrics-server; with --load none)",
+        help="workloads in kube-system (default coredns,kube-proxy,metrics-server; with --load none); a list without "
+        "metrics-server leaves out its group of metrics too",
     )
     group.add_argument(
         "--node-config", type=Path, metavar="FILE", help="nodes and behaviours of pods in YAML (docs/testing.md)"
@@ -91,11 +92,12 @@ def start(made: ControlPlane, args: argparse.Namespace) -> None:
     if args.scheduler_config is not None:
         configure_scheduler(made, args.scheduler_config)
 
-    config = read_config(args.node_config) if args.node_config is not None else SimulationConfig()
-    if not add_configured(made, config, args.nodes, args.stages):
-        raise SimkitError(f"{args.node_config} has no nodes; add some to it, or say --nodes 3")
-    from simkit.cluster.addons import ADDONS, add_addons
+    from simkit.cluster.addons import ADDONS, METRICS_SERVER, add_addons
 
+    config = read_config(args.node_config) if args.node_config is not None else SimulationConfig()
+    metrics = args.addons is None or METRICS_SERVER in args.addons
+    if not add_configured(made, config, args.nodes, args.stages, metrics=metrics):
+        raise SimkitError(f"{args.node_config} has no nodes; add some to it, or say --nodes 3")
     ordinary = ADDONS if args.load is None else ()
     add_addons(made, ordinary if args.addons is None else args.addons)
 

@@ -19,7 +19,8 @@ from simkit.meta.names import GroupResource
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
 
-ADDONS: Final = ("coredns", "kube-proxy", "metrics-server")
+METRICS_SERVER: Final = "metrics-server"
+ADDONS: Final = ("coredns", "kube-proxy", METRICS_SERVER)
 """The addons that are known: the files of ``datasets/addons``."""
 _THERE: Final = 409
 _INVALID: Final = 422

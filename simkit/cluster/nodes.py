@@ -127,8 +127,8 @@ def read_config(path: str | Path) -> SimulationConfig:
     return config.model_copy(update={"stages": found})
 
 
-def simulation_of(made: ControlPlane, *, events: bool = True) -> Simulation:
-    """The simulation of a control plane, started where there is none yet; ``events`` counts only then."""
+def simulation_of(made: ControlPlane, *, events: bool = True, metrics: bool = True) -> Simulation:
+    """The simulation of a control plane, started where there is none yet; the other arguments count only then."""
     if made.simulation is None:
         perform = performing(made.engine)
         engine, seed = made.engine, made.options.seed
@@ -140,7 +140,8 @@ def simulation_of(made: ControlPlane, *, events: bool = True) -> Simulation:
         made.runner.add(made.simulation.controllers, perform)
         _provide_storage_class(made)
         serve_metrics(made, made.simulation)
-        _register_metrics(made)
+        if metrics:
+            _register_metrics(made)
     return made.simulation
 
 
@@ -253,11 +254,19 @@ def rehearsal_of(origin: ControlPlane, settings: Mapping[str, str]) -> ControlPl
 
 
 def add_configured(
-    made: ControlPlane, config: SimulationConfig, count: int = 0, stages: Sequence[str | Path] = ()
+    made: ControlPlane,
+    config: SimulationConfig,
+    count: int = 0,
+    stages: Sequence[str | Path] = (),
+    *,
+    metrics: bool = True,
 ) -> list[Object]:
-    """Add the nodes of a configuration, and some ordinary ones, with its stages and others. Raises SimkitError."""
+    """Add the nodes of a configuration, and some ordinary ones, with its stages and others.
+
+    ``metrics`` tells whether a new simulation registers the group of metrics. Raises SimkitError.
+    """
     driving = [stage for each in (*config.stages, *stages) for stage in read_stages(each)]
-    simulation = simulation_of(made, events=config.events)
+    simulation = simulation_of(made, events=config.events, metrics=metrics)
     simulation.behaviours.given += [each.behaviour() for each in config.behaviours]
     found = []
     for each in (*config.nodes, *([NodeConfig(count=count)] if count else [])):
