@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from simkit.meta.escaping import html_text
 from simkit.meta.readable_table import aligned, fitted, head, html_table, shown_of, shown_rows
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ReadableFrame(pd.DataFrame):
 
     def _repr_html_(self) -> str:
         if not len(self):
-            return f"<p>{escape(repr(self))}</p>"
+            return f"<p>{html_text(repr(self))}</p>"
         heads, rows, told = self._shown()
         return html_table(heads, rows, told=told)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
-from simkit.meta.escaping import one_line
+from simkit.meta.escaping import html_text, one_line
 
 
 def html_lines(lines: Iterable[str]) -> str:
@@ -17,7 +16,7 @@ def html_lines(lines: Iterable[str]) -> str:
     '<p><b>yes</b></p><ul><li>because</li></ul>'
     """
     head, *rest = lines
-    return f"<p><b>{escape(head)}</b></p><ul>{''.join(f'<li>{escape(line.strip())}</li>' for line in rest)}</ul>"
+    return f"<p><b>{html_text(head)}</b></p><ul>{''.join(f'<li>{html_text(line.strip())}</li>' for line in rest)}</ul>"
 
 
 def text_lines(lines: Iterable[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.rbac.tables import table
@@ -15,6 +14,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.request_object import default
 from simkit.engine.seams import Mutator, Review, Validator
 from simkit.meta.errors import SimkitError, StatusError
+from simkit.meta.escaping import html_text
 from simkit.meta.identity import Identity
 from simkit.meta.objects import Draft, Object, metadata, name_of, namespace_of
 from simkit.schema.decoding import DecodeError, decode
@@ -99,7 +99,7 @@ class Admitted(Result):
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{escape(step.plugin)}</td><td><pre>{escape(_said(step))}</pre></td></tr>"
+            f"<tr><td>{html_text(step.plugin)}</td><td><pre>{html_text(_said(step))}</pre></td></tr>"
             for step in self.steps
             if not step.silent
         )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from html import escape
 from typing import TYPE_CHECKING, Final
 
+from simkit.meta.escaping import html_text
 from simkit.meta.objects import namespace_of
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def cluster_html(cluster: Cluster) -> str:
     )
     lost = cluster.dump.lost if cluster.dump is not None else ()
     told = f"<p>{len(lost)} things in the dump could not be read: see <code>cluster.dump</code>.</p>" if lost else ""
-    return f"<p><b>Cluster</b>: {escape(head)}</p>{told}<div style='display:flex;gap:2em'>{tables}</div>"
+    return f"<p><b>Cluster</b>: {html_text(head)}</p>{told}<div style='display:flex;gap:2em'>{tables}</div>"
 
 
 def _table(title: str, counts: Counter[str]) -> str:
     rows = "".join(
-        f"<tr><td style='text-align:left'>{escape(name)}</td><td>{number:,}</td></tr>"
+        f"<tr><td style='text-align:left'>{html_text(name)}</td><td>{number:,}</td></tr>"
         for name, number in counts.most_common(MOST)
     )
     more = f"<tr><td style='text-align:left'>{len(counts) - MOST} more</td><td></td></tr>" if len(counts) > MOST else ""

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -14,6 +13,7 @@ import orjson
 from simkit.analysis.result import Result
 from simkit.engine.seams import Change, ChangeType, Compacted, Future, ListWatcher
 from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
 from simkit.schema.catalogue import Catalogue
@@ -105,7 +105,7 @@ class History(Result, Sequence[Step]):
         return "\n".join([head, *("  " + str(each).replace("\n", "\n  ") for each in self._steps)]) + ">"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self)[1:-1])}</pre>"
+        return f"<pre>{html_text(repr(self)[1:-1])}</pre>"
 
 
 def history(store: ListWatcher, key: Key) -> History:

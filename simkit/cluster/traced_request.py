@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rbac.tables import table
@@ -16,6 +15,7 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_trace import Authorization, PluginCall, RequestTrace, trace_request
 from simkit.engine.seams import Change
 from simkit.meta.attributes import Evidence
+from simkit.meta.escaping import html_text
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Key
@@ -115,11 +115,11 @@ class TracedRequest(Result):
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{escape(step.stage)}</td><td>{escape(step.name)}</td><td>{escape(step.outcome)}</td>"
-            f"<td><pre>{escape(text_lines(step.lines()))}</pre></td></tr>"
+            f"<tr><td>{html_text(step.stage)}</td><td>{html_text(step.name)}</td><td>{html_text(step.outcome)}</td>"
+            f"<td><pre>{html_text(text_lines(step.lines()))}</pre></td></tr>"
             for step in self.steps
         )
-        head = escape(f"{self.request.method} {self.request.uri}: {self.response.status}")
+        head = html_text(f"{self.request.method} {self.request.uri}: {self.response.status}")
         heads = "".join(f"<th>{name}</th>" for name in COLUMNS)
         return f"<p><b>{head}</b></p><table class='simkit'><tr>{heads}</tr>{rows}</table>"
 

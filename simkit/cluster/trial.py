@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
 from typing import TYPE_CHECKING, Self
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.guessed_names import explains_wrong_calls
+from simkit.meta.escaping import html_text
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Trial(Cluster):
         return f"<Trial on a fork of {self.before!r}: now at revision {self.engine.store.revision}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self)[1:-1])}</p>"
+        return f"<p>{html_text(repr(self)[1:-1])}</p>"
 
     def compare(
         self,

@@ -10,6 +10,7 @@ import pandas as pd
 
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Result
+from simkit.meta.escaping import html_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,4 @@ class FleetAnswer(Result):
         return f"<{len(self)} rows of {len(self.clusters)} clusters{failed}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(repr(self))}</p>{ReadableFrame(self.summary())._repr_html_()}"
+        return f"<p>{html_text(repr(self))}</p>{ReadableFrame(self.summary())._repr_html_()}"

@@ -1,10 +1,12 @@
 r"""Escaping of untrusted text for a terminal, a shell, markdown, CSV, JSON or XML.
 
 Names, labels and annotations are chosen by whoever may write them, and a dump may come from anybody. Each output has
-one function here, and writes no such text without it. HTML is escaped by ``html.escape``, YAML by ``yaml.safe_dump``.
+one function here, and writes no such text without it. YAML is escaped by ``yaml.safe_dump``.
 
 References: what begins a formula in a table is listed by OWASP (CSV injection); markdown is GitHub Flavored Markdown
-0.29; what a build log takes for a command is ``::`` at the start of a line (GitHub) and ``##[`` or ``##vso[`` (Azure).
+0.29; what a build log takes for a command is ``::`` at the start of a line (GitHub), ``##[`` or ``##vso[`` (Azure) and
+``##teamcity[``. Letters that show nothing are those of the Unicode property Default_Ignorable_Code_Point, and three
+that are drawn as a blank.
 """
 
 from __future__ import annotations
@@ -15,22 +17,51 @@ from typing import Final
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}")
 _MORE_FORMULA: Final = ("\N{FULLWIDTH HYPHEN-MINUS}", "\N{FULLWIDTH COMMERCIAL AT}")
-_LOG_COMMAND: Final = re.compile(r"^\s*:(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
+_LOG_COMMAND: Final = re.compile(r"^\s*:(?=:)|#(?=#(?:vso|teamcity)?\[)", re.MULTILINE)
 _PLAIN_MARKDOWN: Final = re.compile(r"[A-Za-z0-9(](?:[A-Za-z0-9 ,.;/'\"()?%-]|:(?=[ /A-Za-z0-9]))*")
 _MARKDOWN_MEANS_MORE: Final = re.compile(r"://|www\.|:[a-z0-9+-]*:|  ")
 _BACKTICKS: Final = re.compile("`+")
+_SHOWS_NOTHING: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that are nothing or a blank on a screen, though ``str.isprintable`` is true of them."""
 _XML_CANNOT_HOLD: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+def is_visible(text: str) -> bool:
+    r"""True if each letter of a text takes its place on one line, and is seen.
+
+    Examples
+    --------
+    >>> is_visible("Jürgen 2"), is_visible("ad\u200bmin"), is_visible("\N{HANGUL FILLER}")
+    (True, False, False)
+    """
+    return text.isprintable() and (text.isascii() or not _SHOWS_NOTHING.search(text))
+
+
 def one_line(text: str) -> str:
-    r"""The text with line breaks and all other invisible characters (control, direction) escaped.
+    r"""The text with line breaks and all other invisible characters (control, direction, blank letters) escaped.
 
     Examples
     --------
     >>> one_line("ann\x1b[2J\nbob")
     'ann\\x1b[2J\\nbob'
     """
-    return text if text.isprintable() else "".join(map(_written_out, text))
+    return text if is_visible(text) else "".join(map(_written_out, text))
+
+
+def visible_lines(text: str) -> str:
+    r"""The text with its line breaks and tabs, and all else that cannot be seen written out.
+
+    Examples
+    --------
+    >>> print(visible_lines("two\nlines\r"))
+    two
+    lines\r
+    """
+    if is_visible(text):
+        return text
+    return "\n".join("\t".join(map(one_line, line.split("\t"))) for line in text.split("\n"))
 
 
 def readable_path(path: str) -> str:
@@ -56,7 +87,7 @@ def patch_path(path: str) -> str:
     >>> print(patch_path("a/x.yaml"), patch_path("a/x\n+++ b/y"))
     a/x.yaml "a/x\n+++ b/y"
     """
-    if path.isprintable() and '"' not in path and "\\" not in path:
+    if is_visible(path) and '"' not in path and "\\" not in path:
         return path
     return f'"{"".join(_c_escape(octet) for octet in path.encode("utf-8", "surrogateescape"))}"'
 
@@ -69,9 +100,7 @@ def terminal_text(text: str) -> str:
     >>> terminal_text("a\tb\n::error::c\x9b31m")
     'a\tb\n\\x3a:error::c\\x9b31m'
     """
-    lines = text.split("\n")
-    shown = "\n".join("\t".join(map(one_line, line.split("\t"))) for line in lines)
-    return _LOG_COMMAND.sub(_first_written_out, shown)
+    return _LOG_COMMAND.sub(_first_written_out, visible_lines(text))
 
 
 def shell_command(*words: str) -> str:
@@ -175,21 +204,25 @@ def json_for_terminal(text: str) -> str:
     >>> json_for_terminal('{"a": "\x9b\u202e"}')
     '{"a": "\\u009b\\u202e"}'
     """
-    shown = "\n".join(line if line.isprintable() else "".join(map(_json_escape, line)) for line in text.split("\n"))
+    shown = "\n".join(line if is_visible(line) else "".join(map(_json_escape, line)) for line in text.split("\n"))
     return _LOG_COMMAND.sub(lambda found: f"{found[0][:-1]}\\u{ord(found[0][-1]):04x}", shown)
 
 
 def html_text(text: str) -> str:
-    """The text as HTML shows it, in elements and in attributes.
+    r"""The text as HTML shows it, in elements and in attributes; invisible characters are written out.
+
+    Line breaks and tabs stay. Letters that turn the direction of a text would turn what stands beside it too.
 
     Examples
     --------
     >>> html_text('<b title="x">')
     '&lt;b title=&quot;x&quot;&gt;'
+    >>> print(html_text("ad\u202emin"))
+    ad\u202emin
     """
     from html import escape  # whose module has a large table, which servers need not read
 
-    return escape(text)
+    return escape(visible_lines(text))
 
 
 def xml_text(text: str) -> str:
@@ -214,7 +247,7 @@ def _c_escape(octet: int) -> str:
 
 
 def _written_out(letter: str) -> str:
-    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+    return letter if is_visible(letter) else letter.encode("unicode_escape").decode()
 
 
 def _first_written_out(found: re.Match[str]) -> str:
@@ -222,7 +255,7 @@ def _first_written_out(found: re.Match[str]) -> str:
 
 
 def _shell_word(word: str) -> str:
-    if word.isprintable():
+    if is_visible(word):
         return shlex.quote(word)
     quoted = "".join(_ansi_c(letter) for letter in word)
     return f"$'{quoted}'"
@@ -231,7 +264,7 @@ def _shell_word(word: str) -> str:
 def _ansi_c(letter: str) -> str:
     if letter in "\\'":
         return f"\\{letter}"
-    if letter.isprintable():
+    if is_visible(letter):
         return letter
     if letter in "\n\0":  # no word holds NUL: what is written instead names nothing else
         return "\\n" if letter == "\n" else "\\\\x00"
@@ -239,7 +272,7 @@ def _ansi_c(letter: str) -> str:
 
 
 def _json_escape(letter: str) -> str:
-    if letter.isprintable():
+    if is_visible(letter):
         return letter
     units = letter.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

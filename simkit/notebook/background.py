@@ -6,12 +6,12 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from html import escape
 from typing import Any, Final, TypeVar
 
 import ipywidgets as widgets
 
 from simkit.meta.errors import PlainError, SimkitError, StatusError
+from simkit.meta.escaping import html_text
 from simkit.meta.progress import Task, shown_by
 
 T = TypeVar("T")
@@ -58,11 +58,11 @@ class Background(widgets.HBox):  # type: ignore[misc]
 
     def tell(self, text: str) -> None:
         """Show a text."""
-        self.told.value = escape(text)
+        self.told.value = html_text(text)
 
     def tell_error(self, error: Exception) -> None:
         """Show an error of the user."""
-        self.told.value = _REFUSED.format(escape(str(error)))
+        self.told.value = _REFUSED.format(html_text(str(error)))
 
     def try_now(self, act: Callable[[], Any]) -> bool:
         """Do something at once; False, with the error in the line, if it is refused."""

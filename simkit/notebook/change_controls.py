@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
 
 import ipywidgets as widgets
 
+from simkit.meta.escaping import html_text
 from simkit.notebook.background import Background
 from simkit.notebook.change_stack import ChangeStack
 from simkit.notebook.enter_key import press_on_enter
@@ -52,6 +52,6 @@ class ChangeControls(widgets.VBox):  # type: ignore[misc]
     def show(self) -> None:
         """Show the changes so far."""
         steps = self._changes.steps
-        items = "".join(f"<li>{escape(step)}</li>" for step in steps)
+        items = "".join(f"<li>{html_text(step)}</li>" for step in steps)
         self.steps.value = f"<ol>{items}</ol>" if steps else "<i>No change yet.</i>"
         self.undo.disabled = self.clear.disabled = not steps

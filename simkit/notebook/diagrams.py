@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Final
+
+from simkit.meta.escaping import html_text
 
 INK: Final = "#333333"
 PALE: Final = "#EAF2F8"
@@ -127,7 +128,7 @@ def _arrow(x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def _words(x: float, y: float, text: str, anchor: str, *, size: int = 13) -> str:
-    return f'<text x="{x}" y="{y}" text-anchor="{anchor}" font-size="{size}" fill="{INK}">{escape(text)}</text>'
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}" font-size="{size}" fill="{INK}">{html_text(text)}</text>'
 
 
 def _svg(width: float, height: float, parts: Sequence[str], told: str) -> str:
@@ -136,5 +137,5 @@ def _svg(width: float, height: float, parts: Sequence[str], told: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" width="{width}" '
         f'style="max-width:100%" height="{height}" font-family="sans-serif">'
     )
-    ground = f'<title>{escape(told)}</title><rect width="100%" height="100%" fill="white"/>'
+    ground = f'<title>{html_text(told)}</title><rect width="100%" height="100%" fill="white"/>'
     return head + ground + "".join(parts) + "</svg>"

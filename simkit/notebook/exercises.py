@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from simkit.analysis.access.compare import compare
 from simkit.analysis.rbac.subject import parse_subject
 from simkit.logic.rbac.binding import Subject
+from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupResource
 from simkit.notebook.access_checks import AccessCheck, must, must_not
 from simkit.notebook.answer_change import carry_out, removed_by
@@ -153,7 +153,7 @@ class Exercise:
         return Note(False, f"{what} was given than was asked for", tuple(extra))
 
     def _repr_html_(self) -> str:
-        return f"<p><b>Task.</b> {escape(self.task)}</p>"
+        return f"<p><b>Task.</b> {html_text(self.task)}</p>"
 
 
 def _asks_access(attempt: Check) -> bool:
@@ -232,4 +232,4 @@ class Guess:
         return Note(False, shown, (*several, *(told.errors or (told.value or "").splitlines())))
 
     def _repr_html_(self) -> str:
-        return f"<p><b>Question.</b> {escape(self.task)}</p>"
+        return f"<p><b>Question.</b> {html_text(self.task)}</p>"

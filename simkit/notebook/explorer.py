@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets as widgets
 import pandas as pd
 
 from simkit.analysis.rbac.tables import table
+from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, metadata
 from simkit.notebook.background import Background
@@ -115,8 +115,8 @@ class Explorer(PanelBox):
         where = f" in namespace {key.namespace}" if key.namespace else ""
         told = "" if obj is not None else " <i>is not there any more</i>"
         kind = str(obj["kind"]) if obj is not None else str(key.resource)
-        self.head.value = f"<b>{escape(kind)} {escape(key.name)}</b>{escape(where)}{told}"
-        self.yaml.value = _YAML.format(escape(object_yaml(obj))) if obj is not None else ""
+        self.head.value = f"<b>{html_text(kind)} {html_text(key.name)}</b>{html_text(where)}{told}"
+        self.yaml.value = _YAML.format(html_text(object_yaml(obj))) if obj is not None else ""
         for each in (self.owners, self.events, self.access, self.past):
             each.show(pd.DataFrame())
         self._fill()

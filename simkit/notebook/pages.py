@@ -10,6 +10,7 @@ import anywidget
 import pandas as pd
 import traitlets
 
+from simkit.meta.escaping import visible_lines
 from simkit.meta.readable_table import cell, cut_short, head, html_table, is_number, shown_rows
 
 PAGE: Final = 50
@@ -178,4 +179,5 @@ def _rows_of(part: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
 
 
 def _cell(value: Any) -> dict[str, Any]:
-    return {"text": cut_short(cell(value)), "number": True} if is_number(value) else {"text": cut_short(cell(value))}
+    text = visible_lines(cut_short(cell(value)))
+    return {"text": text, "number": True} if is_number(value) else {"text": text}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING
 
+from simkit.meta.escaping import html_text
 from simkit.notebook.answer_shape import unknown_keys
 from simkit.notebook.learner_code import run_learner_code
 from simkit.notebook.verdict import Note, Verdict
@@ -83,7 +83,7 @@ class Prediction:
         return told.errors or tuple((told.value or "").splitlines())
 
     def _repr_html_(self) -> str:
-        return f"<p><b>Predict.</b> {escape(self.task)}</p>"
+        return f"<p><b>Predict.</b> {html_text(self.task)}</p>"
 
 
 def _has_form_of(said: object, outcome: object) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
@@ -10,6 +9,7 @@ import pandas as pd
 
 from simkit.analysis.escalation import Escalations, Path, Proof, escalations
 from simkit.analysis.rbac.tables import subjects
+from simkit.meta.escaping import html_text
 from simkit.notebook.access_panel import OFFERED
 from simkit.notebook.background import Background
 from simkit.notebook.enter_key import press_on_enter
@@ -109,8 +109,8 @@ class EscalationViewer(PanelBox):
         self.back.disabled = self.next.disabled = proof is None
         if proof is not None:
             colour, why = _WORDS[proof.verdict], f": {proof.reason}" if proof.reason else ""
-            head = escape(f"{proof.path.subject} → {proof.path.goal}{why}")
-            self.verdict.value = f'<b style="color:{colour}">{escape(proof.verdict)}</b> {head}'
+            head = html_text(f"{proof.path.subject} → {proof.path.goal}{why}")
+            self.verdict.value = f'<b style="color:{colour}">{html_text(proof.verdict)}</b> {head}'
             self.requests.choose(0)
 
     def _turn(self, step: int) -> None:
@@ -126,12 +126,12 @@ class EscalationViewer(PanelBox):
         steps = self.proof.path.steps
         title = str(steps[step - 1]) if 0 < step <= len(steps) else "the goal is checked"
         asked = row["request"] or "nothing is sent"
-        answer = f"<b>{row['status']}</b> {escape(row['message'])}" if row["request"] else ""
-        assumed = f"<p>Assumed: {escape(row['assumption'])}</p>" if row["assumption"] else ""
+        answer = f"<b>{row['status']}</b> {html_text(row['message'])}" if row["request"] else ""
+        assumed = f"<p>Assumed: {html_text(row['assumption'])}</p>" if row["assumption"] else ""
         self.step.value = (
             f"<div style='border-left:4px solid #0072B2;padding:.2em 1em'>"
-            f"<p>Request {number + 1} of {len(self.requests.rows)}, step {step}: <b>{escape(title)}</b></p>"
-            f"<p>{escape(row['actor'])}</p><pre>{escape(asked)}</pre><p>{answer}</p>{assumed}</div>"
+            f"<p>Request {number + 1} of {len(self.requests.rows)}, step {step}: <b>{html_text(title)}</b></p>"
+            f"<p>{html_text(row['actor'])}</p><pre>{html_text(asked)}</pre><p>{answer}</p>{assumed}</div>"
         )
 
 

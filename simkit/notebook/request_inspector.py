@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -14,6 +13,7 @@ from simkit.analysis.rbac.tables import subjects
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import html_text
 from simkit.meta.message import Request
 from simkit.notebook.access_panel import OFFERED
 from simkit.notebook.background import Background
@@ -113,8 +113,8 @@ class RequestInspector(PanelBox):
         status = traced.response.status
         colour = "#009E73" if traced else "#D55E00"
         where = f", refused at {traced.refused_at}" if traced.refused_at else ""
-        line = escape(f"{traced.request.method} {traced.request.uri}")
-        self.answer.value = f'<code>{line}</code> <b style="color:{colour}">{status}</b>{escape(where)}'
+        line = html_text(f"{traced.request.method} {traced.request.uri}")
+        self.answer.value = f'<code>{line}</code> <b style="color:{colour}">{status}</b>{html_text(where)}'
         self.detail.value = ""
         self.steps.show(traced.to_frame())
         refused = next((number for number, step in enumerate(traced.steps) if step.refused), None)
@@ -125,8 +125,8 @@ class RequestInspector(PanelBox):
         assert self.traced is not None
         step = self.traced.steps[self.steps.position]
         told = [*step.detail, *(line for change in step.changes for line in _change_lines(change))]
-        head = escape(f"{row['stage']}: {row['step']}: {row['outcome']}")
-        lines = escape("\n".join(told) or "nothing to add")
+        head = html_text(f"{row['stage']}: {row['step']}: {row['outcome']}")
+        lines = html_text("\n".join(told) or "nothing to add")
         self.detail.value = f"<p><b>{head}</b></p><pre style='white-space:pre-wrap'>{lines}</pre>"
 
 

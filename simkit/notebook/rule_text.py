@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any, Final
 
 from simkit.analysis.access.grant_table import NO_BINDING
 from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import at
 from simkit.notebook.object_text import object_yaml
@@ -36,4 +36,4 @@ def rule_html(snapshot: Snapshot, row: Mapping[str, Any]) -> str:
     if not isinstance(rules, list) or number >= len(rules):
         return ""
     head = f"{row['binding_kind']} {row['binding']} gives {row['role_kind']} {row['role']}, rule {number}"
-    return f"<p><b>{escape(head)}</b></p><pre>{escape(object_yaml(rules[number]))}</pre>"
+    return f"<p><b>{html_text(head)}</b></p><pre>{html_text(object_yaml(rules[number]))}</pre>"

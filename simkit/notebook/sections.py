@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any, Final
 
 import ipywidgets as widgets
 
+from simkit.meta.escaping import html_text
 from simkit.notebook.background import Background
 from simkit.notebook.panel_display import PanelDisplay
 
@@ -50,7 +50,7 @@ class PanelBox(widgets.VBox):  # type: ignore[misc]
 
     def static_html(self) -> str:
         """The panel as it stands, as a page without controls."""
-        return f"<p><b>{escape(self.title)}</b></p>{''.join(_parts(self))}"
+        return f"<p><b>{html_text(self.title)}</b></p>{''.join(_parts(self))}"
 
     def widget_bundle(self) -> dict[str, Any]:
         """The panel as front ends with widgets take it."""
@@ -82,5 +82,5 @@ def _part(widget: Any) -> str:
         return str(widget.value)
     value = getattr(widget, "value", "")
     if isinstance(value, str) and value and getattr(widget, "description", ""):
-        return f"<p>{escape(widget.description)}: <code>{escape(value)}</code></p>"
+        return f"<p>{html_text(widget.description)}: <code>{html_text(value)}</code></p>"
     return ""

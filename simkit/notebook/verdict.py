@@ -5,8 +5,9 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Final
+
+from simkit.meta.escaping import html_text
 
 RIGHT_COLOUR: Final = "#009E73"
 WRONG_COLOUR: Final = "#D55E00"
@@ -57,7 +58,7 @@ class Verdict:
     def _repr_html_(self) -> str:
         items = "".join(map(_html, self.notes))
         colour = RIGHT_COLOUR if self.right else WRONG_COLOUR
-        headline = f'<p style="color:{colour}"><b>{escape(self.headline)}</b></p>'
+        headline = f'<p style="color:{colour}"><b>{html_text(self.headline)}</b></p>'
         return f'{headline}<ul style="list-style:none;padding-left:1em;overflow-wrap:anywhere">{items}</ul>'
 
 
@@ -66,9 +67,9 @@ def _shortened(text: str) -> str:
 
 
 def _html(note: Note) -> str:
-    more = "".join(f"<li>{escape(_shortened(detail))}</li>" for detail in note.details)
+    more = "".join(f"<li>{html_text(_shortened(detail))}</li>" for detail in note.details)
     mark = f'<b style="color:{RIGHT_COLOUR}">✓</b>' if note.right else f'<b style="color:{WRONG_COLOUR}">✗</b>'
-    return f"<li>{mark} {escape(_shortened(note.text))}{f'<ul>{more}</ul>' if more else ''}</li>"
+    return f"<li>{mark} {html_text(_shortened(note.text))}{f'<ul>{more}</ul>' if more else ''}</li>"
 
 
 def error_lines(error: Exception | SystemExit) -> tuple[str, ...]:

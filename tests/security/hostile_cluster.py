@@ -36,6 +36,10 @@ OURS: Final = frozenset(
     ]
 )
 """Elements of HTML that simkit writes itself."""
+BLANK: Final = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u2800\u3164\ufe00\ufe0f\uffa0\U0001d159\U000e0100\U000e01ef"
+)
+"""Characters that show nothing, though Python takes them for printable."""
 _STUB: Final = """#!/bin/bash
 { printf '%s\\0' "$@"; printf '\\1\\0'; } >> "$LOG"
 """
@@ -65,9 +69,16 @@ def rendered(markdown: str) -> Elements:
 
 def assert_shown_as_text(text: str) -> None:
     """Assert that no text acts on a terminal or a build log."""
-    odd = {letter for letter in text if not letter.isprintable() and letter not in "\n\t"}
-    assert not odd
-    assert not [line for line in text.splitlines() if line.lstrip().startswith("::") or "##vso[" in line]
+    assert_visible(text)
+    assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
+    assert "##vso[" not in text
+    assert "##teamcity[" not in text
+
+
+def assert_visible(text: str) -> None:
+    """Assert that each character of some lines is seen, and turns nothing that stands beside it."""
+    assert not {letter for letter in text if not letter.isprintable() and letter not in "\n\t"}
+    assert not set(text) & BLANK
 
 
 def formulas(text: str) -> list[str]:

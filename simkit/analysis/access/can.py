@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 
 import pandas as pd
 
@@ -26,6 +25,7 @@ from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.attributes import ALLOW, Attributes, Decision, Evidence, Verdict
+from simkit.meta.escaping import html_text
 from simkit.meta.identity import MASTERS, Identity
 from simkit.snapshot.protocol import Snapshot
 
@@ -126,8 +126,8 @@ class AccessDecision(Result):
     def _repr_html_(self) -> str:
         head, *more = self.lines()
         colour = "#009E73" if self.allowed else "#D55E00"
-        items = "".join(f"<li>{escape(line.strip())}</li>" for line in more)
-        return f'<p style="color:{colour}"><b>{escape(head)}</b></p><ul>{items}</ul>'
+        items = "".join(f"<li>{html_text(line.strip())}</li>" for line in more)
+        return f'<p style="color:{colour}"><b>{html_text(head)}</b></p><ul>{items}</ul>'
 
 
 def can(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from html import escape
 from pathlib import Path
 from typing import Annotated, Final, overload
 
@@ -22,6 +21,7 @@ from simkit.analysis.rendering import counted, html_lines
 from simkit.analysis.result import Result
 from simkit.language.yaml.small_files import value_of_file
 from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import html_text
 from simkit.snapshot.protocol import Snapshot
 
 OneOrMore = Annotated[tuple[str, ...], Field(min_length=1)]
@@ -167,8 +167,8 @@ class Outcomes(Result, Sequence[Outcome]):
 
     def _repr_html_(self) -> str:
         items = "".join(
-            f"<li>{'✓' if each.passed else '✗'} {escape(each.expectation.name)}"
-            f"{''.join(f'<br><small>{escape(failure)}</small>' for failure in each.failures)}</li>"
+            f"<li>{'✓' if each.passed else '✗'} {html_text(each.expectation.name)}"
+            f"{''.join(f'<br><small>{html_text(failure)}</small>' for failure in each.failures)}</li>"
             for each in self
         )
         return f"<ul>{items}</ul>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from html import escape
 from itertools import count
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +17,7 @@ from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.escaping import html_text
 from simkit.meta.names import Key
 
 ROLE_NAME_FORMAT: Final = "allow-{verb}-{what}"
@@ -56,7 +56,7 @@ class Remedy(NamedTuple):
         )
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(str(self))}</p><pre>{escape(self.manifest)}</pre>"
+        return f"<p>{html_text(str(self))}</p><pre>{html_text(self.manifest)}</pre>"
 
 
 def remedies(index: AccessIndex, subject: Subject, ask: Attributes, misses: Iterable[NearMiss]) -> tuple[Remedy, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
@@ -22,6 +21,7 @@ from simkit.language.cel.names import Variables
 from simkit.language.cel.types import DYN, Type, parsed
 from simkit.language.cel.values import kind_of
 from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object
 from simkit.schema.custom.structural import row_of
@@ -109,10 +109,10 @@ class CelResult:
         return str(self.value) if self.type in _WRITTEN else repr(self.value)
 
     def _repr_html_(self) -> str:
-        more = "" if self.reference is None else f"<br><small>{escape(self._compared(self.reference))}</small>"
+        more = "" if self.reference is None else f"<br><small>{html_text(self._compared(self.reference))}</small>"
         if self.error:
-            return f"<pre>{escape(self.error)}</pre>{more}"
-        return f"<code>{escape(self._shown())}</code> <small>{escape(self.type)}, cost {self.cost}</small>{more}"
+            return f"<pre>{html_text(self.error)}</pre>{more}"
+        return f"<code>{html_text(self._shown())}</code> <small>{html_text(self.type)}, cost {self.cost}</small>{more}"
 
 
 def cel(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import pandas as pd
@@ -27,6 +26,7 @@ from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
+from simkit.meta.escaping import html_text
 from simkit.meta.names import Key
 from simkit.meta.progress import tracked
 from simkit.meta.python_gc import collection_paused
@@ -173,7 +173,7 @@ class Audit(Result):
             for word, number in self.counts().items()
         )
         aside = f"<p>{self.set_aside} of the server's own roles and bindings are as it made them, and set aside.</p>"
-        skipped = "".join(f"<li>{escape(one.title)}: {escape(one.reason)}</li>" for one in self.skipped)
+        skipped = "".join(f"<li>{html_text(one.title)}: {html_text(one.reason)}</li>" for one in self.skipped)
         return f"<div>{tiles}</div>{aside}{f'<p>Not looked at:</p><ul>{skipped}</ul>' if skipped else ''}"
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any, Final
 
-from simkit.meta.escaping import one_line
+from simkit.meta.escaping import html_text, one_line
 
 WIDE: Final = 640
 HIGH: Final = 240
@@ -25,8 +24,8 @@ def curve(plan: Mapping[str, Any]) -> str:
     names = ["before", *(f"{step['number']}. {one_line(step['change'])}" for step in steps)]
     told = f"{paths[0]} escalation paths become {paths[-1]} after {len(steps)} changes."
     parts = [
-        f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{escape(told)}" class="curve">',
-        f"<title>{escape(told)}</title>",
+        f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{html_text(told)}" class="curve">',
+        f"<title>{html_text(told)}</title>",
         *_frame(highest, len(steps)),
         *_line("findings", findings, highest, names),
         *_line("subjects", subjects, highest, names),
@@ -63,9 +62,7 @@ def _frame(highest: int, steps: int) -> list[str]:
 def _line(name: str, values: list[int], highest: int, steps: list[str]) -> list[str]:
     points = [(_x(place, len(values) - 1), _y(value, highest)) for place, value in enumerate(values)]
     drawn = f'<polyline points="{" ".join(f"{x},{y}" for x, y in points)}" class="line {name}"/>'
-    dots = [
-        f'<circle cx="{x}" cy="{y}" r="4" class="{name}"><title>{escape(step)}: {value:,} {name} left</title></circle>'
-        for (x, y), value, step in zip(points, values, steps)
-    ]
+    titles = [f"<title>{html_text(step)}: {value:,} {name} left</title>" for value, step in zip(values, steps)]
+    dots = [f'<circle cx="{x}" cy="{y}" r="4" class="{name}">{told}</circle>' for (x, y), told in zip(points, titles)]
     linked = [f'<a href="#s-{number}">{dot}</a>' if number else dot for number, dot in enumerate(dots)]
     return [drawn, *linked]

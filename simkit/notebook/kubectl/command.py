@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from simkit.meta.escaping import html_text
 from simkit.notebook.kubectl import (
     approving,
     changing,
@@ -114,7 +114,7 @@ class Printed:
 
     def _repr_html_(self) -> str:
         style = "white-space:pre;overflow-x:auto;line-height:1.3;margin:0"
-        return f"<pre style='{style}'>{escape(self.text)}</pre>"
+        return f"<pre style='{style}'>{html_text(self.text)}</pre>"
 
 
 class _Parser(argparse.ArgumentParser):

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
-from html import escape
 from typing import Final
 
 from simkit.analysis.access.question import question_of
@@ -21,6 +20,7 @@ from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.question import Question
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import html_text
 
 Test = Callable[[AttackState], bool]
 
@@ -68,7 +68,7 @@ class Goal:
         return self.name
 
     def _repr_html_(self) -> str:
-        return f"<p>The goal <b>{escape(self.name)}</b></p>"
+        return f"<p>The goal <b>{html_text(self.name)}</b></p>"
 
 
 def _is(*wanted: AttackState) -> Callable[[EscalationGraph], Test]:
