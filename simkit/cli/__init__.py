@@ -19,7 +19,7 @@ from simkit.cli import completion, tables, terminal
 from simkit.cli.loose_words import place_loose_words, settle_source
 from simkit.cli.notes import complain, note, set_quiet
 from simkit.cli.pages import PageParser, add_terminal_options, unknown
-from simkit.cli.terminal import TerminalText
+from simkit.cli.terminal import TerminalText, settle_streams
 from simkit.meta import progress
 from simkit.meta.errors import SimkitError, StatusError
 
@@ -97,6 +97,7 @@ COMMANDS: Final = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code; nothing but the named command is imported."""
+    settle_streams()
     arguments = _as_flags(list(sys.argv[1:] if argv is None else argv))
     if completion.ASKED in os.environ:
         completion.complete(_parser(completion.words_of_line()))
@@ -151,6 +152,7 @@ def _run(args: argparse.Namespace, out: TerminalText) -> int:
         return FINE
     except OSError as wrong:
         complain(f"{wrong.filename}: {wrong.strerror}" if wrong.filename else str(wrong))
+        _let_go_of_full_output()
         return WRONG
     except KeyboardInterrupt:
         complain("interrupted")
@@ -172,6 +174,14 @@ def _answered(args: argparse.Namespace) -> int:
 def _let_go_of_output() -> None:
     """Drop unwritten output, because the reader of the output has gone, as ``head`` does."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _let_go_of_full_output() -> None:
+    """Drop unwritten output for which there is no room, which would fail once more at the end of the process."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _let_go_of_output()
 
 
 def _own_fault(fault: Exception) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simkit.cli import causes, reports
 from simkit.cli.audit_report import earlier_report, grown, write_audit_report
 from simkit.cli.notes import note
-from simkit.cli.output import add_output, json_text, write_file, write_report, write_rows, write_value
+from simkit.cli.output import add_output, json_text, write_report, write_rows, write_value
 from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.severities import LEVELS
 from simkit.cli.source import (
@@ -26,6 +26,7 @@ from simkit.cli.source import (
 from simkit.meta import datasets
 from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.escaping import markdown_cell
+from simkit.meta.whole_file import write_whole
 
 if TYPE_CHECKING:
     from simkit.analysis.findings import Audit, Finding
@@ -178,7 +179,7 @@ def _cases(
 
 def _save(target: Path, text: str) -> None:
     """Write a file beside the answer, and say where it is."""
-    write_file(target, text)
+    write_whole(target, text)
     note(f"the findings are in {target}")
 
 
@@ -200,7 +201,7 @@ def _sifted(found: Audit, args: argparse.Namespace) -> SuppressedAudit:
 def _write_baseline(found: Audit, target: Path) -> int:
     from simkit.analysis.findings.suppress import baseline
 
-    write_file(target, json_text(baseline(found.findings)))
+    write_whole(target, json_text(baseline(found.findings)))
     note(f"{len(found.findings)} findings are in {target}")
     return 0
 

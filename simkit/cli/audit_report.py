@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli.notes import note
-from simkit.cli.output import json_text, write_file
+from simkit.cli.output import json_text
 from simkit.cli.source import read_members
 from simkit.meta.errors import SimkitError
+from simkit.meta.whole_file import write_whole
 
 if TYPE_CHECKING:
     from simkit.analysis.findings.suppress import SuppressedAudit
@@ -61,7 +62,7 @@ def write_audit_report(
         content["comparison"] = compared(content, earlier, args.audit_log)
         _tell(content["comparison"])
     if args.json is not None:
-        write_file(args.json, json_text(content))
+        write_whole(args.json, json_text(content))
         print(f"The report is in {args.json}", file=sys.stderr)
     if args.html is not None:
         write_page(content, args.html)

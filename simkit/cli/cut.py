@@ -8,7 +8,7 @@ from typing import Any
 
 from simkit.cli.flag_types import number
 from simkit.cli.notes import note
-from simkit.cli.output import add_output, write_file, write_rows, write_value
+from simkit.cli.output import add_output, write_rows, write_value
 from simkit.cli.pictures import add_plot
 from simkit.cli.plans import run_plan
 from simkit.cli.source import (
@@ -24,6 +24,7 @@ from simkit.cli.source import (
 from simkit.cli.unknown_subjects import note_unknown_subjects
 from simkit.meta.errors import SimkitError
 from simkit.meta.escaping import one_line
+from simkit.meta.whole_file import write_whole
 
 EXAMPLES = """\
 examples:
@@ -111,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
     for path in made.left:
         note(one_line(f"left open: {path.subject} by {' '.join(path.primitives)}"))
     if args.write:
-        write_file(args.write, made.yaml())
+        write_whole(args.write, made.yaml())
     if args.verify:
         verified = made.verify(cluster_of(dump))
         note(str(verified))

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from simkit.cli.notes import note
-from simkit.cli.output import add_output, write_file, write_rows
+from simkit.cli.output import add_output, write_rows
 from simkit.cli.source import add_audit_log, add_source, cluster_of, opened, read_audit_log
 from simkit.meta.errors import SimkitError
+from simkit.meta.whole_file import write_whole
 
 EXAMPLES = """\
 examples:
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     rows, shown = frame.to_dict("records"), UNUSED if args.unused else None
     write_rows(tuple(frame.columns), rows, args.output, shown=shown, empty="nobody has more than is in use")
     if args.write:
-        write_file(args.write, made.yaml())
+        write_whole(args.write, made.yaml())
     if args.verify:
         replayed = made.verify(cluster_of(dump))
         note(str(replayed))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from simkit.cli.notes import complain, note
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.reports import Case, Fault
+from simkit.meta.escaping import terminal_text
 
 if TYPE_CHECKING:
     from simkit.analysis.upgrade.migration import Migration
@@ -75,11 +76,19 @@ def run(args: argparse.Namespace) -> int:
         columns, cases = tuple(map(str, table.columns)), partial(_cases, rows)
         write_rows(columns, rows, args.output, shown=SHOWN, empty="nothing is to change", cases=cases)
     elif not writes:
-        sys.stdout.write(found.files[0].after.removesuffix("\n") if piped else found.patch())
+        _write(found.files[0].after.removesuffix("\n") if piped else found.patch())
     _tell(found)
     if found.unread:
         return UNREADABLE
     return FOUND if not found or (args.check and found.changed) else 0
+
+
+def _write(text: str) -> None:
+    """Write manifests or a patch to standard output, and say so if a terminal or a build log does not get them as they
+    are."""
+    sys.stdout.write(text)
+    if terminal_text(text) != text:
+        complain("invisible characters are written out here; --in-place and --output-dir write them as they are")
 
 
 def _cases(rows: Sequence[Mapping[Any, Any]]) -> list[Case]:

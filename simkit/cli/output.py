@@ -7,7 +7,6 @@ import csv
 import io
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, TextIO
 
 import orjson
@@ -97,12 +96,6 @@ def write_value(value: Mapping[str, Any] | Sequence[Any], form: str) -> None:
 def write_text(text: str, form: str) -> None:
     """Write an explanation of several lines: as it is for a table, as a block for markdown."""
     sys.stdout.write(markdown_block(text) if form == "markdown" else f"{text}\n")
-
-
-def write_file(target: Path, text: str) -> None:
-    """Write a text into a file; folders on the way are made."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
 
 
 def json_text(value: Any) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import io
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from simkit.cli.notes import note
 from simkit.meta.errors import SimkitError
+from simkit.meta.whole_file import write_whole
 
 FORMS: Final = (".png", ".svg", ".pdf")
 
@@ -28,12 +30,13 @@ def write_plot(answer: Drawn, args: argparse.Namespace) -> None:
     """Write the picture of an answer, if it is wanted, and say where it is."""
     if args.plot is None:
         return
-    args.plot.parent.mkdir(parents=True, exist_ok=True)
+    picture = io.BytesIO()
     try:
-        answer.plot().figure.savefig(args.plot)
+        answer.plot().figure.savefig(picture, format=args.plot.suffix.lower().removeprefix("."))
     except SimkitError as nothing:  # an answer without anything to draw is an answer all the same
         note(f"no picture was written: {nothing}")
     else:
+        write_whole(args.plot, picture.getvalue())
         note(f"the picture is in {args.plot}")
 
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli.notes import note
-from simkit.cli.output import write_file, write_rows, write_value
+from simkit.cli.output import write_rows, write_value
 from simkit.cli.pictures import write_plot
 from simkit.cli.source import cluster_of, read_audit_log, read_members
 from simkit.meta.errors import SimkitError
 from simkit.meta.escaping import one_line
+from simkit.meta.whole_file import write_whole
 
 if TYPE_CHECKING:
     from simkit.analysis import Plan, PlanStep, PlanVerified
@@ -40,7 +41,7 @@ def run_plan(dump: Dump, args: argparse.Namespace) -> int:
     write_plot(made, args)
     _write(made, verified, dump, args)
     if args.write:
-        write_file(args.write, "---\n".join(step.remedy.yaml() for step in made))
+        write_whole(args.write, "---\n".join(step.remedy.yaml() for step in made))
     if verified is not None:
         print(verified, file=sys.stderr)
         if not verified:

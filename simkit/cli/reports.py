@@ -10,7 +10,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from simkit import __version__
-from simkit.meta.escaping import sarif_text, xml_text
+from simkit.meta.escaping import markdown_cell, one_line, sarif_text, xml_text
 
 FORMS: Final = ("junit", "sarif")
 _LEVELS: Final = {"info": "note", "low": "note", "medium": "warning", "high": "error", "critical": "error"}
@@ -101,13 +101,15 @@ def sarif(cases: Sequence[Case], *, name: str = "simkit") -> dict[str, Any]:
 
 
 def _rule(case: Case) -> Mapping[str, Any]:
-    told = " ".join(filter(None, (case.description, case.fix))) or case.name
+    told = [sarif_text(text) for text in (case.description, case.fix) if text] or [sarif_text(case.name)]
+    shown = [text for text in (case.description, case.fix) if text] or [case.name]
+    rule = one_line(case.rule)
     return {
-        "id": case.rule,
-        "name": "".join(word.capitalize() for word in case.rule.split("-")),
-        "shortDescription": {"text": case.name},
-        "fullDescription": {"text": case.description or case.name},
-        "help": {"text": told, "markdown": "\n\n".join(filter(None, (case.description, case.fix))) or case.name},
+        "id": rule,
+        "name": "".join(word.capitalize() for word in rule.split("-")),
+        "shortDescription": {"text": sarif_text(case.name)},
+        "fullDescription": {"text": sarif_text(case.description or case.name)},
+        "help": {"text": " ".join(told), "markdown": "\n\n".join(map(markdown_cell, shown))},
         "defaultConfiguration": {"level": _LEVELS[case.severity]},
         "properties": {"security-severity": _SCORES[case.severity], "tags": ["security", "access-control"]},
     }
@@ -116,7 +118,7 @@ def _rule(case: Case) -> Mapping[str, Any]:
 def _result(case: Case, fault: Fault, number: int) -> Mapping[str, Any]:
     place = {"artifactLocation": _artifact(fault.file), "region": {"startLine": fault.line}}
     made: dict[str, Any] = {
-        "ruleId": case.rule,
+        "ruleId": one_line(case.rule),
         "ruleIndex": number,
         "level": _LEVELS[fault.severity],
         "message": {"text": sarif_text(fault.message)},
@@ -125,7 +127,8 @@ def _result(case: Case, fault: Fault, number: int) -> Mapping[str, Any]:
     if fault.fingerprint:
         made["partialFingerprints"] = {"simkit/v1": fault.fingerprint}
     if fault.suppressed:
-        made["suppressions"] = [{"kind": "external", "status": "accepted", "justification": fault.suppressed}]
+        reason = sarif_text(fault.suppressed)
+        made["suppressions"] = [{"kind": "external", "status": "accepted", "justification": reason}]
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import sys
@@ -12,6 +13,7 @@ from simkit.meta import progress
 from simkit.meta.escaping import terminal_text
 
 _PAGER: Final = "less"
+_STREAMS: Final = 3
 
 
 @dataclass
@@ -71,6 +73,31 @@ class TerminalText:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def settle_streams() -> None:
+    """Have all three standard streams, and text in UTF-8 as every format of answers needs it.
+
+    Where one is closed, the next file that is opened, such as a store, would become it, and be written into.
+    """
+    for number in range(_STREAMS):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    sys.stdin = sys.stdin or io.TextIOWrapper(io.BytesIO())
+    sys.stdout = _in_utf8(sys.stdout)
+    sys.stderr = _in_utf8(sys.stderr)
+
+
+def _in_utf8(stream: TextIO | None) -> TextIO:
+    if stream is None:
+        return io.StringIO()
+    if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    elif isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")  # a terminal shows what its encoding has
+    return stream
 
 
 def is_terminal() -> bool:

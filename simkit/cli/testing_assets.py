@@ -7,6 +7,7 @@ sigs.k8s.io/controller-runtime/pkg/internal/testing/controlplane.
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import threading
@@ -16,13 +17,15 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from simkit.engine.http.certificates import write_private
 from simkit.meta.errors import SimkitError
+from simkit.meta.whole_file import PRIVATE, write_whole
 
 NAMES: Final = ("kube-apiserver", "etcd")
 _SCRIPT: Final = """#!/bin/sh
-exec "{python}" -m simkit.cli.testing_assets {name} {first}"$@"
+exec {python} -m simkit.cli.testing_assets {name} {first}"$@"
 """
+_OURS: Final = b" -m simkit.cli.testing_assets "
+_EXECUTABLE: Final = 0o755
 _DROPPED: Final = ("--etcd-servers",)
 """Flags that mean the stand-in for etcd, which keeps nothing: objects are in the memory of the server."""
 _ETCD_HELP: Final = """\
@@ -45,12 +48,13 @@ def write_assets(folder: Path, release: str = "") -> Path:
     ``release`` is the one that kube-apiserver serves.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for name in NAMES:
             path = folder / name
-            first = f"--release={release} " if release and name == NAMES[0] else ""
-            path.write_text(_SCRIPT.format(python=sys.executable, name=name, first=first), encoding="utf-8")
-            path.chmod(0o755)
+            if path.exists() and _OURS not in path.read_bytes():
+                raise SimkitError(f"{path} is there already, and is not from simkit; name another folder")
+            first = f"{shlex.quote(f'--release={release}')} " if release and name == NAMES[0] else ""
+            script = _SCRIPT.format(python=shlex.quote(sys.executable), name=name, first=first)
+            write_whole(path, script, mode=_EXECUTABLE)
     except OSError as error:
         raise SimkitError(f"the executables cannot be written to {folder}: {error}") from error
     return folder
@@ -75,7 +79,7 @@ def serve_arguments(given: Sequence[str]) -> list[str]:
         # The server would put certificates of its own authority in their place.
         kept = [Path(folder, f"given-{each.name}") for each in (certificate, key)]
         for source, target in zip((certificate, key), kept, strict=True):
-            write_private(target, source.read_bytes())
+            write_whole(target, source.read_bytes(), mode=PRIVATE)
         found += [f"--tls-cert-file={kept[0]}", f"--tls-private-key-file={kept[1]}"]
     return found
 

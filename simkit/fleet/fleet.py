@@ -20,6 +20,7 @@ from simkit.fleet.questions import AuditQuestion, CheckQuestion, ClusterQuestion
 from simkit.fleet.workers import run
 from simkit.meta.errors import SimkitError
 from simkit.meta.progress import tracked
+from simkit.meta.whole_file import write_whole
 
 _PLAIN: Final = (str, int, float, bool, type(None))
 
@@ -206,9 +207,10 @@ def _write(file: Path, table: pd.DataFrame) -> None:
     """Write a table as Parquet; what is no plain value or list of texts stands as JSON."""
     ready = pd.DataFrame({name: _column(table[name]) for name in table.columns})
     try:
-        ready.to_parquet(file, index=False)
+        content = ready.to_parquet(index=False)
     except ImportError as error:
         raise SimkitError("writing Parquet needs pyarrow: pip install 'simkit[fleet]'") from error
+    write_whole(file, content)
 
 
 def _column(column: pd.Series[Any]) -> Any:

@@ -11,6 +11,7 @@ that are drawn as a blank.
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 from typing import Final
@@ -51,17 +52,21 @@ def one_line(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    r"""The text with its line breaks and tabs, and all else that cannot be seen written out.
+    r"""The text with its line breaks (``\n``, ``\r\n``) and tabs, and all else that cannot be seen written out.
 
     Examples
     --------
-    >>> print(visible_lines("two\nlines\r"))
-    two
-    lines\r
+    >>> visible_lines("three\nlines\r\nof\rtext")
+    'three\nlines\r\nof\\rtext'
     """
     if is_visible(text):
         return text
-    return "\n".join("\t".join(map(one_line, line.split("\t"))) for line in text.split("\n"))
+    return "\n".join(map(_visible_line, text.split("\n")))
+
+
+def _visible_line(line: str) -> str:
+    end = "\r" if line.endswith("\r") else ""
+    return "\t".join(map(one_line, line.removesuffix(end).split("\t"))) + end
 
 
 def readable_path(path: str) -> str:
@@ -90,6 +95,17 @@ def patch_path(path: str) -> str:
     if is_visible(path) and '"' not in path and "\\" not in path:
         return path
     return f'"{"".join(_c_escape(octet) for octet in path.encode("utf-8", "surrogateescape"))}"'
+
+
+def patch_lines(text: str) -> list[str]:
+    r"""The lines of a text for a diff, with their ends: ``git apply`` knows no end of a line but the line feed.
+
+    Examples
+    --------
+    >>> patch_lines("a\u2028b\nc")
+    ['a\u2028b\n', 'c']
+    """
+    return io.StringIO(text, newline="\n").readlines()
 
 
 def terminal_text(text: str) -> str:

@@ -14,6 +14,7 @@ from simkit.language.yaml.encode import encode
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object
+from simkit.meta.whole_file import PRIVATE, write_whole
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Snapshot
 from simkit.snapshot.resources import ResourceIndex, index_of
@@ -29,7 +30,7 @@ def save(source: Saveable, path: str | Path) -> Path:
 
     One ``List``, ordered by resource, namespace and name, its keys sorted: as ``kubectl get`` would write it. Resources
     of which it is known that there are none are in it as empty lists of their kind, so that loading tells them from
-    those which nobody looked at.
+    those which nobody looked at. Only its owner can read the file, since it may hold secrets.
 
     Raises
     ------
@@ -42,8 +43,7 @@ def save(source: Saveable, path: str | Path) -> Path:
     if form is None:
         raise SimkitError(f"cannot tell how to write {target}; end it in .json, .yaml or .json.gz")
     content = rendered(source, form)
-    target.write_bytes(_packed(content) if packed else content)
-    return target
+    return write_whole(target, _packed(content) if packed else content, mode=PRIVATE)
 
 
 def rendered(source: Saveable, form: Form = "json") -> bytes:

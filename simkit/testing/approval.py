@@ -12,6 +12,7 @@ import yaml
 
 from simkit.cluster.cluster import Cluster
 from simkit.meta.objects import Object, metadata
+from simkit.meta.whole_file import write_whole
 
 APPROVE: Final = "SIMKIT_APPROVE"
 """The environment variable that has files written instead of compared."""
@@ -47,8 +48,7 @@ def assert_approved(
     """
     text, file = snapshot_text(cluster, resources, namespace=namespace), Path(path)
     if os.environ.get(APPROVE) or not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        write_whole(file, text)
         return
     approved = file.read_text(encoding="utf-8")
     if text != approved:

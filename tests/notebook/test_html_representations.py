@@ -15,8 +15,9 @@ from simkit import Request, analysis
 from simkit.analysis import Suite, identity_of
 from simkit.meta.attributes import Attributes
 from tests.analysis.worlds import account, binding, namespace, role, rule
+from tests.security.hostile_cluster import assert_visible
 
-HOSTILE = "<img src=x>"
+HOSTILE = "<img src=x>\u202e\u200b\N{HANGUL FILLER}\x1b[2J"
 WORLD = [
     *(namespace("dev"), account("dev", "app")),
     role("admin", rule("*", "*", groups="*")),
@@ -131,7 +132,8 @@ def test_whatever_a_call_gives_back_has_html(cluster: simkit.Cluster) -> None:
 
 @pytest.mark.parametrize("name", ASKED)
 def test_it_shows_itself_as_html(cluster: simkit.Cluster, name: str) -> None:
-    """There is HTML, and no name in it becomes markup."""
+    """There is HTML, no name in it becomes markup, and none turns or hides what stands beside it."""
     html = ASKED[name](cluster)._repr_html_()
     assert html
-    assert HOSTILE not in html
+    assert "<img" not in html
+    assert_visible(html)

@@ -15,11 +15,12 @@ from simkit.analysis.result import Result
 from simkit.logic.migration.documents import Document, Rewritten, objects_of, rewrite
 from simkit.logic.migration.migrate_object import MigratedObject
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import patch_path, readable_path
+from simkit.meta.escaping import patch_lines, patch_path, readable_path
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.meta.whole_file import write_whole
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.releases import release_name
 from simkit.snapshot.protocol import Sandbox
@@ -47,7 +48,7 @@ class MigratedFile:
 
     def patch(self) -> str:
         """The change as a unified diff, as ``patch -p1`` and ``git apply`` read it."""
-        old, new = self.before.splitlines(True), self.after.splitlines(True)
+        old, new = patch_lines(self.before), patch_lines(self.after)
         name = self.path.lstrip("/")
         lines = difflib.unified_diff(old, new, patch_path(f"a/{name}"), patch_path(f"b/{name}"))
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
@@ -105,8 +106,10 @@ class Migration(Result):
         written = []
         for each in self.changed if folder is None else self.files:
             path = Path(each.path) if folder is None else Path(folder) / _inside(each.path, self.files)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(each.after, encoding="utf-8")
+            if folder is not None and not path.parent.resolve().is_relative_to(Path(folder).resolve()):
+                raise SimkitError(f"{path.parent} leads out of {folder}; name a folder without such links")
+            # A file of the source that is a link was found to stay inside; the link is kept.
+            write_whole(path.resolve() if folder is None else path, each.after)
             written.append(str(path))
         return written
 

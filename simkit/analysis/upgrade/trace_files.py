@@ -13,6 +13,7 @@ from simkit.analysis.upgrade.trace import TraceEvent
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.meta.whole_file import PRIVATE, write_whole
 
 _JSON: Final = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
 KNOWN: Final = (2, 3)
@@ -81,9 +82,8 @@ def write_trace(trace: Sequence[TraceEvent], target: str | Path) -> Path:
             index[_kind(obj)][f"{namespace_of(obj)}/{name_of(obj)}"][int(event.time)] = []
     config: dict[str, Any] = {"trackedObjects": {kind: {} for kind in sorted(index)}}
     value = {"version": KNOWN[-1], "config": config, "events": events, "index": index}
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(orjson.dumps(value, option=_JSON) if file.suffix == ".json" else _packed(value))
-    return file
+    content = orjson.dumps(value, option=_JSON) if file.suffix == ".json" else _packed(value)
+    return write_whole(file, content, mode=PRIVATE)
 
 
 def _kind(obj: Object) -> str:

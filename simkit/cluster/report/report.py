@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simkit.cluster.report.document import Request, document
 from simkit.cluster.report.page import page
 from simkit.cluster.report.pictures import curve
+from simkit.meta.whole_file import write_whole
 
 if TYPE_CHECKING:
     from simkit.analysis.findings.suppress import SuppressedAudit
@@ -31,7 +32,7 @@ def write_report(dump: Dump, target: str | Path, *, name: str = "", sifted: Supp
 
 def write_page(content: Mapping[str, Any], target: str | Path) -> Path:
     """Write the content of a report as an HTML page and return its path; folders on the way are made."""
-    return _written(Path(target), page(content, {"plan": curve(content["plan"])}))
+    return write_whole(target, page(content, {"plan": curve(content["plan"])}))
 
 
 def _everything(dump: Dump) -> SuppressedAudit:
@@ -39,9 +40,3 @@ def _everything(dump: Dump) -> SuppressedAudit:
     from simkit.analysis.findings.suppress import SuppressedAudit
 
     return SuppressedAudit(audit(dump.snapshot()), (), (), ())
-
-
-def _written(target: Path, text: str) -> Path:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
-    return target

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from simkit import __version__
 from simkit.cluster.report.page import environment, part
+from simkit.meta.whole_file import write_whole
 
 if TYPE_CHECKING:
     from simkit.analysis.upgrade.breaks import Break
@@ -22,10 +23,7 @@ def write_upgrade_page(
     found: UpgradeReport, target: str | Path, *, name: str = "cluster", proof: UpgradeProof | None = None
 ) -> Path:
     """Write an upgrade report as an HTML page and return its path; folders on the way are made."""
-    path = Path(target)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(upgrade_page(found, name=name, proof=proof), encoding="utf-8")
-    return path
+    return write_whole(target, upgrade_page(found, name=name, proof=proof))
 
 
 def upgrade_page(found: UpgradeReport, *, name: str = "cluster", proof: UpgradeProof | None = None) -> str:

@@ -17,6 +17,7 @@ from simkit.engine.http import certificate_record
 from simkit.meta.clock import Clock, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import MASTERS
+from simkit.meta.whole_file import PRIVATE, write_whole
 
 if TYPE_CHECKING:
     from simkit.engine.http.keypair import KeyPair
@@ -30,6 +31,7 @@ SERVICE_NAMES: Final = (
 ADMINISTRATOR: Final = "kubernetes-admin"
 """The user of client configurations, whom kubeadm calls so too."""
 _AUTHORITY: Final = "simkit-ca"
+_PUBLIC: Final = 0o644
 _DAY: Final = timedelta(days=1)
 _MONTH: Final = 30 * _DAY
 _CENTURY: Final = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
@@ -144,11 +146,11 @@ class _Folder:
             self._write("admin", admin)
         signing = self._path / "sa.key"
         if not signing.exists():
-            write_private(signing, keypair.new_key_pem())
+            write_whole(signing, keypair.new_key_pem(), mode=PRIVATE)
         load_private_key(signing.read_bytes(), str(signing))
         spans = [pair.span() for pair in (authority, serving, admin)]
         record = certificate_record.made(self._path, serving.names(), *zip(*spans, strict=True))
-        write_private(self._path / certificate_record.NAME, record)
+        write_whole(self._path / certificate_record.NAME, record, mode=PRIVATE)
 
     def _fits(self, pair: KeyPair, authority: KeyPair) -> bool:
         return pair.issued_by(authority) and pair.covers(self._first, self._last + _MONTH)
@@ -162,28 +164,13 @@ class _Folder:
             return None
 
     def _write(self, name: str, pair: KeyPair) -> None:
-        write_private(self._path / f"{name}.key", pair.key_pem())
-        write_private(self._path / f"{name}.crt", pair.certificate_pem(), mode=0o644)
+        write_whole(self._path / f"{name}.key", pair.key_pem(), mode=PRIVATE)
+        write_whole(self._path / f"{name}.crt", pair.certificate_pem(), mode=_PUBLIC)
 
     def _paths(self) -> CertificateFiles:
         at = self._path
         own, admin = (at / "apiserver.crt", at / "apiserver.key"), (at / "admin.crt", at / "admin.key")
         return CertificateFiles(at / "ca.crt", *own, *admin, at / "sa.key")
-
-
-def write_private(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Write a file atomically, with its mode set from the beginning."""
-    import tempfile  # for new files alone
-
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-        Path(temporary).chmod(mode)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 if sys.platform == "win32":

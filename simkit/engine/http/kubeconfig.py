@@ -8,8 +8,9 @@ from typing import Any
 
 import orjson
 
-from simkit.engine.http.certificates import ADMINISTRATOR, write_private
+from simkit.engine.http.certificates import ADMINISTRATOR
 from simkit.meta.errors import SimkitError
+from simkit.meta.whole_file import PRIVATE, write_whole
 
 
 def kubeconfig_document(
@@ -32,8 +33,7 @@ def kubeconfig_document(
 def write_kubeconfig(path: Path, content: dict[str, Any]) -> None:
     """Write a client configuration as JSON (which is YAML too), readable by its owner only. Raises SimkitError."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_private(path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+        write_whole(path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n", mode=PRIVATE)
     except OSError as error:
         raise SimkitError(f"cannot write the client configuration to {path}: {error}") from error
 

@@ -13,12 +13,13 @@ from cryptography import x509
 
 from simkit.engine.authn.x509 import ClientCertificates
 from simkit.engine.http import certificate_record, kubeconfig
-from simkit.engine.http.certificates import CertificateFiles, default_folder, ensure_certificates, write_private
+from simkit.engine.http.certificates import CertificateFiles, default_folder, ensure_certificates
 from simkit.engine.http.keypair import KeyPair
 from simkit.meta.clock import SimulatedClock, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
+from simkit.meta.whole_file import write_whole
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -186,7 +187,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     (tmp_path / "target" / "x").write_text("")
     with pytest.raises(OSError):
-        write_private(tmp_path / "target", b"content")
+        write_whole(tmp_path / "target", b"content")
     assert [path.name for path in tmp_path.iterdir()] == ["target"]
 
 

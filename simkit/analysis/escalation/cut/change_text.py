@@ -13,7 +13,7 @@ from simkit.analysis.escalation.cut.file_diff import diff_of_file
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.language.merge.mergepatch import patch_between
-from simkit.meta.escaping import kubectl_command, one_line, shell_command
+from simkit.meta.escaping import kubectl_command, one_line, patch_lines, shell_command
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, labels_of
 from simkit.snapshot.protocol import Snapshot
@@ -105,7 +105,7 @@ def _lines(obj: Object | None) -> list[str]:
     if obj is None:
         return []
     text: str = yaml.safe_dump(as_written(obj), sort_keys=False, width=10_000)
-    return text.splitlines(keepends=True)
+    return patch_lines(text)
 
 
 def as_written(obj: Object) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.language.yaml.roundtrip import rewritten
 from simkit.logic.migration.documents import is_separator, pieces
-from simkit.meta.escaping import one_line
+from simkit.meta.escaping import one_line, patch_lines
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
 
@@ -115,8 +115,8 @@ def _as_json(value: Any, indent: int | str) -> str:
 def _diff(name: str, before: str, after: str) -> str:
     named = one_line(name.lstrip("/"))
     lines = unified_diff(
-        before.splitlines(keepends=True),
-        after.splitlines(keepends=True),
+        patch_lines(before),
+        patch_lines(after),
         f"a/{named}",
         f"b/{named}" if after.strip() else "/dev/null",
     )

@@ -83,7 +83,7 @@ def lines_naming(text: str, name: str, instead: str = "") -> Iterator[int]:
     """
     if name not in text or (instead and _word(instead).search(text)):
         return
-    for number, line in enumerate(text.splitlines()):
+    for number, line in enumerate(text.split("\n")):
         if _word(name).search(line.partition(" #")[0]) and not line.lstrip().startswith("#"):
             yield number
 

@@ -1,0 +1,182 @@
+"""Command lines that show the hostile cluster in every way in which a command can show one.
+
+Words in capitals are files of ``hostile_files``. ``CHOOSING`` and ``SHOWING_NOTHING`` name what needs no line, and why;
+a test holds commands and options to this.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.security.hostile_cluster import HOSTILE
+
+SUBJECTS: Final = (
+    "user:x;touch pwned",
+    "user:\x1b]0;owned\x07\x1b[2J\x1b[1;1H",
+    "sa:hostile/--all",
+    "group:=cmd|' /C calc'!A0",
+)
+_ALL: Final = ("--complete", "*")
+_LOG: Final = ("--audit-log", "LOG")
+_TRACED: Final = ("upgrade", "--from", "1.32", "--to", "1.33", "--trace", "TRACE")
+_ASKED: Final = {"get": ("get", "secrets"), "list": ("--list",)}
+TABLES: Final[dict[str, tuple[str, ...]]] = {
+    "audit": ("audit", HOSTILE, *_ALL, "--show", "info"),
+    "audit, own rules": ("audit", HOSTILE, *_ALL, "--rules", "RULES", "--check", "own", "--suppress", "SUPPRESSED"),
+    "audit, in use": ("audit", HOSTILE, *_ALL, *_LOG, "--members", "MEMBERS", "--since", "EARLIER", "--show", "info"),
+    "audit, baseline": ("audit", HOSTILE, *_ALL, "--baseline", "KNOWN", "--show", "info"),
+    "causes": ("causes", HOSTILE, *_ALL, "--all", "--members", "MEMBERS"),
+    "exposure": ("exposure", HOSTILE, *_ALL, "--members", "MEMBERS"),
+    "bindings": ("bindings", HOSTILE, *_ALL),
+    "diff": ("diff", "EMPTY", HOSTILE, *_ALL),
+    "who-can": ("who-can", "get", "secrets", "--dump", HOSTILE, *_ALL, "-A"),
+    "who-can, members": (
+        *("who-can", "get", "secrets", "--dump", HOSTILE, *_ALL),
+        *("--any-name", "--expand-groups", "--members", "MEMBERS"),
+    ),
+    "who-can, url": ("who-can", "get", "--url", "/x", "--dump", HOSTILE, *_ALL),
+    **{
+        f"can-i {how} {at}": ("can-i", *words, "--dump", HOSTILE, f"--as={who}", "--members", "MEMBERS")
+        for how, words in _ASKED.items()
+        for at, who in enumerate(SUBJECTS)
+    },
+    "can-i url": ("can-i", "get", "--url", "/x", "--dump", HOSTILE, f"--as={SUBJECTS[0]}"),
+    "permissions": ("permissions", SUBJECTS[1], HOSTILE, *_ALL, "--members", "MEMBERS"),
+    "escalations": ("escalations", HOSTILE, *_ALL, "--direct"),
+    "escalations, each step": ("escalations", HOSTILE, *_ALL, "--each", "--members", "MEMBERS", "--limit", "40"),
+    "escalations, proven": ("escalations", HOSTILE, *_ALL, "--prove", "--limit", "6"),
+    "radius": ("escalations", HOSTILE, *_ALL, "--radius", "--subject", SUBJECTS[1]),
+    "risky": ("escalations", HOSTILE, *_ALL, "--risky-permissions"),
+    "compared": ("escalations", HOSTILE, *_ALL, "--before", "EMPTY"),
+    "upgrade": ("upgrade", HOSTILE, "--from", "1.30", "--to", "1.33", *_LOG, "--metrics", "METRICS", "--all"),
+    "upgrade, manifests": ("upgrade", "--from", "1.21", "--to", "1.33", "--manifests", "OLD", "--all"),
+    "upgrade, plan": ("upgrade", "OLD", "--from", "1.21", "--to", "1.33", "--plan"),
+    "upgrade, tried": ("upgrade", "OLD", "--from", "1.21", "--to", "1.25", "--validate", "--all"),
+    "upgrade, proven": ("upgrade", "OLD", "--from", "1.21", "--to", "1.25", "--prove"),
+    "upgrade, trace": _TRACED,
+    "rehearse": ("rehearse", "drain", "NODE", "--dump", "NODES"),
+    "rehearse, loss": ("rehearse", "loss", "--zone", "ZONE", "--dump", "NODES"),
+    "removal-report": ("removal-report", "--dump", HOSTILE, *_ALL, *_LOG, "--release", "1.32"),
+    **{
+        f"removal-report, {which}": ("removal-report", "OLD", *_LOG, "--release", "1.22", "--show", which)
+        for which in ("removed", "objects", "callers", "rules", "configurations", "replayed")
+    },
+    "crd-diff": ("crd-diff", "OLD", "NEW", "--dump", HOSTILE),
+    "check": ("check", "SUITE", "--dump", HOSTILE, *_ALL),
+    "policy check": ("policy", "check", "HISTORY"),
+    "what-if": ("what-if", "delete", "clusterrolebinding", SUBJECTS[0][5:], "--dump", HOSTILE, *_ALL),
+    "what-if, paths": ("what-if", "apply", "GRANT", "--dump", HOSTILE, *_ALL, "--show", "paths"),
+    "what-if, requests": ("what-if", "apply", "GRANT", "--dump", HOSTILE, *_ALL, *_LOG, "--show", "requests"),
+    "cut": ("cut", HOSTILE, *_ALL, "--direct"),
+    "cut, in use": ("cut", HOSTILE, *_ALL, *_LOG, "--members", "MEMBERS", f"--keep={SUBJECTS[0]}", "--verify"),
+    "cut, plan": ("cut", HOSTILE, *_ALL, "--best", "2"),
+    "least-privilege": ("least-privilege", HOSTILE, *_ALL, *_LOG, "--verify"),
+    "unused": ("least-privilege", HOSTILE, *_ALL, *_LOG, "--unused"),
+    "migrate": ("migrate", "OLD", "--to", "1.33", "--check"),
+    "fleet audit": ("fleet", "audit", HOSTILE, "SMALL", "--scheduler", "threads"),
+    "fleet diff": ("fleet", "diff", "--golden", "SMALL", HOSTILE, "SMALL", "--scheduler", "threads"),
+    "fleet check": ("fleet", "check", "--suite", "SUITE", HOSTILE, "SMALL", "--scheduler", "threads"),
+}
+"""Answers with ``--output``."""
+PROSE: Final[dict[str, tuple[str, ...]]] = {
+    "details": (*TABLES["escalations"], "--details"),
+    "commands": (*TABLES["cut"], "--commands"),
+    "patch": ("migrate", "OLD", "--to", "1.33"),
+    "one version": ("migrate", "OLD", "--to", "1.33", "--output-version", "networking.k8s.io/v1"),
+    "policy plan": ("policy", "plan", "HISTORY", "GROUP", "v1"),
+}
+"""Texts on standard output beside tables."""
+FILES: Final[dict[str, tuple[str, ...]]] = {
+    "report": (*TABLES["audit"], "--html", "TO/report.html", "--json", "TO/report.json", "--sarif", "TO/report.sarif"),
+    "proven report": (*TABLES["audit, in use"], "--html", "TO/proven.html", "--prove"),
+    "baseline": (*TABLES["audit"], "--write-baseline", "TO/known.json"),
+    "upgrade page": (*TABLES["upgrade, proven"], "--report", "TO/upgrade.html"),
+    "cut objects": (*TABLES["cut"], "--write", "TO/cut.yaml"),
+    "least objects": (*TABLES["least-privilege"], "--write", "TO/least.yaml"),
+    "migrated folder": ("migrate", "OLD", "--to", "1.33", "--output-dir", "TO/migrated"),
+    "migrated place": ("migrate", "TO/OLD.yaml", "--to", "1.33", "--in-place"),
+    "saved": ("save", HOSTILE, "--secrets", "--to", "STORE"),
+    "redacted": ("redact", HOSTILE, "--to", "TO/redacted.yaml", "--keep-configmaps"),
+    "pseudonyms": ("redact", HOSTILE, "--to", "TO/named.json", "--pseudonyms", "--key-file", "KEY"),
+    "parquet": (*TABLES["fleet audit"], "--parquet", "TO/parquet"),
+    **{
+        f"picture of {name}": (*TABLES[name], "--plot", f"TO/{name}.svg")
+        for name in ("audit", "causes", "exposure", "diff", "escalations", "upgrade", "what-if", "cut, plan")
+    },
+}
+"""Files that are written. ``TO`` is a folder."""
+REFUSED: Final = (TABLES["rehearse"], TABLES["least-privilege"], FILES["least objects"])
+"""Lines that end with an error, which shows names too: their objects are refused by a server."""
+CHOOSING: Final = frozenset(
+    [
+        "help",
+        "helm",
+        "output",
+        "no-headers",
+        "quiet",
+        "no-color",
+        "no-pager",
+        "demo",
+        "context",
+        "kubeconfig",
+        "filename",
+        "release",
+        "complete",
+        "manifests",
+        "into",
+        "unpack",
+        "namespace",
+        "all-namespaces",
+        "severity",
+        "fail-on",
+        "fail-on-new",
+        "include-defaults",
+        "managed",
+        "goal",
+        "nature",
+        "role",
+        "as-group",
+        "subresource",
+        "api-group",
+        "area",
+        "to",
+        "from",
+        "max-hops",
+        "allow",
+        "free",
+        "names",
+        "no-reuse",
+        "scheduler",
+        "workers",
+        "golden",
+        "edition",
+        "breaches",
+        "kubernetes",
+        "fields",
+        "gates",
+        "start",
+        "image",
+        "cpu",
+        "timeout",
+        "ready-after",
+        "dump",
+        "as",
+        "subject",
+        "from-release",
+        "etcd-prefix",
+        "etcd-cafile",
+        "etcd-certfile",
+        "etcd-keyfile",
+        "encryption-provider-config",
+    ]
+)
+"""Options that choose what is read or shown, and show it in no other way."""
+SHOWING_NOTHING: Final = {
+    "releases": "shows tables that come with simkit",
+    "serve": "answers clients, which show what they get in their own way",
+    "testing": "prints a folder of the user",
+    "notebooks": "copies files that come with simkit",
+    "dump": "prints commands of its own arguments; the rest is in test_hostile_servers",
+    "record": "needs a server, in test_hostile_servers",
+    "completion": "prints a script of its own; the words of a dump are in test_completed_words",
+}

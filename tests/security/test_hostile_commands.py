@@ -1,0 +1,192 @@
+"""The command lines of ``hostile_commands``, and that they are all: a cluster of chosen names in every output."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from xml.etree import ElementTree
+
+import orjson
+import pytest
+
+from simkit import cli
+from simkit.cli import main
+from simkit.snapshot.load import load
+from tests.security.hostile_cluster import (
+    HOSTILE,
+    OURS,
+    Elements,
+    assert_shown_as_text,
+    assert_visible,
+    formulas,
+    rendered,
+)
+from tests.security.hostile_commands import CHOOSING, FILES, PROSE, REFUSED, SHOWING_NOTHING, TABLES
+from tests.security.hostile_files import write_hostile_files
+
+FORMS = ("table", "json", "jsonl", "csv", "markdown", "html")
+LINES = [(name, form) for name, form in product(TABLES, FORMS) if ", " not in name or form in ("table", "markdown")]
+"""All forms of each command; of variants of it what people read."""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the words in capitals of command lines stand for."""
+    folder = tmp_path_factory.mktemp("hostile")
+    found = write_hostile_files(folder) | {name: str(folder / name) for name in ("EARLIER", "KNOWN")}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("sys.stdout", io.StringIO())
+        assert main(["audit", HOSTILE, "--complete", "*", "--json", found["EARLIER"]]) == 1
+        assert main(["audit", HOSTILE, "--complete", "*", "--write-baseline", found["KNOWN"]]) == 0
+    return found
+
+
+def _run(words: tuple[str, ...], files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> str:
+    code = main([_path(word, files) for word in words])
+    out, err = capsys.readouterr()
+    refused = any(words[: len(line)] == line for line in REFUSED)
+    assert code in (0, 1, 2 if refused else 1), err
+    assert_shown_as_text(out + err)
+    return out
+
+
+def _path(word: str, files: dict[str, str]) -> str:
+    folder, _, name = word.partition("/")
+    return f"{files['TO']}/{name}" if folder == "TO" else files.get(word, word)
+
+
+@pytest.mark.parametrize(("name", "form"), LINES)
+def test_every_output_shows_names_as_names(
+    name: str, form: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tables, JSON, CSV, markdown and HTML of every command: nothing is executed, rendered or calculated."""
+    out = _run((*TABLES[name], "-o", form), files, capsys)
+    if form == "json":
+        assert orjson.loads(out) is not None
+    if form == "html" and out:
+        page = Elements(out)
+        assert set(page.names) <= {"meta", "title", "style", "table", "thead", "tbody", "tr", "th", "td"}
+        assert page.attributes <= {"charset", "class"}
+        assert page.classes <= {"simkit", "number"}
+    if form == "csv":
+        assert formulas(out) == []
+    if form == "markdown":
+        page = rendered(out)
+        assert set(page.names) <= OURS
+        assert page.attributes <= {"class", "style"}
+
+
+@pytest.mark.parametrize("name", PROSE)
+def test_explanations_and_commands_show_names_as_names(
+    name: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Texts beside tables show names as text, too."""
+    _run(PROSE[name], files, capsys)
+
+
+def test_a_comment_cannot_be_forged(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """``diff -o markdown`` has one headline and one fold, whatever users are called."""
+    page = rendered(_run((*TABLES["diff"], "-o", "markdown"), files, capsys))
+    assert [page.names.count(name) for name in ("h3", "details")] == [1, 1]
+
+
+def test_steps_in_markdown_are_a_block(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The steps of paths are shown as they are, whatever stands in them."""
+    page = rendered(_run((*PROSE["details"], "-o", "markdown"), files, capsys))
+    assert set(page.names) <= OURS
+    assert page.names.count("pre") == 1
+
+
+def _parsers(command: str) -> Iterator[argparse.ArgumentParser]:
+    """The parser of a command and those of its actions."""
+    waiting = [cli._parser([command])]
+    [waiting] = [
+        [each.choices[command]] for each in waiting[0]._actions if isinstance(each, argparse._SubParsersAction)
+    ]
+    while waiting:
+        parser = waiting.pop()
+        yield parser
+        for each in parser._actions:
+            if isinstance(each, argparse._SubParsersAction):
+                waiting.extend(each.choices.values())
+
+
+def _choices(words: tuple[str, ...]) -> set[str]:
+    """The forms that a command line may be written in."""
+    options = (each for parser in _parsers(words[0]) for each in parser._actions)
+    return {str(form) for each in options if each.dest == "output" for form in each.choices or ()}
+
+
+NO_REPORTS = {"--plan", "--prove", "--trace"}
+"""Options of ``upgrade`` with tables of their own, which are no reports."""
+REPORTS = [
+    name
+    for name, words in TABLES.items()
+    if "sarif" in _choices(words) and not (words[0] == "upgrade" and NO_REPORTS & set(words))
+]
+
+
+@pytest.mark.parametrize("form", ["junit", "sarif"])
+@pytest.mark.parametrize("name", REPORTS)
+def test_reports_for_build_servers(
+    name: str, form: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """XML is well-formed; texts of SARIF hold no links, rules no markup, and all of it can be seen."""
+    out = _run((*TABLES[name], "-o", form), files, capsys)
+    if form == "junit":
+        assert ElementTree.fromstring(out).tag == "testsuite"
+        return
+    [run] = orjson.loads(out)["runs"]
+    texts = [result["message"]["text"] for result in run["results"]]
+    for rule in run["tool"]["driver"]["rules"]:
+        texts += [rule["shortDescription"]["text"], rule["fullDescription"]["text"], rule["help"]["text"]]
+        page = rendered(rule["help"]["markdown"])
+        assert set(page.names) <= OURS
+        assert_visible(f"{rule['id']}{rule['name']}")
+    for text in texts:
+        assert_visible(text)
+        assert "](" not in text.replace("\\]", "")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_show_names_as_names(name: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """So do files; what holds objects for programs, such as a dump, has them as they are."""
+    before = {path: path.stat().st_mtime_ns for path in Path(files["TO"]).rglob("*")}
+    _run(FILES[name], files, capsys)
+    written = [path for path in Path(files["TO"]).rglob("*") if path.is_file() and path not in before]
+    for path in written:
+        if path.suffix in (".html", ".sarif", ".svg") or path.name in ("report.json", "known.json"):
+            assert_visible(path.read_text(encoding="utf-8"))
+        if path.suffix == ".html":
+            page = Elements(path.read_text(encoding="utf-8"))
+            assert not {"iframe", "object", "embed", "x", "base"} & set(page.names)
+            assert page.names.count("form") <= 1  # the filters of the findings
+            assert not {each for each in page.attributes if each.startswith("on")}
+
+
+def test_every_command_and_option_is_among_the_lines() -> None:
+    """A command or option that is new has a line here, or a word on why it shows nothing of a cluster."""
+    lines = [*TABLES.values(), *PROSE.values(), *FILES.values()]
+    known = {command.name for command in cli.COMMANDS}
+    assert {words[0] for words in lines} | set(SHOWING_NOTHING) == known
+    assert not {words[0] for words in lines} & set(SHOWING_NOTHING)
+    missing = []
+    for command in sorted(known - set(SHOWING_NOTHING)):
+        given = {word for words in lines if words[0] == command for word in (word.partition("=")[0] for word in words)}
+        for option in (each for parser in _parsers(command) for each in parser._actions):
+            names = {name.lstrip("-") for name in option.option_strings}
+            if names and not names & CHOOSING and not given & set(option.option_strings):
+                missing.append((command, option.option_strings))
+    assert not missing
+
+
+def test_a_redacted_dump_can_be_read_again(
+    tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``redact`` keeps the objects, and pseudonyms replace every chosen name of a subject."""
+    target = tmp_path / "shared.json"
+    _run(("redact", HOSTILE, "--pseudonyms", "--to", str(target)), files, capsys)
+    assert len(load(target)) == len(load(HOSTILE))
