@@ -32,6 +32,11 @@ class Deadline:
         self._end = time.monotonic() + seconds
 
     @property
+    def left(self) -> float:
+        """Seconds for which somebody still waits; 0 if nobody does."""
+        return max(0.0, self._end - time.monotonic())
+
+    @property
     def passed(self) -> bool:
         """True if nobody waits any more."""
         return time.monotonic() > self._end

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from simkit.engine.aggregation.proxied_stream import CHUNK, MOST_WAITING, ProxiedStream
 from simkit.engine.aggregation.proxy_handler import answer_of
+from simkit.engine.egress import peer as peer_module
 from simkit.engine.egress.address import Peer, Unreachable
-from simkit.engine.egress.peer import fetch, send
+from simkit.engine.egress.answer_json import MOST_VALUES, parse_answer
+from simkit.engine.egress.peer import PeerResponse, fetch, send
 from simkit.engine.http.message import response_headers
+from simkit.meta.deadline import Deadline, within
 from simkit.meta.errors import PlainError
 from simkit.meta.message import Response
 from tests.security.prices import LINEAR, growth
@@ -171,9 +176,108 @@ def test_the_whole_answer_has_its_time() -> None:
     """A server that goes on saying that it will answer is not listened to for longer than for any other answer."""
 
     def stalls(asking: socket.socket) -> None:
+        asking.sendall(OK)
         while True:
-            asking.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+            asking.sendall(b"x")
             threading.Event().wait(0.05)
 
     with server(stalls) as peer, pytest.raises(Unreachable, match="deadline exceeded"):
         fetch(peer, "GET", "/", {"Host": "a"}, timeout=0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 6 + OK + b"\r\n", "too many 1xx informational responses"),
+        (OK + b"transfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n" + b"x-a: b\r\n" * 1000, "long trailer"),
+        (OK + b"transfer-encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 200, "more than 100 pieces"),
+    ],
+    ids=["interim answers", "trailers", "pieces"],
+)
+def test_what_costs_more_than_its_bytes_is_not_read_on(monkeypatch: pytest.MonkeyPatch, text: bytes, told: str) -> None:
+    """Interim answers, lines behind the last chunk and chunks of one byte took processor time until the time limit."""
+    monkeypatch.setattr(peer_module, "_MOST_PIECES", 100)
+    with server(lambda asking: asking.sendall(text)) as peer, pytest.raises(Unreachable, match=told):
+        fetch(peer, "GET", "/", {"Host": "a"}, timeout=20)
+
+
+def test_five_interim_answers_and_some_trailers_are_read() -> None:
+    """As by Go's client."""
+    text = (
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 5 + OK + b"transfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nx-a: b\r\n\r\n"
+    )
+    with server(lambda asking: asking.sendall(text)) as peer:
+        assert fetch(peer, "GET", "/", {"Host": "a"}, timeout=20)[:2] == (200, b"x")
+
+
+def test_a_name_that_is_not_resolved_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Name servers that are slow are not waited for longer than anybody else."""
+    over = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(60) and [])
+    with pytest.raises(Unreachable, match="deadline exceeded"):
+        fetch(Peer("slow.example", 1, "slow.example", tls=False), "GET", "/", {"Host": "a"}, timeout=0.2)
+    assert not over.is_set()
+    over.set()
+
+
+def test_all_addresses_of_a_name_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name with hundreds of addresses that do not answer has the time of one."""
+    given = list[float]()
+
+    def refused(_: object, timeout: float) -> socket.socket:
+        given.append(timeout)
+        raise TimeoutError
+
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"10.0.0.{number}", 1)) for number in range(200)]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(socket, "create_connection", refused)
+    with pytest.raises(Unreachable, match="deadline exceeded"):
+        fetch(Peer("many.example", 1, "many.example", tls=False), "GET", "/", {"Host": "a"}, timeout=16)
+    assert (len(given), given[0] <= 1.0) == (16, True)
+
+
+def test_calls_for_a_request_end_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for an answer on behalf of a request for which nobody waits any more stops as well."""
+    given = list[float]()
+
+    def refused(_: object, timeout: float) -> socket.socket:
+        given.append(timeout)
+        raise TimeoutError
+
+    monkeypatch.setattr(socket, "create_connection", refused)
+    peer = Peer("127.0.0.1", 1, "a", tls=False)
+    for seconds in (600.0, 2.0):
+        with pytest.raises(Unreachable):
+            within(Deadline(seconds), lambda: fetch(peer, "GET", "/", {"Host": "a"}, timeout=30))
+    assert [each <= 2.0 for each in given] == [False, True]
+
+
+def test_the_body_has_what_is_left_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Head and body together have the time of the exchange."""
+    given = list[float]()
+
+    def slow(asking: socket.socket) -> None:
+        threading.Event().wait(0.3)
+        asking.sendall(OK + b"\r\n")
+
+    def body(_: PeerResponse, *, timeout: float, most: int) -> bytes:
+        given.append(timeout)
+        return b""
+
+    monkeypatch.setattr(peer_module, "whole", body)
+    with server(slow) as peer:
+        fetch(peer, "GET", "/", {"Host": "a"}, timeout=20)
+    assert given[0] <= 19.7
+
+
+def test_values_in_an_answer_have_a_greatest_number() -> None:
+    """Sixteen megabytes of empty lists are objects of half a gigabyte, and kept all threads waiting while they were made."""
+    many = b"[" + b"[]," * MOST_VALUES + b"[]]"
+    with pytest.raises(json.JSONDecodeError, match="more than 500,000 values"):
+        parse_answer(many)
+    document: dict[str, Any] = {"items": [{"a": [number, "b", None, True, 1.5, {}]} for number in range(20_000)]}
+    assert parse_answer(json.dumps(document).encode()) == document
+    for text in (b"[" + b"NaN," * 60_000 + b"1]", b"[" * 2000 + b"1," * 60_000):
+        with pytest.raises(json.JSONDecodeError):
+            parse_answer(text)
+    assert growth(parse_answer, lambda count: b"[" + b'{"a":1},' * count + b"1]", 40_000) < LINEAR

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -21,6 +22,7 @@ from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
 from simkit.language.merge.refusal import PatchError
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.clock import NameSource
+from simkit.meta.deadline import Deadline, check_deadline, current_deadline, within
 from simkit.meta.domain import api_group
 from simkit.meta.errors import forbidden, internal
 from simkit.meta.go_json import go_kind
@@ -117,8 +119,14 @@ class ValidatingAdmissionWebhook(_Webhooks):
 
         if len(asked) < 2:
             return [one(pair) for pair in asked]
+        deadline = current_deadline() or Deadline()
+
+        def in_time(pair: tuple[WebhookAccessor, Resource]) -> Answer | CallFailed | None:
+            check_deadline()
+            return one(pair)
+
         with ThreadPoolExecutor(min(_AT_ONCE, len(asked)), thread_name_prefix="simkit-webhook") as pool:
-            return list(pool.map(one, asked))
+            return list(pool.map(lambda pair: within(deadline, partial(in_time, pair)), asked))
 
 
 class MutatingAdmissionWebhook(_Webhooks):
@@ -184,6 +192,7 @@ class _Round:
     def run(self, webhooks: Sequence[WebhookAccessor]) -> Object:
         """The object after the webhooks: in the second round those that want to be called again."""
         for index, webhook in enumerate(webhooks):
+            check_deadline()
             matched = self._plugin._match(webhook, self._attributes)
             if matched is None or (self._context.is_reinvoke and not self._known.wants(webhook.uid)):
                 continue

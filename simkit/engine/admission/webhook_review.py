@@ -14,6 +14,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.admission.webhook_index import WebhookAccessor
+from simkit.engine.egress.answer_json import parse_answer
 from simkit.engine.egress.webhook import ResponseFields
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.domain import api_group
@@ -121,7 +122,7 @@ def _patch(given: Any) -> Sequence[Any]:
     if not given:
         return ()
     try:
-        operations = orjson.loads(base64.b64decode(given, validate=True))
+        operations = parse_answer(base64.b64decode(given, validate=True))
     except (binascii.Error, TypeError, ValueError) as error:
         raise BadAnswer(f"the patch cannot be read: {error}") from None
     if not isinstance(operations, list):

@@ -6,6 +6,7 @@ k8s.io/kube-aggregator/pkg/controllers/status/available_controller.go, release 1
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,10 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote, urlencode
 
-import orjson
-
 from simkit.engine.aggregation.proxied_stream import ProxiedStream
 from simkit.engine.egress.address import Peer, Unreachable
+from simkit.engine.egress.answer_json import parse_answer
 from simkit.engine.egress.policy import EgressPolicy, SkippedCall
 from simkit.engine.pipeline.api_services import APIService
 from simkit.engine.pipeline.request_context import RequestContext
@@ -210,8 +210,8 @@ class ProxyHandler:
             return None
         try:
             status, content, _ = self._asked(self.peer(registration), path)
-            found = orjson.loads(content) if status == 200 else None
-        except (ServiceUnresolved, Unreachable, orjson.JSONDecodeError):
+            found = parse_answer(content) if status == 200 else None
+        except (ServiceUnresolved, Unreachable, json.JSONDecodeError):
             return None
         return found if isinstance(found, dict) else None
 

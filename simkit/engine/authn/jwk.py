@@ -7,16 +7,17 @@ RFC 7517 (JSON Web Key); what a provider's keys may verify: github.com/coreos/go
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from jwt.exceptions import PyJWTError
 
 from simkit.engine.authn.jws import CURVES, SIGNATURES, PublicKey
+from simkit.engine.egress.answer_json import parse_answer
 
 _SMALLEST: Final = 1024
 """The least bits of an RSA key."""
@@ -52,8 +53,8 @@ class PublishedKey:
 def read_key_set(document: bytes) -> list[PublishedKey]:
     """The keys of a JSON web key set that can verify signatures; others are skipped. Raises BadKeySet."""
     try:
-        entries = orjson.loads(document)["keys"]
-    except (orjson.JSONDecodeError, TypeError, KeyError) as error:
+        entries = parse_answer(document)["keys"]
+    except (json.JSONDecodeError, TypeError, KeyError) as error:
         raise BadKeySet(f"the document is no set of keys: {error}") from error
     if not isinstance(entries, list):
         raise BadKeySet("the document is no set of keys")

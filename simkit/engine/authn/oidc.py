@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from simkit.engine.authn.claim_mapping import ClaimMapping, TokenRefused
 from simkit.engine.authn.compact import looks_signed
 from simkit.engine.authn.distributed_claims import ClaimResolver, Fetch
+from simkit.engine.egress.answer_json import parse_answer
 from simkit.engine.egress.call import Caller, CallFailed
 from simkit.engine.egress.kubeconfig import ClientConfig
 from simkit.meta.clock import Clock
@@ -104,7 +103,7 @@ class Provider:
         self._keys = read_key_set(self._fetch(self._jwks_uri))
 
     def _discovered(self) -> str:
-        document = orjson.loads(self._fetch(self._discovery))
+        document = parse_answer(self._fetch(self._discovery))
         if not isinstance(document, dict) or document.get("issuer") != self.issuer:
             named = document.get("issuer") if isinstance(document, dict) else None
             raise ValueError(f"the document at {self._discovery} is of the issuer {named!r}")

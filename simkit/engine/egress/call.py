@@ -8,15 +8,16 @@ k8s.io/apiserver/pkg/util/webhook (``GenericWebhook``, ``WithExponentialBackoff`
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
-import orjson
-
 from simkit.engine.egress.address import Peer, Unreachable
+from simkit.engine.egress.answer_json import parse_answer
 from simkit.engine.egress.kubeconfig import ClientConfig
+from simkit.meta.deadline import check_deadline
 
 MOST: Final = 16 * 1024 * 1024
 """The most bytes of a response that are read."""
@@ -55,15 +56,17 @@ def with_exponential_backoff(poster: Poster, body: bytes, *, backoff: float, sle
         except CallFailed as error:
             if not error.worth_repeating:
                 raise
+            check_deadline()
             sleep(backoff * 1.5**attempt)
+            check_deadline()
     return poster.post(body)
 
 
 def review_status(answer: bytes, kind: str) -> Mapping[str, Any]:
     """The status of an answered review of a kind, such as TokenReview. Raises CallFailed for anything else."""
     try:
-        document = orjson.loads(answer)
-    except orjson.JSONDecodeError as error:
+        document = parse_answer(answer)
+    except json.JSONDecodeError as error:
         raise CallFailed(f"the answer is no JSON: {error}") from None
     status = document.get("status") if isinstance(document, dict) else None
     if not isinstance(status, dict) or document.get("kind") not in (None, "", kind):

@@ -7,20 +7,31 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import ipaddress
 import os
 import socket
 import ssl
 import tempfile
 import threading
+import time
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from simkit.engine.egress.address import Peer, Unreachable
+from simkit.meta.deadline import current_deadline
 
 _UNKNOWN_AUTHORITY: Final = frozenset({2, 18, 19, 20, 21})
 """OpenSSL's numbers for chains that lead to no trusted authority."""
+_MOST_PIECES: Final = 100_000
+"""Pieces of a body, such as chunks, which cost some microseconds each however small they are."""
+_BROKEN: Final = "net/http: HTTP/1.x transport connection broken"
+_MOST_INTERIM: Final = 5
+_LONGEST_TRAILER: Final = 4096
+_MOST_ADDRESSES: Final = 16
+_RESOLVERS: Final = 32
 _OUT_OF_TIME: Final = frozenset({9, 10})
 _OTHER_HOST: Final = frozenset({62, 63, 64})
 
@@ -70,12 +81,14 @@ def send(
     Parameters
     ----------
     timeout
-        Seconds that all of this may take together, however slowly bytes come.
+        Seconds that all of this may take together, however slowly bytes come; less where the deadline of this thread's
+        request is earlier.
 
     Raises
     ------
     Unreachable
     """
+    timeout = _until_deadline(timeout)
     connection = _Connection(peer, timeout)
     watch = _Watch(connection, timeout)
     try:
@@ -109,8 +122,9 @@ def fetch(
 
     The time is that of the whole exchange.
     """
+    end = time.monotonic() + timeout
     peer_response = send(peer, method, target, headers.items(), body, timeout=timeout)
-    content = whole(peer_response, timeout=timeout, most=most)
+    content = whole(peer_response, timeout=max(0.0, end - time.monotonic()), most=most)
     return peer_response.response.status, content, peer_response.response.getheader("content-type") or ""
 
 
@@ -118,17 +132,18 @@ def whole(peer_response: PeerResponse, *, timeout: float, most: int) -> bytes:
     """The body of a response; closes its connection.
 
     Raises Unreachable for one that takes longer than the timeout (seconds), however its bytes come, or is larger than
-    ``most`` bytes.
+    ``most`` bytes, or comes in more pieces than anybody would send.
     """
-    watch = _Watch(peer_response.connection, timeout)
-    parts: list[bytes] = []
-    size = 0
+    watch = _Watch(peer_response.connection, _until_deadline(timeout))
+    found, pieces = bytearray(), 0
     try:
         while part := peer_response.read(64 * 1024):
-            parts.append(part)
-            size += len(part)
-            if size > most:
+            found += part
+            pieces += 1
+            if len(found) > most:
                 raise Unreachable(f"the answer is larger than {most} bytes")
+            if pieces > _MOST_PIECES:
+                raise Unreachable(f"the answer comes in more than {_MOST_PIECES} pieces")
     except Unreachable:
         if watch.expired:
             raise Unreachable("context deadline exceeded") from None
@@ -138,7 +153,13 @@ def whole(peer_response: PeerResponse, *, timeout: float, most: int) -> bytes:
         peer_response.close()
     if watch.expired:
         raise Unreachable("context deadline exceeded")
-    return b"".join(parts)
+    return bytes(found)
+
+
+def _until_deadline(seconds: float) -> float:
+    """The seconds, or fewer where the request that this thread works for ends earlier."""
+    deadline = current_deadline()
+    return seconds if deadline is None else min(seconds, deadline.left)
 
 
 class _Watch:
@@ -152,7 +173,7 @@ class _Watch:
         self._timer.start()
 
     def _cut(self) -> None:
-        self.expired = True
+        self.expired = self._connection.over = True
         if self._connection.opened is not None:
             _shut(self._connection.opened)
 
@@ -160,8 +181,49 @@ class _Watch:
         self._timer.cancel()
 
 
+class _TooMuch(http.client.HTTPException):
+    """More than Go's client reads; the text is its own."""
+
+
+class _Response(http.client.HTTPResponse):
+    """A response that has its limits where Go's client has them: interim answers, and lines behind the last chunk."""
+
+    _interim = 0
+
+    def _read_status(self) -> tuple[str, int, str]:
+        found: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
+        self._interim += found[1] == http.client.CONTINUE
+        if self._interim > _MOST_INTERIM:
+            raise _TooMuch(f"{_BROKEN}: net/http: too many 1xx informational responses")
+        return found
+
+    def _read_and_discard_trailer(self) -> None:
+        read = 0
+        while (line := self.fp.readline(_LONGEST_TRAILER)).strip():
+            read += len(line)
+            if read >= _LONGEST_TRAILER:
+                raise _TooMuch("http: suspiciously long trailer after chunked body")
+
+
+@lru_cache(maxsize=1)
+def _resolvers() -> ThreadPoolExecutor:
+    """The threads that wait for name servers, which nobody can interrupt."""
+    return ThreadPoolExecutor(_RESOLVERS, thread_name_prefix="simkit-names")
+
+
+def _resolved(host: str, port: int, seconds: float) -> list[tuple[str, int]]:
+    """The addresses of a host. Raises TimeoutError where its name servers are slow, and OSError where it has none."""
+    with contextlib.suppress(ValueError):
+        return [(str(ipaddress.ip_address(host)), port)]
+    found = _resolvers().submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(timeout=seconds)
+    addresses = dict.fromkeys((str(each[4][0]), port) for each in found)
+    return list(addresses)[:_MOST_ADDRESSES]
+
+
 class _Connection(http.client.HTTPConnection):
     """A connection to one address under another name."""
+
+    response_class = _Response
 
     def __init__(self, peer: Peer, timeout: float) -> None:
         super().__init__(peer.host, peer.port, timeout=timeout)
@@ -169,10 +231,28 @@ class _Connection(http.client.HTTPConnection):
         self._tls = _context(peer.authorities, peer.insecure, peer.certificate, peer.key) if peer.tls else None
         self.opened: socket.socket | None = None
         """The socket, also while only the response holds it."""
+        self.over = False
+        """True once its time has passed."""
 
     def connect(self) -> None:
-        super().connect()
+        """Connect to the first address that answers; all addresses together have the time of one."""
+        end = time.monotonic() + (self.timeout or 0.0)
+        addresses = _resolved(self.host, self.port, self.timeout or 0.0)
+        for number, address in enumerate(addresses):
+            left = end - time.monotonic()
+            if left <= 0 or self.over:
+                raise TimeoutError
+            try:
+                self.sock = socket.create_connection(address, left / (len(addresses) - number))
+                break
+            except OSError:
+                if number == len(addresses) - 1:
+                    raise
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.opened = self.sock
+        if self.over:  # the watch had nothing to end
+            raise TimeoutError
+        self.sock.settimeout(max(0.001, end - time.monotonic()))
         if self._tls is not None:
             self.opened = self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._peer.name)
 
@@ -222,8 +302,10 @@ def _worded(error: Exception, host: str, port: int) -> str:
         return "http: server gave HTTP response to HTTPS client" if plain else f"remote error: tls: {error.reason}"
     if isinstance(error, http.client.RemoteDisconnected):
         return "EOF"
+    if isinstance(error, _TooMuch):
+        return str(error)
     if isinstance(error, http.client.HTTPException):
-        return f"net/http: HTTP/1.x transport connection broken: malformed HTTP response ({type(error).__name__})"
+        return f"{_BROKEN}: malformed HTTP response ({type(error).__name__})"
     reason = os.strerror(error.errno).lower() if isinstance(error, OSError) and error.errno else str(error)
     return f"{where}connect: {reason}"
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import orjson
-
 from simkit.engine.egress.address import Peer, Unreachable
+from simkit.engine.egress.answer_json import parse_answer
 from simkit.engine.egress.policy import EgressPolicy
 from simkit.meta.go_json import go_kind
 
@@ -141,8 +141,8 @@ class BadReview(Exception):
 def review(content: bytes) -> Mapping[str, Any]:
     """The review in a response. Raises BadReview."""
     try:
-        found = orjson.loads(content)
-    except orjson.JSONDecodeError as error:
+        found = parse_answer(content)
+    except json.JSONDecodeError as error:
         raise BadReview(f"couldn't get version/kind; json parse error: {error}") from None
     if not isinstance(found, dict):
         raise BadReview(

@@ -26,6 +26,8 @@ from simkit.schema.health_checks import ENDPOINTS
 
 _REVIEWS: Final = f"/apis/{api_group('authorization')}/"
 _HEALTH: Final = tuple(f"/{endpoint}" for endpoint in ENDPOINTS)
+_TOKENS: Final = frozenset({"authorization", "sec-websocket-protocol"})
+"""The headers in which tokens come."""
 _LEAVING: Final = b"The apiserver is shutting down, please try again later.\n"
 
 
@@ -160,7 +162,7 @@ class APIServerHandler:
         """The execution mode of a request that takes next to no time but for the calls of the store."""
         engine, latest = self._engine, "resourceVersion" not in request.query
         hook = engine.client_hook
-        if (hook is not None and hook.waits) or engine.chain_leaves_process or engine.request_leaves_process(request):
+        if (hook is not None and hook.waits) or self._chain_waits(request) or engine.request_leaves_process(request):
             return ExecutionMode.REFRESHED_WAITING if latest else ExecutionMode.WAITING
         if request.method != "GET" and engine.admission.leaves_process:
             return ExecutionMode.REFRESHED_WAITING
@@ -181,9 +183,20 @@ class APIServerHandler:
         if hook is not None and hook.waits:
             return True
         engine = self._engine
-        if engine.inner_parts_leave_process or engine.chain_leaves_process or engine.request_leaves_process(request):
+        if engine.inner_parts_leave_process or self._chain_waits(request) or engine.request_leaves_process(request):
             return True
         return bool(request.query) and self._comes_later(request)
+
+    def _chain_waits(self, request: Request) -> bool:
+        """True if a service outside may be asked who sends the request, or whether it is allowed.
+
+        Nobody is asked about the sender of a health check without a token, which must be answered however many others
+        wait for such a service.
+        """
+        engine = self._engine
+        if request.path.startswith(_HEALTH) and _TOKENS.isdisjoint(request.headers):
+            return engine.decision_leaves_process
+        return engine.chain_leaves_process
 
     def _comes_later(self, request: Request) -> bool:
         """True if a request is about a revision that is still to come."""

@@ -13,8 +13,11 @@ import orjson
 import pytest
 
 from simkit.cluster.cluster import Cluster
+from simkit.engine.admission import webhook
+from simkit.meta.deadline import Deadline, within
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.errors import StatusError
+from simkit.meta.message import Request
 from tests.engine.admission.policies import RULE, config_map, refusal, sent
 from tests.engine.egress.service import Service, serving
 
@@ -378,3 +381,24 @@ def test_writes_that_may_call_out_leave_the_event_loop() -> None:
     assert handler.execution_mode(Request.of("POST", "/api/v1/namespaces/default/configmaps", {})).waits
     assert not handler.execution_mode(Request.of("POST", "/api/v1/namespaces/default/secrets", {})).waits
     assert not handler.execution_mode(Request.of("GET", "/api/v1/namespaces/default/configmaps")).waits
+
+
+@pytest.mark.parametrize("mutating", [False, True])
+def test_webhooks_for_which_nobody_waits_any_more_are_not_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mutating: bool
+) -> None:
+    """However many match, and however slow each of them is: the work ends with the request."""
+    called, deadline = list[str](), Deadline(60)
+    monkeypatch.setattr(webhook, "_AT_ONCE", 1)
+
+    def reply(path: str, sent: Any) -> tuple[int, Any]:
+        called.append(path)
+        deadline.end()
+        return 500, {}
+
+    with serving(tmp_path, reply) as service:
+        hooks = [hook(service, f"w{number}.example.com", failurePolicy="Ignore") for number in range(4)]
+        cluster = made(configuration(*hooks, mutating=mutating))
+        write = Request.of("POST", "/api/v1/namespaces/default/configmaps", config_map("a"))
+        assert within(deadline, lambda: cluster.perform(write)).status == 504
+    assert len(called) == 1

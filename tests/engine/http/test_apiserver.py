@@ -11,9 +11,11 @@ import orjson
 import pytest
 
 from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.handler import ExecutionMode
-from simkit.meta.message import Request
+from simkit.meta.identity import Identity
+from simkit.meta.message import Credentials, Request
 from tests.engine.http.echo import Client
 
 
@@ -63,6 +65,26 @@ def test_controllers_work_as_long_as_a_cluster_is_served(tmp_path: Path) -> None
         assert cluster.list("serviceaccounts", "second")
     finally:
         server.stop()
+
+
+class _Outside:
+    """An authenticator that asks a service outside about tokens."""
+
+    leaves_process = True
+
+    def authenticate(self, credentials: Credentials) -> Identity | None:
+        assert not credentials.bearer
+        return None
+
+
+def test_health_does_not_wait_behind_those_whose_tokens_are_looked_up() -> None:
+    """Seven hundred clients with tokens that a slow service is asked about took all threads; health waited with them."""
+    handler = APIServerHandler(Cluster(options=Options(seed=1, authenticators=(_Outside(),))).engine)
+    token = {"authorization": "Bearer x"}
+    for path in ("/healthz", "/livez", "/readyz"):
+        assert handler.execution_mode(Request.of("GET", path)) is ExecutionMode.INLINE
+        assert handler.execution_mode(Request.of("GET", path, headers=token)) is ExecutionMode.WAITING
+    assert handler.execution_mode(Request.of("GET", "/version")) is ExecutionMode.WAITING
 
 
 def test_requests_that_may_block() -> None:
