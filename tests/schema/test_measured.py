@@ -170,3 +170,10 @@ def test_component_statuses_are_found_out(usual: Cluster) -> None:
     assert (status, refused["message"]) == (500, "Component not found: none")
     chosen = got(usual, "/api/v1/componentstatuses?fieldSelector=metadata.name%3Dscheduler", TABLE)[1]["rows"]
     assert [row["cells"][:2] for row in chosen] == [["scheduler", "Unhealthy"]]
+
+
+def test_a_cluster_with_simulated_nodes_has_a_scheduler() -> None:
+    made = Cluster(seed=1)
+    made.add_nodes(1)
+    found = got(made, "/api/v1/componentstatuses", TABLE)[1]["rows"]
+    assert {row["cells"][0]: row["cells"][1] for row in found}["scheduler"] == "Healthy"

@@ -1,4 +1,4 @@
-"""Connections to pods, nodes and services: checked, admitted, and then refused where nothing is there to connect to.
+"""Connections to pods, nodes and services: checked, admitted, and refused where nothing is there to connect to.
 
 The checks and their order are those of ``pkg/registry/core/pod/rest/{subresources,log}.go``, release 1.30; how the
 connection itself fails is what kube-apiserver says when it cannot reach a node.
@@ -26,7 +26,9 @@ from simkit.engine.pipeline.subresources.connection_target import (
     proxied,
     stored,
 )
+from simkit.engine.pipeline.subresources.proxied_exchange import exchange, unreachable
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
+from simkit.engine.seams import PortHandler
 from simkit.kinds.parts.validation.ip import address
 from simkit.meta.behaviour import applies
 from simkit.meta.errors import StatusError, bad_request, forbidden, unexplained
@@ -117,16 +119,31 @@ def _require_create(engine: Engine, context: RequestContext) -> None:
 
 
 def proxy(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """Refuse a proxy connection as a server does that reaches no node.
+    """The answer of a pod on a simulated node, itself or behind a service.
 
     Raises what admission raises, 404 for an object that is not there, 400 and 503 for one that has no address, and
-    else 503.
+    503 where no node is reached, nothing listens, or no HTTP is spoken.
     """
     info = context.info
     _admit(engine, context, scope)
     target = proxied(engine, scope.resource.group_resource, info.namespace, info.name)
-    message = f"error trying to reach service: {_no_way_to(engine, target)}"
-    raise StatusError(503, "ServiceUnavailable", message)
+    handler = _listener(engine, target)
+    if handler is None or context.request.header("upgrade"):
+        raise unreachable(_no_way_to(engine, target))
+    return exchange(handler, context, _joined(target), secure=target.secure)
+
+
+def _listener(engine: Engine, target: Target) -> PortHandler | None:
+    """The listener at the port of a running pod; None where there is none, or nobody reaches it."""
+    connections, pod = engine.connections, target.pod
+    if connections is None or pod is None or not connections.reaches(target.node):
+        return None
+    if at(pod, "status", "phase") != "Running":
+        return None
+    try:
+        return connections.port(pod, target.number)
+    except StatusError:
+        return None
 
 
 def _admit(engine: Engine, context: RequestContext, scope: RequestScope) -> None:

@@ -23,6 +23,10 @@ SERVICES: Final = GroupResource("", "services")
 _ENDPOINTS: Final = GroupResource("", "endpoints")
 _PREFERRED: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 _KUBELET_PORT: Final = 10250
+_HTTP_PORT: Final = 80
+_HTTPS_PORT: Final = 443
+_LONG: Final = 6
+"""Digits of a number that is no port."""
 _SCHEMES: Final = ("", "http", "https")
 _NOT_ALLOWED: Final = "address not allowed"
 
@@ -34,6 +38,16 @@ class Target(NamedTuple):
     port: int | str = 0
     node: str = ""
     """The node that the host is or runs on; empty if none is known."""
+    pod: Object | None = None
+    """The pod whose address the host is."""
+    secure: bool = False
+    """True where the scheme is https."""
+
+    @property
+    def number(self) -> int:
+        """The port as a number; 0 for one that is none."""
+        usual = _HTTPS_PORT if self.secure else _HTTP_PORT
+        return int(self.port or usual) if str(self.port).isdecimal() and len(str(self.port)) < _LONG else 0
 
 
 def container_of(pod: Object, wanted: str) -> str:
@@ -87,31 +101,31 @@ def proxied(engine: Engine, resource: GroupResource, namespace: str, text: str) 
         400 for a text of another form and for addresses that are none to connect to, 404 for what is not there, 503
         for a service that nobody serves.
     """
-    name, port = _split(resource, text)
+    scheme, name, port = _split(resource, text)
     if resource == SERVICES:
-        return _behind_service(engine, namespace, text, name, port)
+        return _behind_service(engine, namespace, text, name, port)._replace(secure=scheme == "https")
     if resource == PODS:
-        return _behind_pod(stored(engine, PODS, namespace, name), port)
+        return _behind_pod(stored(engine, PODS, namespace, name), port)._replace(secure=scheme == "https")
     kubelet = kubelet_of(engine, name, requested=NODES)
     if address(kubelet.host) is not None and not _allowed(kubelet.host):
         raise bad_request(_NOT_ALLOWED)
     return kubelet._replace(port=port or kubelet.port)
 
 
-def _split(resource: GroupResource, text: str) -> tuple[str, str]:
+def _split(resource: GroupResource, text: str) -> tuple[str, str, str]:
     parts = text.split(":")
     scheme = parts.pop(0) if len(parts) > 2 else ""
     name, port = parts[0], parts[1] if len(parts) > 1 else ""
     if len(parts) > 2 or not name or scheme not in _SCHEMES:
         raise bad_request(f'invalid {resource.resource.removesuffix("s")} request "{text}"')
-    return name, port
+    return scheme, name, port
 
 
 def _behind_pod(pod: Object, port: str) -> Target:
     host = at(pod, "status", "podIP") or at(pod, "status", "podIPs", 0, "ip") or ""
     if not _allowed(host):
         raise bad_request(_NOT_ALLOWED)
-    return Target(host, port or next(_ports(pod), 0), at(pod, "spec", "nodeName") or "")
+    return Target(host, port or next(_ports(pod), 0), at(pod, "spec", "nodeName") or "", pod)
 
 
 def _ports(pod: Object) -> Iterator[int]:
@@ -139,8 +153,9 @@ def _behind_service(engine: Engine, namespace: str, text: str, name: str, port: 
             if served.get("name", "") != port:
                 continue
             for endpoint in subset.get("addresses") or ():
-                if _is_pods_own(engine, namespace, endpoint):
-                    return Target(endpoint["ip"], served.get("port", 0), endpoint.get("nodeName") or "")
+                pod = _own_pod(engine, namespace, endpoint)
+                if pod is not None:
+                    return Target(endpoint["ip"], served.get("port", 0), endpoint.get("nodeName") or "", pod)
     raise _unavailable(f'no endpoints available for service "{text}"')
 
 
@@ -156,15 +171,17 @@ def _port_name(engine: Engine, namespace: str, name: str, port: str) -> str:
     raise _unavailable(f'no service port {number} found for service "{name}"')
 
 
-def _is_pods_own(engine: Engine, namespace: str, endpoint: Object) -> bool:
-    """True if an endpoint is the address of the pod that it names: no other is proxied to."""
+def _own_pod(engine: Engine, namespace: str, endpoint: Object) -> Object | None:
+    """The pod that an endpoint names, if it has the endpoint's address: no other is proxied to."""
     reference = endpoint.get("targetRef") or {}
     if reference.get("namespace", "") != namespace:
-        return False
+        return None
     entry = engine.store.get(Key(PODS, namespace, reference.get("name", "")))
-    status = (entry.object.get("status") or {}) if entry is not None else {}
+    if entry is None:
+        return None
+    status = entry.object.get("status") or {}
     held = [status.get("podIP"), *(given.get("ip") for given in status.get("podIPs") or ())]
-    return endpoint.get("ip") in held
+    return entry.object if endpoint.get("ip") in held else None
 
 
 def _unavailable(message: str) -> StatusError:

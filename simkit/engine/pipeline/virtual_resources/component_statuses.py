@@ -18,12 +18,16 @@ from simkit.meta.names import Key, Revision
 from simkit.meta.objects import Object, null_creation
 
 _NOBODY: Final = 'Get "https://127.0.0.1:{port}/healthz": dial tcp 127.0.0.1:{port}: connect: connection refused'
+_WELL: Final = ("True", "ok")
 _PARTS: Final[Mapping[str, tuple[str, str]]] = {
-    "controller-manager": ("True", "ok"),
-    "etcd-0": ("True", "ok"),
+    "controller-manager": _WELL,
+    "etcd-0": _WELL,
     "scheduler": ("False", _NOBODY.format(port=10259)),
 }
-"""Controllers and store are parts of this server; the scheduler is unreachable, in kube-apiserver's words."""
+"""Controllers and store are parts of this server.
+
+The scheduler is one too where there are simulated nodes; else it is unreachable, in kube-apiserver's words.
+"""
 
 
 def answer(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -32,14 +36,14 @@ def answer(engine: Engine, context: RequestContext, scope: RequestScope) -> Resp
     if name:
         if name not in _PARTS:
             raise unexplained(f"Component not found: {name}")
-        return responses.object_response(scope, _found(scope, name), context.output_media_type, now=now)
+        return responses.object_response(scope, _found(engine, scope, name), context.output_media_type, now=now)
     chosen = selection(scope, opt.list_options(context.request, watch=False))
-    entries = [entry for entry in (_found(scope, each) for each in _PARTS) if chosen.matches(entry)]
+    entries = [entry for entry in (_found(engine, scope, each) for each in _PARTS) if chosen.matches(entry)]
     return responses.list_response(scope, entries, {}, context.output_media_type, now=now)
 
 
-def _found(scope: RequestScope, name: str) -> Entry:
-    status, message = _PARTS[name]
+def _found(engine: Engine, scope: RequestScope, name: str) -> Entry:
+    status, message = _PARTS[name] if engine.connections is None else _WELL
     obj: Object = {
         "kind": scope.resource.kind,
         "apiVersion": scope.resource.api_version,
