@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import is_visible
 
 if TYPE_CHECKING:
     from simkit.snapshot.dump import Dump
@@ -76,6 +77,15 @@ def _attach(parser: argparse.ArgumentParser) -> None:
 Completer = Callable[..., Iterable[str]]
 
 
+def _offered(names: Iterable[str]) -> list[str]:
+    """The names of a dump that are offered: wholly visible ones that are no option.
+
+    What a shell inserts is part of a command, and a name from a dump may be any text: a line break would make two words
+    of it. What shells expand is quoted by them, for bash by argcomplete.
+    """
+    return sorted({name for name in names if is_visible(name) and not name.startswith("-")})
+
+
 def _verbs(**_: Any) -> Iterable[str]:
     return (*_VERBS, *_MORE_VERBS)
 
@@ -102,7 +112,7 @@ def _releases(**_: Any) -> Iterable[str]:
 
 def _namespaces(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
     dump = _dump(parsed_args)
-    return sorted({key.namespace for key in dump.keyed if key.namespace}) if dump else ()
+    return _offered(key.namespace for key in dump.keyed if key.namespace) if dump else ()
 
 
 def _names(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
@@ -115,7 +125,7 @@ def _names(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
     except SimkitError:
         return ()
     where = getattr(parsed_args, "namespace", None)
-    return sorted({key.name for key in dump.keyed if key.resource == wanted and where in (None, "", key.namespace)})
+    return _offered(key.name for key in dump.keyed if key.resource == wanted and where in (None, "", key.namespace))
 
 
 def _subjects(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
@@ -126,7 +136,7 @@ def _subjects(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
     if dump is None:
         return ()
     try:
-        return sorted({text_of(each) for binding in all_bindings(dump.snapshot()) for each in binding.subjects})
+        return _offered(text_of(each) for binding in all_bindings(dump.snapshot()) for each in binding.subjects)
     except SimkitError:
         return ()
 

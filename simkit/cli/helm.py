@@ -35,7 +35,8 @@ def rendered(path: str, release: str) -> Piece:
             f"helm is not installed, so that {path} cannot be rendered; leave out --helm to read it plain"
         )
     folder = Path(path).resolve()
-    words = [helm, "template", folder.name, str(folder), "--kube-version", release, "--include-crds"]
+    # The folder may be called like a flag, such as that for a program to run.
+    words = [helm, "template", "--kube-version", release, "--include-crds", "--", folder.name, str(folder)]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)  # noqa: S603
     except subprocess.TimeoutExpired:

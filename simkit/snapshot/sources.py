@@ -16,15 +16,13 @@ from simkit.meta.escaping import readable_path
 from simkit.snapshot.etcd.backup import is_backup, read_backup
 from simkit.snapshot.layouts import layout_of
 from simkit.snapshot.report import Report
-from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits, Unpacking
+from simkit.snapshot.unpacking import DAMAGES, DEFAULT_LIMITS, Limits, Unpacking
 
 SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".gz", ".tgz", ".tar", ".list", ""))
 """Suffixes of the files that are read from folders and archives. A file that is named itself is always read."""
 _INDENTED: Final = re.compile(r"\s*\n[ \t]+\S|[ \t]+\S")
 """Indented text, as in code, whose separator lines are indented too."""
 _GZIP: Final = b"\x1f\x8b"
-_DAMAGES: Final = (tarfile.TarError, EOFError, OSError, ValueError, OverflowError, RecursionError)
-"""The errors of reading a damaged archive: headers that announce headers are read one within the other."""
 _TAR_AT: Final = 257
 _TAR: Final = b"ustar"
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -179,26 +177,34 @@ def _from_tar(name: str, content: bytes, unpacking: Unpacking, depth: int) -> It
     members: dict[PurePath, tarfile.TarInfo] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            damage = _list_members(archive, members)
+            damage = _list_members(name, archive, members, unpacking.report)
             for path in _wanted(list(members), name, unpacking.report):
                 member = members[path]
                 stream = archive.extractfile(member)
                 if stream is not None and unpacking.has_room(f"{name}/{member.name}", member.size, packed=len(content)):
                     yield from _from_bytes(f"{name}/{member.name}", stream.read(), unpacking, depth)
-    except _DAMAGES as error:
+    except DAMAGES as error:
         damage = error
     if damage is not None:
         hint = "fetch it again; the files before the damage were read"
         unpacking.report.add(name, None, f"the archive is damaged ({damage})", hint)
 
 
-def _list_members(archive: tarfile.TarFile, members: dict[PurePath, tarfile.TarInfo]) -> Exception | None:
+def _list_members(
+    name: str, archive: tarfile.TarFile, members: dict[PurePath, tarfile.TarInfo], report: Report
+) -> Exception | None:
     """Note the files of an archive, in order; returns the error that ended its reading, if any."""
     try:
         for member in archive:
-            if member.isfile():
-                members[PurePath(member.name.lstrip("./"))] = member
-    except _DAMAGES as error:
+            path = PurePath(*(part for part in PurePath(member.name.lstrip("/")).parts if part != ".."))
+            if member.issym() or member.islnk():
+                report.add(f"{name}/{member.name}", None, "a link in an archive", "it was left out", weight="note")
+            elif member.isfile():
+                if path in members:
+                    hint = "only the last one was read, as if the archive were unpacked"
+                    report.add(f"{name}/{member.name}", None, "a file that is in the archive already", hint)
+                members[path] = member
+    except DAMAGES as error:
         return error
     return None
 

@@ -20,6 +20,7 @@ import pytest
 from simkit.cli import COMMANDS, completion, main
 from simkit.cli.output import FORMATS
 from tests.analysis.worlds import binding, role, rule
+from tests.security.hostile_cluster import HOSTILE, assert_visible
 
 RUN = "import sys; from simkit.cli import main; sys.exit(main())"
 OBJECTS = [
@@ -247,6 +248,18 @@ def test_shells_complete_commands_kinds_and_names(files: Mapping[str, str], tmp_
     dump = f"simkit can-i get roles --dump {files['DUMP']}"
     assert completed(f"{dump} -n ", tmp_path) == {"dev"}
     assert completed(f"{dump} --as ", tmp_path) == {"group:devs", "user:ann", r"user:bob\|eve"}
+
+
+def test_no_name_of_a_dump_is_an_option_or_acts_on_the_terminal(tmp_path: Path) -> None:
+    """Names that begin like options, or cannot be seen, are not offered; others are quoted for the shell."""
+    offered = completed(f"simkit bindings {HOSTILE} -n ", tmp_path) | completed(
+        f"simkit bindings {HOSTILE} --subject ", tmp_path
+    )
+    assert {"hostile", r"user:x\;touch\ pwned"} <= offered
+    for word in offered:
+        assert_visible(word)
+        assert not word.startswith("-")
+        assert not re.search(r"(?<!\\)[;`$&|!\"'()<> ]", word)
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)

@@ -176,7 +176,7 @@ SHOWING_NOTHING: Final = {
     "serve": "answers clients, which show what they get in their own way",
     "testing": "prints a folder of the user",
     "notebooks": "copies files that come with simkit",
-    "dump": "prints commands of its own arguments; the rest is in test_hostile_servers",
-    "record": "needs a server, in test_hostile_servers",
-    "completion": "prints a script of its own; the words of a dump are in test_completed_words",
+    "dump": "prints commands of its own arguments, and errors of a server, in test_hostile_servers.py",
+    "record": "shows counts, and errors of a server, in test_hostile_servers.py",
+    "completion": "prints a script of its own; names of a dump in cli/test_output.py",
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from simkit.analysis.audit_log.events import AuditLog, read_events
-from simkit.analysis.membership.pairs import MembershipTable, Pair, membership_table
+from simkit.analysis.membership.pairs import MembershipTable, Pair, listed, membership_table
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.meta.domain import CERTIFICATES_GROUP, SYSTEM_NAMESPACE
@@ -79,12 +79,12 @@ def members_of_snapshot(snapshot: Snapshot) -> MembershipTable:
         mapped = snapshot.get(_CONFIG_MAPS, _MAPPINGS, SYSTEM_NAMESPACE)
         pairs += _of_mappings(mapped) if mapped is not None else ()
     if _GROUPS in captured:
-        pairs += ((str(user), name_of(obj)) for obj in snapshot.scan(_GROUPS) for user in obj.get("users") or ())
+        pairs += ((str(user), name_of(obj)) for obj in snapshot.scan(_GROUPS) for user in listed(obj.get("users")))
     return membership_table(pairs)
 
 
 def _of_request(obj: Object) -> Iterator[Pair]:
-    for group in at(obj, "spec", "groups") or ():
+    for group in listed(at(obj, "spec", "groups")):
         if not str(group).startswith(_IMPLIED):
             yield str(at(obj, "spec", "username") or ""), str(group)
 
@@ -106,4 +106,4 @@ def _of_mappings(obj: Object) -> list[Pair]:
 def _of_entry(entry: Any) -> Iterable[Pair]:
     if not isinstance(entry, Mapping):
         return ()
-    return [(str(entry.get("username") or ""), str(group)) for group in entry.get("groups") or ()]
+    return [(str(entry.get("username") or ""), str(group)) for group in listed(entry.get("groups"))]

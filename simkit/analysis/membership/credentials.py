@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from simkit.analysis.membership.pairs import MembershipTable, Pair, membership_table
+from simkit.analysis.membership.pairs import MembershipTable, Pair, listed, membership_table
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -94,9 +94,7 @@ def members_of_tokens(
     """
     claims = [_claims(token) for token in ([tokens] if isinstance(tokens, str) else tokens)]
     pairs = [
-        (str(each.get(username_claim) or ""), str(group))
-        for each in claims
-        for group in _listed(each.get(groups_claim))
+        (str(each.get(username_claim) or ""), str(group)) for each in claims for group in listed(each.get(groups_claim))
     ]
     return membership_table(pairs, user_prefix=user_prefix, group_prefix=group_prefix)
 
@@ -110,8 +108,3 @@ def _claims(token: str) -> Mapping[str, Any]:
     if not isinstance(payload, dict):
         raise SimkitError("the claims of the token are no object")
     return payload
-
-
-def _listed(value: Any) -> list[Any]:
-    """The groups of a claim, which may be a single text."""
-    return value if isinstance(value, list) else [value] if value else []

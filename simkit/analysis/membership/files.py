@@ -69,6 +69,8 @@ def _of_file(path: Path, user_prefix: str, group_prefix: str) -> MembershipTable
         return _of_content(path, raw, {"user_prefix": user_prefix, "group_prefix": group_prefix})
     except SimkitError as wrong:
         raise SimkitError(f"{path}: {wrong}") from None
+    except (AttributeError, TypeError, ValueError) as wrong:  # such as a number where an entry belongs
+        raise SimkitError(f"{path}: a value is not what such a file has there: {wrong}") from None
 
 
 def _of_content(path: Path, raw: bytes, prefixes: Mapping[str, str]) -> MembershipTable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from simkit.analysis.rbac.subject import Members
 
@@ -10,6 +11,17 @@ Pair = tuple[str, str]
 """A user's name and a group's, as the server sees them."""
 MembershipTable = Mapping[str, tuple[str, ...]]
 """Group name to subjects, as ``parse`` reads them."""
+
+
+def listed(value: Any) -> list[Any]:
+    """The values of a field that holds several, or one alone.
+
+    Examples
+    --------
+    >>> listed(["devs", "ops"]), listed("devs"), listed(None)
+    (['devs', 'ops'], ['devs'], [])
+    """
+    return value if isinstance(value, list) else [value] if value else []
 
 
 def membership_table(pairs: Iterable[Pair], *, user_prefix: str = "", group_prefix: str = "") -> MembershipTable:

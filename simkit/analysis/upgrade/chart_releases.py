@@ -16,9 +16,12 @@ from typing import Final, NamedTuple
 import orjson
 
 from simkit.meta.objects import Object, at, namespace_of
+from simkit.snapshot.unpacking import DEFAULT_LIMITS
 
 LARGEST_RELEASE: Final = 64 * 1024 * 1024
 """Bytes that the record of a chart's release may unpack to."""
+_GRACE: Final = 1024 * 1024
+"""Bytes that any record may unpack to, however small it is; beyond, as many for each of its own as of other sources."""
 PACKED: Final = b"\x1f\x8b"
 """The first bytes of what gzip has compressed."""
 HELM_2: Final = "TILLER"
@@ -70,9 +73,10 @@ def _unpacked(text: str) -> bytes:
     if raw[:2] != PACKED:
         return raw
     with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
-        content = stream.read(LARGEST_RELEASE + 1)
-    if len(content) > LARGEST_RELEASE:
-        raise ValueError(f"it unpacks to more than {LARGEST_RELEASE // 1024 // 1024} MiB")
+        most = min(LARGEST_RELEASE, max(_GRACE, DEFAULT_LIMITS.ratio * len(raw)))
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"it unpacks to more than {most:,} bytes")
     return content
 
 

@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+import bz2
 import io
+import lzma
 import tarfile
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Protocol
 
 from simkit.simulation.shell.files import MOST_BYTES, FileError, Files, resolved
+from simkit.snapshot.unpacking import DAMAGES
+
+_MOST_UNPACKED: Final = 2 * MOST_BYTES
+"""Bytes of an archive with its heads."""
+
+
+class _Reader(Protocol):
+    """A decompressor that gives back at most so many bytes."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    def decompress(self, data: bytes, most: int, /) -> bytes: ...
+
+
+_READERS: Final[Mapping[bytes, Callable[[], _Reader]]] = {
+    b"\x1f\x8b": lambda: zlib.decompressobj(zlib.MAX_WBITS | 16),
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ": lzma.LZMADecompressor,
+}
+"""By what compressed archives begin with."""
 
 
 def packed(files: Files, paths: Iterable[str], folder: str, moment: float) -> bytes:
@@ -41,7 +66,7 @@ def _entry(files: Files, path: str, name: str) -> Iterator[tuple[tarfile.TarInfo
 def unpack(files: Files, data: bytes, folder: str) -> None:
     """Write the content of a tar archive into a folder. Raises FileError for what is no archive."""
     try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:*") as archive:
+        with tarfile.open(fileobj=io.BytesIO(_unpacked(data)), mode="r:") as archive:
             for entry in archive:
                 path = resolved(entry.name, folder)
                 if entry.isdir():
@@ -53,5 +78,16 @@ def unpack(files: Files, data: bytes, folder: str) -> None:
                 elif entry.isreg():
                     content = archive.extractfile(entry)
                     files.write(path, content.read(MOST_BYTES + 1) if content is not None else b"")
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except DAMAGES as error:
         raise FileError("invalid tar magic") from error
+
+
+def _unpacked(data: bytes) -> bytes:
+    """An archive that was compressed, as long as its container could hold it: a few bytes may announce terabytes."""
+    reader = next((make() for magic, make in _READERS.items() if data.startswith(magic)), None)
+    if reader is None:
+        return data
+    found = reader.decompress(data, _MOST_UNPACKED)
+    if not reader.eof and len(found) == _MOST_UNPACKED:
+        raise FileError("No space left on device")
+    return found

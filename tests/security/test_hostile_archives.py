@@ -1,0 +1,157 @@
+"""Archives that were made to harm: as dumps, in simulated containers, and as releases of charts."""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import gzip
+import lzma
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from simkit.analysis.membership import members_of_files
+from simkit.analysis.upgrade.chart_releases import chart_release
+from simkit.cli import helm
+from simkit.meta.errors import SimkitError
+from simkit.simulation.shell.archives import unpack
+from simkit.simulation.shell.files import FileError, Files
+from simkit.snapshot.load import load
+
+END = b"\0" * 1024
+
+
+def member(name: str, kind: bytes = b"0", content: bytes = b"", *, size: int | None = None, link: str = "") -> bytes:
+    head = tarfile.TarInfo(name)
+    head.type, head.linkname, head.size = kind, link, len(content) if size is None else size
+    return head.tobuf(tarfile.USTAR_FORMAT) + content + b"\0" * (-len(content) % 512)
+
+
+def extended(content: bytes) -> bytes:
+    return member("x", b"x", content)
+
+
+DAMAGED = {
+    "heads that announce heads": member("x", b"L", b"a" * 10) * 5000,
+    "extended heads that announce heads": extended(b"9 path=a\n") * 5000,
+    "a length beyond the machine's": extended(b"99999999999999999999 path=a\n") + member("a"),
+    "a size beyond the machine's": extended(b"30 size=99999999999999999999\n") + member("a"),
+    "a sparse file without a map": extended(b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n")
+    + member("a", content=b"9999999\n" + b"\0" * 504),
+    "a negative size": member("a")[:124] + b"\xff" * 12 + member("a")[136:],
+    "a device whose link leads to itself": member("sl", b"2", link="sl") + member("sl/x", content=b"a"),
+    "no archive": b"abc",
+    "no archive, compressed": gzip.compress(b"abc"),
+    "broken gzip": b"\x1f\x8b" + b"\xff" * 100,
+    "broken bzip2": b"BZh9" + b"\xff" * 100,
+    "broken xz": b"\xfd7zXZ\0" + b"\xff" * 100,
+    "a path of a megabyte": extended(b"1048592 path=" + b"a" * (1048592 - 14) + b"\n") + member("a"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_archive_in_a_container_is_refused(name: str) -> None:
+    """As ``tar`` refuses it; it is no error of ours."""
+    with pytest.raises(FileError):
+        unpack(Files(), DAMAGED[name] + END, "/work")
+
+
+def test_an_archive_stays_in_its_tree() -> None:
+    """Names that lead up end at the root of the container, and devices are no files."""
+    files = Files()
+    unpack(files, member("../../../etc/x", content=b"a") + member("/abs") + member("d", b"3") + END, "/work")
+    assert files.read("/etc/x") == b"a"
+    assert files.is_file("/abs")
+    assert not files.exists("/work/d")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_compressed_archive_is_unpacked_as_far_as_its_container_holds(pack: Callable[[bytes], bytes]) -> None:
+    """A few bytes may announce terabytes that no file gets, and would be passed over for minutes."""
+    files = Files()
+    unpack(files, pack(member("a", content=b"a") + END), "/work")
+    assert files.read("/work/a") == b"a"
+    hidden = member("z", b"Z", size=1 << 32) + b"\0" * (129 << 20)
+    with pytest.raises(FileError, match="No space left"):
+        unpack(Files(), pack(hidden), "/work")
+
+
+def test_files_of_one_name_and_links_in_a_dump_are_told() -> None:
+    """None is left out silently: the later of two files with one path counts, as if the archive were unpacked."""
+
+    def made(*names: str) -> bytes:
+        objects = ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"n{at}"}} for at in range(9))
+        return b"".join(member(name, content=orjson.dumps(obj)) for name, obj in zip(names, objects))
+
+    loaded = load(made("x.json", "../x.json", "./y.json", "/z.json") + member("l.json", b"2", link="y.json") + END)
+    assert sorted(key.name for key in loaded.keyed) == ["n1", "n2", "n3"]
+    told = [str(problem) for problem in loaded.problems]
+    assert [("already" in text, "a link" in text) for text in told] == [(True, False), (False, True)]
+    assert len(loaded.lost) == 1
+
+
+def release(content: bytes) -> dict[str, Any]:
+    labels = {"owner": "helm", "status": "deployed", "name": "shop"}
+    data = {"release": base64.b64encode(gzip.compress(content)).decode()}
+    return {"kind": "ConfigMap", "metadata": {"name": "shop.v1", "labels": labels}, "data": data}
+
+
+def test_a_release_of_a_chart_unpacks_to_so_many_times_its_size() -> None:
+    """Otherwise a hundred releases of some KB each would be gigabytes of manifests to parse."""
+    plain = orjson.dumps({"name": "shop", "namespace": "web", "manifest": "kind: Pod\n" * 50_000})
+    found = chart_release(release(plain))
+    assert found is not None
+    assert found.manifest
+    bomb = orjson.dumps({"name": "shop", "namespace": "web", "manifest": " " * (8 << 20)})
+    found = chart_release(release(bomb))
+    assert found is not None
+    assert "unpacks to more than" in found.unread
+
+
+def test_the_name_of_a_folder_is_no_flag_of_helm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A chart in a folder that is called like the flag for a program to run does not have it run."""
+    tool, chart = tmp_path / "helm", tmp_path / "--post-renderer=evil"
+    chart.mkdir()
+    tool.write_text('#!/bin/sh\nfor word in "$@"; do echo "# $word"; done\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    words = str(helm.rendered(str(chart), "1.30").content).splitlines()
+    assert words.index("# --") < words.index("# --post-renderer=evil")
+    assert [word for word in words[words.index("# --") :] if "kube-version" in word] == []
+    assert capsys.readouterr().out == ""
+
+
+MEMBERS = [
+    "apiVersion: v1\nkind: Config\nusers: [1]\n",
+    "apiVersion: v1\nkind: Config\nusers: [{name: a, user: {client-certificate-data: 5}}]\n",
+    'apiVersion: v1\nkind: Config\nusers: [{name: a, user: {client-certificate-data: "!"}}]\n',
+    "apiVersion: v1\nkind: Config\nusers: {a: b}\n",
+    '{"Resources": [{"displayName": {}, "members": [5]}], "schemas": [1]}',
+    '{"groups": [{"name": 1, "path": []}], "users": [[]], "realm": 1}',
+]
+
+
+@pytest.mark.parametrize("text", MEMBERS)
+def test_members_of_other_types_are_refused(tmp_path: Path, text: str) -> None:
+    """Exports and kubeconfigs with a number where an entry belongs are told by their name."""
+    file = tmp_path / "members"
+    file.write_text(text)
+    with pytest.raises(SimkitError, match="members"):
+        members_of_files(file)
+
+
+@pytest.mark.parametrize("entries", ["- {groups: 5}", "[[]]", "5", "- {groups: devs, username: ann}"])
+def test_mappings_of_a_provider_in_a_dump(entries: str) -> None:
+    """The config map ``aws-auth`` of a dump may hold anything: what is no list of groups is one group, or none."""
+    from simkit.analysis.membership import members_of_snapshot
+
+    meta = {"name": "aws-auth", "namespace": "kube-system"}
+    mapped = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"mapUsers": entries}}
+    found = members_of_snapshot(load([mapped], captured=["*"]).snapshot())
+    assert found == ({"devs": ("user:ann",)} if "devs" in entries else {})
