@@ -9,7 +9,9 @@ from typing import Any, cast
 
 import pytest
 
+from simkit.engine.http.reading_turns import SLICE, reading_turns
 from simkit.engine.http.serving import new_loop
+from simkit.engine.http.upgrade import switch
 from simkit.engine.http.upgrade.spdy import SpdyConnection
 from simkit.engine.http.upgrade.spdy_session import SpdySession
 from simkit.engine.http.upgrade.switch import UpgradedConnection
@@ -112,8 +114,100 @@ def test_a_client_that_does_not_read_is_not_read() -> None:
         loop.close()
 
 
+class _Slow:
+    """A link that takes half of a slice for each piece, and holds as many as it is told to."""
+
+    def __init__(self, clock: list[float], most: int) -> None:
+        self._clock, self._most, self.pieces = clock, most, 0
+
+    @property
+    def full(self) -> bool:
+        return self.pieces >= self._most
+
+    def received(self, data: bytes) -> None:
+        self._clock[0] += SLICE / 2
+        self.pieces += 1
+
+    def lost(self) -> None:
+        """Nothing is kept."""
+
+
+class _Reading(_Wire):
+    """A transport that tells whether it reads."""
+
+    reads = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def pause_reading(self) -> None:
+        self.reads = False
+
+    def resume_reading(self) -> None:
+        self.reads = True
+
+
+def _upgraded(
+    count: int, clock: list[float], most: int, loop: asyncio.AbstractEventLoop
+) -> list[tuple[UpgradedConnection, _Slow, _Reading]]:
+    made = []
+    for _ in range(count):
+        wire, link = _Reading(), _Slow(clock, most)
+        connection = UpgradedConnection(cast(asyncio.Transport, wire), lambda _: None, loop)
+        connection.link = link
+        made.append((connection, link, wire))
+    return made
+
+
+def test_many_connections_with_much_to_read_share_the_turns_of_their_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A millisecond each, for hundreds of clients, kept everybody else waiting for as many milliseconds."""
+    clock = [0.0]
+    loop = new_loop()
+    monkeypatch.setattr(switch, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(reading_turns(loop), "_clock", lambda: clock[0])
+
+    async def most_in_a_turn() -> float:
+        made, turns = _upgraded(100, clock, 1000, loop), list[float]()
+        for connection, _, _ in made:
+            connection.data_received(bytes(20 * 1024))
+        while sum(link.pieces for _, link, _ in made) < 100 * 20:
+            before = clock[0]
+            await asyncio.sleep(0)
+            turns.append(clock[0] - before)
+        return max(turns)
+
+    try:
+        assert loop.run_until_complete(most_in_a_turn()) <= 4 * SLICE
+    finally:
+        loop.close()
+
+
+def test_a_client_whose_input_nobody_takes_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a busy process has not been given yet stays at the client, beyond a megabyte."""
+    clock, loop = [0.0], new_loop()
+    monkeypatch.setattr(switch, "_PATIENCE", 0.0)
+
+    async def read() -> None:
+        [(connection, link, wire)] = _upgraded(1, clock, 5, loop)
+        connection.data_received(bytes(20 * 1024))
+        for _ in range(20):
+            await asyncio.sleep(0.001)
+        assert (link.pieces, wire.reads) == (5, False)
+        link._most = 1000
+        while not wire.reads:
+            await asyncio.sleep(0.001)
+        assert link.pieces == 20
+
+    try:
+        loop.run_until_complete(asyncio.wait_for(read(), 60))
+    finally:
+        loop.close()
+
+
 class _Answers:
     """A link that answers each piece with one of its length."""
+
+    full = False
 
     def __init__(self, connection: UpgradedConnection) -> None:
         self._connection = connection

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from simkit.simulation.kubelet.process import KILLED, Container, Process
+from simkit.simulation.kubelet import process as process_module
+from simkit.simulation.kubelet.process import KILLED, Container, Process, forever
 from simkit.simulation.kubelet.shell import script_program
 from simkit.simulation.shell import interpreter
 from simkit.simulation.shell.files import ROOT, FileError, Files
@@ -132,3 +133,18 @@ def test_lines_of_a_large_input_cost_their_number() -> None:
     for moment in range(1, 4):
         process.advance(float(moment))
     assert len(process._given) < 1_000_000
+
+
+def test_programs_that_read_nothing_hold_no_more_together_than_some_hundred_megabytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each may hold 80 MiB of input, and hundreds of them held as many times as much."""
+    monkeypatch.setattr(process_module, "_MUCH", 10)
+    monkeypatch.setattr(process_module, "_MOST_TOGETHER", 1000)
+    made = [Process(forever(Container({}, {})), 0.0, takes_input=True) for _ in range(3)]
+    made[0].feed(b"x" * 600, 0.0)
+    made[1].feed(b"x" * 600, 0.0)
+    assert [each.ended for each in made] == [None, (0.0, KILLED), None]
+    made[2].feed(b"x" * 300, 0.0)
+    made[1].feed(b"x" * 10_000, 0.0)
+    assert made[2].ended is None

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+from weakref import WeakSet
 
 from simkit.meta.objects import Object
 from simkit.simulation.shell.files import Files
@@ -22,6 +23,11 @@ _MOST_KEPT: Final = 16 << 20
 """Bytes of output that are kept."""
 _MOST_UNREAD: Final = 80 << 20
 """Bytes of input that a program need not have read; then it is killed, as for memory."""
+_MUCH: Final = 1 << 20
+_MOST_TOGETHER: Final = 256 << 20
+"""Bytes of input that all programs together need not have read, of those that have more than a megabyte each."""
+_HOLDING: Final = WeakSet["Process"]()
+_COUNTING: Final = threading.Lock()
 _AT_ONCE: Final = 1 << 20
 """Bytes of output after which whoever follows a program takes them first."""
 SLICE: Final = 0.01
@@ -134,10 +140,19 @@ class Process:
     def feed(self, data: bytes, now: float) -> None:
         """Give it input, and let it go on."""
         with self._lock:
+            if self.ended is not None:
+                return
             self._given += data
-            if len(self._given) > _MOST_UNREAD:
+            unread = len(self._given)
+            if unread > _MUCH and (unread > _MOST_UNREAD or self._held_with_others() > _MOST_TOGETHER):
                 self.kill(now, KILLED)
             self.advance(now, within=SLICE)
+
+    def _held_with_others(self) -> int:
+        """The bytes of input that this program and all others that hold much have not read."""
+        with _COUNTING:
+            _HOLDING.add(self)
+            return sum(len(each._given) for each in _HOLDING)
 
     def end_input(self, now: float) -> None:
         """Tell it that no more input comes."""
@@ -247,6 +262,7 @@ class Process:
         with self._lock:
             if self.ended is None:
                 self.ended = (now, code)
+                self._given.clear()
                 self._tell()
 
 

@@ -16,7 +16,7 @@ from simkit.engine.pipeline.subresources.connection_session import CommandSessio
 from simkit.meta.turns import TURNS
 
 _FULL: Final = 1 << 20
-"""Bytes that wait for a slow client before the process has to wait too."""
+"""Bytes that wait for a slow client before the process has to wait too, and those that wait for a busy process."""
 _SLOW: Final = 0.05
 _THREADS: Final = ThreadPoolExecutor(2, thread_name_prefix="simkit-commands")
 """The threads on which processes run, one after the other; they are made when the first one runs."""
@@ -55,6 +55,8 @@ class CommandDriver:
         self._over = False
         self._waiting: list[Callable[[], None]] = []
         """Input that the process has not been given yet."""
+        self._held = 0
+        """Its bytes."""
         self._busy = False
         """True while the process runs on another thread."""
         self._woke = False
@@ -65,9 +67,15 @@ class CommandDriver:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.pump)
 
+    @property
+    def full(self) -> bool:
+        """True while so much input waits for the process that no more should be read."""
+        return self._held > _FULL
+
     def feed(self, data: bytes) -> None:
         """Hand on input."""
         if not self._over and self._session.stdin:
+            self._held += len(data)
             self._waiting.append(partial(self._session.process.feed, data))
             self.pump()
 
@@ -90,7 +98,7 @@ class CommandDriver:
         if self._framing.waiting() > _FULL:
             self._again(_SLOW)
             return
-        given, self._waiting = self._waiting, []
+        given, self._waiting, self._held = self._waiting, [], 0
         self._busy = True
         running = self._loop.run_in_executor(_THREADS, TURNS.within, partial(self._run, given))
         running.add_done_callback(self._ran)
@@ -126,6 +134,7 @@ class CommandDriver:
 
     def stop(self) -> None:
         """Do nothing any more."""
-        self._over = True
+        self._over, self._held = True, 0
+        self._waiting.clear()
         if self._timer is not None:
             self._timer.cancel()

@@ -42,6 +42,11 @@ class SpdySession:
             _Command(session, protocol, self, waiting) if isinstance(session, CommandSession) else _Ports(session, self)
         )
 
+    @property
+    def full(self) -> bool:
+        """True while so much waits at its other end that no more should be read."""
+        return self._end.full
+
     def received(self, data: bytes) -> None:
         """Take bytes from the client; what is no SPDY ends the connection."""
         try:
@@ -95,6 +100,10 @@ class _Command:
         if protocol in ("v2.channel.k8s.io", "channel.k8s.io", ""):
             self._missing.discard("resize")
 
+    @property
+    def full(self) -> bool:
+        return self._driver.full
+
     def opened(self, stream: int, headers: dict[str, str]) -> None:
         name = headers.get("streamtype", "")
         if name not in _STREAMS:
@@ -131,6 +140,8 @@ class _Command:
 
 class _Ports:
     """Pairs of streams, each for one connection to a port."""
+
+    full: Final = False
 
     def __init__(self, session: PortSession, link: SpdySession) -> None:
         self._session, self._link = session, link

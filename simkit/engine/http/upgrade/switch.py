@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from wsproto.utilities import generate_accept_token
 
 from simkit.engine.authn.bearer import offered_protocols
+from simkit.engine.http.reading_turns import reading_turns
 from simkit.engine.http.upgrade.spdy_session import SpdySession
 from simkit.engine.http.upgrade.websocket_session import COMMANDS, PORTS, WebSocketSession
 from simkit.engine.pipeline.subresources.connection_session import CommandSession, Session
@@ -23,10 +24,17 @@ _PIECE: Final = 1024
 """Bytes that are handed on at once: there may be hundreds of frames in them."""
 _SLICE: Final = 0.001
 """Seconds for which the bytes of one connection are handed on."""
+_PATIENCE: Final = 0.01
+"""Seconds after which a link that was full is looked at again."""
 Header = tuple[bytes, bytes]
 
 
 class _Link(Protocol):
+    @property
+    def full(self) -> bool:
+        """True while it holds so much that no more should be read."""
+        ...
+
     def received(self, data: bytes) -> None: ...
 
     def lost(self) -> None: ...
@@ -35,7 +43,7 @@ class _Link(Protocol):
 class UpgradedConnection(asyncio.Protocol):
     """Reads a connection after its protocol has changed: for a millisecond, then others get their turn.
 
-    A client that does not read its answers is not read either.
+    A client that does not read its answers is not read either, nor one whose input nobody takes.
     """
 
     def __init__(
@@ -49,18 +57,29 @@ class UpgradedConnection(asyncio.Protocol):
         self._unread: deque[bytes] = deque()
         """The bytes that were received and not handed on yet."""
         self._reads_on = self._paused = self._full = False
+        self._turns = reading_turns(loop)
         self._room = asyncio.Event()
         self._room.set()
 
     def data_received(self, data: bytes) -> None:
         self._unread.extend(data[start : start + _PIECE] for start in range(0, len(data), _PIECE))
-        if not self._reads_on:
+        if self._reads_on:
+            return
+        if self._turns.crowded:
+            self._read_later()
+        else:
             self._read_on()
+
+    def _read_later(self) -> None:
+        self._reads_on = True
+        self._turns.later(self._loop, self._read_on)
 
     def _read_on(self) -> None:
         """Hand on what was received until it takes too long, and the rest in the loop's next turn."""
         self._reads_on, enough = False, perf_counter() + _SLICE
         while self._unread and not self._full and self.link is not None and not self._transport.is_closing():
+            if self.link.full:
+                break
             self.link.received(self._unread.popleft())
             if perf_counter() > enough:
                 break
@@ -68,9 +87,11 @@ class UpgradedConnection(asyncio.Protocol):
             self._unread.clear()
             return
         self._pause(bool(self._unread) or self._full)
-        if self._unread and not self._full:
+        if self._unread and self.link is not None and self.link.full:
             self._reads_on = True
-            self._loop.call_soon(self._read_on)
+            self._loop.call_later(_PATIENCE, self._read_on)
+        elif self._unread and not self._full:
+            self._read_later()
 
     def _pause(self, paused: bool) -> None:
         if paused != self._paused:

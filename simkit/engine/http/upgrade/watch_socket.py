@@ -57,6 +57,8 @@ class WatchSocket:
         Whether events are texts; else they are protobuf.
     """
 
+    full: Final = False
+
     def __init__(self, connection: UpgradedConnection, *, text: bool) -> None:
         self._connection, self._text = connection, text
         self._socket = Connection(ConnectionType.SERVER)

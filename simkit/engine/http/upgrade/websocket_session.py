@@ -65,6 +65,11 @@ class WebSocketSession:
             self._end = _Ports(session, self)
         self._end.begin()
 
+    @property
+    def full(self) -> bool:
+        """True while so much waits at its other end that no more should be read."""
+        return self._end.full
+
     def received(self, data: bytes) -> None:
         """Take bytes from the client; what is no WebSocket ends the connection."""
         try:
@@ -136,6 +141,10 @@ class _Command:
         self._driver = CommandDriver(session, self, link.loop)
         self.waiting = link.waiting
 
+    @property
+    def full(self) -> bool:
+        return self._driver.full
+
     def begin(self) -> None:
         """Tell the client by an empty message that the streams are there, and let the process run."""
         if not self._protocol.startswith("v5"):
@@ -164,6 +173,8 @@ class _Command:
 class _Ports:
     """Two channels for each port that the request names: data, and errors."""
 
+    full: Final = False
+
     def __init__(self, session: PortSession, link: WebSocketSession) -> None:
         self._session, self._link = session, link
         self._handlers: dict[int, PortHandler] = {}
@@ -190,6 +201,8 @@ class _Ports:
 
 class _Tunnel:
     """SPDY in binary messages."""
+
+    full: Final = False
 
     def __init__(self, session: PortSession, link: WebSocketSession) -> None:
         self._spdy = SpdySession(session, "", link.send_message, link.close, link.waiting, link.loop)
