@@ -9,19 +9,20 @@ import pytest
 from simkit.simulation.kubelet import process as process_module
 from simkit.simulation.kubelet.process import KILLED, Container, Process, forever
 from simkit.simulation.kubelet.shell import script_program
-from simkit.simulation.shell import interpreter
 from simkit.simulation.shell.files import ROOT, FileError, Files
-from simkit.simulation.shell.interpreter import run_script
-from simkit.simulation.shell.machine import Machine, Write
+from simkit.simulation.shell.machine import LOOK_UP, Machine, Run, Write
+from simkit.simulation.shell.shells import run_script, session
 
 
 def told(script: str, effects: int = 2000) -> tuple[str, int | None]:
     """The error output of a script, and its exit code; None if it would go on."""
-    run, errors = run_script(Machine(hostname="h"), script), b""
+    machine, errors = Machine(hostname="h"), b""
+    run = session(machine, run_script(machine, script))
     try:
         effect = next(run)
         for _ in range(effects):
             errors += effect.data if isinstance(effect, Write) and effect.stream == "stderr" else b""
+            machine.shared.now += effect if isinstance(effect, float) else 0.0
             effect = run.send(b"")
     except StopIteration as end:
         return errors.decode(), int(end.value)
@@ -69,12 +70,13 @@ def test_scripts_that_run_themselves(script: str) -> None:
 def test_scripts_without_end_turn_back(script: str) -> None:
     """Whoever drives them is asked again and again, after a few commands each time."""
     machine = Machine(hostname="h")
-    run = run_script(machine, script)
-    next(run)
+    run: Run = session(machine, run_script(machine, script))
+    effect = next(run)
     for _ in range(50):
-        before = machine.count.steps
-        run.send(b"")
-        assert machine.count.steps - before <= interpreter._LOOK_UP
+        before = machine.shared.steps
+        machine.shared.now += effect if isinstance(effect, float) else 0.0
+        effect = run.send(b"")
+        assert machine.shared.steps - before <= LOOK_UP
 
 
 def test_patterns_that_lead_to_more_and_more_paths() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from simkit.engine.controllers.slice_reconciler import Group, SliceReconciler
 from simkit.logic.workloads.indexes import Indexes, parse, write
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersionResource
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Resource
 from tests.engine.controllers.test_aggregation import Recording
 from tests.engine.controllers.worlds import job, names, obj, patch, volume, wish, workload
@@ -61,6 +62,23 @@ def test_pods_are_made_in_portions(cluster: simkit.Cluster, wanted: Object) -> N
     with pytest.raises(SimkitError, match="settle again"):
         cluster.settle()
     assert len(names(cluster, "pods")) == PORTION
+
+
+def test_leases_are_no_sign_of_too_much_work(cluster: simkit.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many nodes renew theirs while a long work goes on."""
+    monkeypatch.setattr("simkit.simulation.kubelet.kubelets._REPORT_EVERY", 1e9)
+    cluster.add_nodes(30)
+    for _ in range(20):
+        with suppress(SimkitError):
+            cluster.settle()
+    before = renewed(cluster)
+    cluster.advance(minutes=20)
+    assert len(renewed(cluster) - before) == 30
+
+
+def renewed(cluster: simkit.Cluster) -> set[str]:
+    """The times at which the leases of nodes were renewed, with their names."""
+    return {f"{name_of(each)} {each['spec']['renewTime']}" for each in cluster.list("leases", "kube-node-lease")}
 
 
 def test_index_ranges_cost_their_text() -> None:

@@ -125,7 +125,7 @@ def test_variables() -> None:
             "cat: can't open '/a': Symbolic link loop\n2\n",
         ),
         ("mkdir /d; ln -s x /d/l; cp -r /d /c; ls -l /c | tail -1 | grep -o 'l -> x'; ls -a /c", "l -> x\n.\n..\nl\n"),
-        ("set; case $0-$# in sh-0) echo none;; *) echo some;; esac", "none\n"),
+        ("set --; case $0-$# in sh-0) echo none;; *) echo some;; esac", "none\n"),
         (
             "case a.gz in *.tar|*.gz) echo packed ;; esac; f=/a/b.c; echo ${f##*/} ${f%.*} ${#f} ${g:-h}",
             "packed\nb.c /a/b 6 h\n",

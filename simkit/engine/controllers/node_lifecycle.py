@@ -14,13 +14,13 @@ from simkit.engine.controllers.event_recorder import EventRecorder, node_referen
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.node_zones import DEFAULT_RATES, EvictionRates, NodeZones, zone_of
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
-from simkit.engine.controllers.resources import NODES, PODS
+from simkit.engine.controllers.resources import LEASES, NODES, PODS
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import condition_taints, is_condition_taint, unknown_conditions
 from simkit.logic.workloads.status_conditions import find, is_true
 from simkit.meta.clock import Clock, moment, timestamp
-from simkit.meta.domain import NODE_LEASE_NAMESPACE, api_group, label
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.domain import NODE_LEASE_NAMESPACE, label
+from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of
 
 _OLD_LABELS: Final[Mapping[str, str]] = {label(name): label(name, "beta") for name in ("os", "arch")}
@@ -29,7 +29,6 @@ _COMING_AND_GOING: Final = {
     "ADDED": ("RegisteredNode", "Registered Node {} in Controller"),
     "DELETED": ("RemovingNode", "Removing Node {} from Controller"),
 }
-_LEASES: Final = GroupResource(api_group("coordination"), "leases")
 _EXCLUDED: Final = label("exclude-disruption", "node")
 _NO_EXECUTE: Final = "NoExecute"
 _STARTUP_SECONDS: Final = 60.0
@@ -76,11 +75,11 @@ class NodeLifecycleController(ResourceWatcher):
 
     def concerns(self, change: Change) -> bool:
         key = change.entry.key
-        return key.resource == NODES or (key.resource == _LEASES and key.namespace == NODE_LEASE_NAMESPACE)
+        return key.resource == NODES or (key.resource == LEASES and key.namespace == NODE_LEASE_NAMESPACE)
 
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key, told = change.entry.key, _COMING_AND_GOING.get(change.type)
-        if key.resource == _LEASES:
+        if key.resource == LEASES:
             if change.type != "DELETED":
                 self._heard[key.name] = self._clock.now()
             return [Key(NODES, "", key.name)]

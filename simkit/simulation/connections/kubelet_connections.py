@@ -6,6 +6,7 @@ Upstream: pkg/kubelet/{kubelet,kubelet_pods}.go and pkg/kubelet/server, release 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from simkit.engine.controllers.lister import uid_of
@@ -23,12 +24,14 @@ from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.ports import listener
 from simkit.simulation.kubelet.process import Process
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
+from simkit.simulation.shell.signals import EXIT
 
 _FIELDS: Final = (
     ("initContainers", "initContainerStatuses"),
     ("containers", "containerStatuses"),
     ("ephemeralContainers", "ephemeralContainerStatuses"),
 )
+_FIRST_PID: Final = 6
 
 
 class KubeletConnections:
@@ -36,6 +39,7 @@ class KubeletConnections:
 
     def __init__(self, kubelets: Kubelets, clock: Clock) -> None:
         self._kubelets, self._clock = kubelets, clock
+        self._last_pid = _FIRST_PID
 
     def reaches(self, node: str) -> bool:
         """True if a node is simulated, and its kubelet runs."""
@@ -80,29 +84,38 @@ class KubeletConnections:
         started = at(status, "state", "running", "startedAt")
         if not started:
             raise unexplained(f'container not found ("{container}")')
+        process = self._kubelets.runtime.processes.of(
+            pod,
+            spec,
+            status.get("restartCount", 0),
+            moment(started),
+            lambda: self._kubelets.runtime.environment(pod, spec),
+        )
         if command is None:
-            process = self._kubelets.runtime.processes.of(
-                pod,
-                spec,
-                status.get("restartCount", 0),
-                moment(started),
-                lambda: self._kubelets.runtime.environment(pod, spec),
-            )
             key = Key(PODS, namespace_of(pod), name_of(pod))
             process.listen(lambda: self._kubelets.look_at(key) if process.ended is not None else None)
             attached = AttachedProcess(process, self._clock, once=bool(spec.get("stdinOnce")))
             return Terminal(attached) if tty else attached
-        made = self._exec(pod, spec, command, stdin=stdin, tty=tty)
+        made = self._exec(pod, spec, command, process, stdin=stdin, tty=tty)
         return Terminal(made) if tty and stdin else made
 
     def _exec(
-        self, pod: Object, spec: Mapping[str, Any], command: Sequence[str], *, stdin: bool, tty: bool
+        self, pod: Object, spec: Mapping[str, Any], command: Sequence[str], first: Process, *, stdin: bool, tty: bool
     ) -> ControlledProcess:
-        now = self._clock.now()
+        now, key = self._clock.now(), Key(PODS, namespace_of(pod), name_of(pod))
+
+        def signal(name: str) -> bool:
+            if name != EXIT and first.ended is None:
+                first.signal(name, self._clock.now())
+                self._kubelets.look_at(key)
+            return first.ended is None or name != EXIT
+
+        self._last_pid += 1
         variables = dict(self._kubelets.runtime.environment(pod, spec))
         variables.pop(TERMINAL_VARIABLE, "")
         variables |= TERMINAL if tty else {}
         given = self._kubelets.runtime.processes.container(pod, spec, now, variables)
+        given = replace(given, pid=self._last_pid, signal=signal)
         told = self._kubelets.behaviours.command(pod, spec, command[0])
         try:
             steps = told(given, command) if told is not None else script_program(command, alone=True)(given)

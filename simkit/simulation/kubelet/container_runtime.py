@@ -50,7 +50,7 @@ class ContainerRuntime:
         self.processes = Processes(behaviours, volumes, self._network)
         commands = ContainerCommands(behaviours, self.processes, self.environment)
         self._attempts, self._probes = ProbeAttempts(behaviours, commands, self._listener), Probes()
-        self.hooks = LifecycleHooks(behaviours, commands, self._reaches)
+        self.hooks = LifecycleHooks(behaviours, commands, self.processes, self._reaches)
 
     def _reaches(self, pod: Object, container: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
         return self._attempts.reaches(pod, container, request, str(at(pod, "status", "podIP") or "localhost"))

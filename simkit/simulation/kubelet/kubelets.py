@@ -29,6 +29,7 @@ from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.configuration_errors import missing_volume
 from simkit.simulation.kubelet.container_runtime import ContainerRuntime
 from simkit.simulation.kubelet.container_status import PodEnvironment, Progress, Told
+from simkit.simulation.kubelet.lifecycle_hooks import Stopping
 from simkit.simulation.kubelet.node_config import (
     NodeConfig,
     node_address,
@@ -352,22 +353,22 @@ class Kubelets:
 
     def _stop_pod(self, client: Client, pod: Object, key: Key) -> None:
         """Stop the containers, tell of it, and then have the pod removed."""
-        now, code = self._clock.now(), 0
+        now, stopping = self._clock.now(), Stopping(0.0, {}, 0)
         if not has_ended(pod):
 
             def warn(container: str, reason: str) -> None:
                 self._event(client, pod, (reason, "PreStopHook failed", True), container)
 
-            ends, code = self.runtime.hooks.stopping(pod, now, warn)
-            if now < ends:
-                self._due.set(key, ends)
+            stopping = self.runtime.hooks.stopping(pod, now, warn)
+            if now < stopping.due:
+                self._due.set(key, stopping.due)
                 return
         for container in at(pod, "spec", "containers") or ():
             if at(pod, "status", "phase") == "Running":
                 name = container.get("name", "")
                 self._event(client, pod, ("Killing", f"Stopping container {name}", False), name)
-        self.runtime.processes.kill(pod, now, code)
-        status = stopped_status(pod, now, code)
+        self.runtime.processes.kill(pod, now, stopping.code)
+        status = stopped_status(pod, now, stopping.codes, stopping.code)
         if status != (pod.get("status") or {}):
             self._write(client, pod, status, key)
         remove_pod(client, pod)

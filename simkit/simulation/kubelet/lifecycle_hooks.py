@@ -5,20 +5,33 @@ Upstream: pkg/kubelet/lifecycle/handlers.go and pkg/kubelet/kuberuntime/kuberunt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from simkit.engine.controllers.lister import uid_of
 from simkit.meta.objects import Object, at, metadata
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.container_commands import ContainerCommands
 from simkit.simulation.kubelet.pod_status import grace_ends
+from simkit.simulation.kubelet.process import KILLED, Process
+from simkit.simulation.kubelet.processes import Processes
 
 _LONGEST: Final = 3600.0
 """The most seconds of a hook after a start."""
 Send = Callable[[Object, Mapping[str, Any], Mapping[str, Any]], bool]
 Tell = Callable[[str, str], None]
 """Records a warning: the name of a container, and the reason."""
+
+
+class Stopping(NamedTuple):
+    """The end of the containers of a pod: when it is to be looked at again, and exit codes."""
+
+    due: float
+    """The time at which they have ended, as far as is known now."""
+    codes: Mapping[str, int]
+    """Exit codes of containers by name."""
+    code: int
+    """The exit code of all others."""
 
 
 class LifecycleHooks:
@@ -30,26 +43,48 @@ class LifecycleHooks:
         Sends a request over HTTP to a container; gives back whether it was answered.
     """
 
-    def __init__(self, behaviours: Behaviours, commands: ContainerCommands, send: Send) -> None:
-        self._behaviours, self._commands, self._send = behaviours, commands, send
+    def __init__(self, behaviours: Behaviours, commands: ContainerCommands, processes: Processes, send: Send) -> None:
+        self._behaviours, self._commands, self._processes, self._send = behaviours, commands, processes, send
         self._stops: dict[str, float] = {}
         """The seconds that each pod that is being deleted takes to stop."""
+        self._told = set[str]()
+        """The pods whose programs were told to end."""
 
     def post_start(self, pod: Object, container: Mapping[str, Any], now: float) -> bool:
         """Run the hook after a start; gives back whether it succeeded."""
         return self._run(pod, container, "postStart", now, _LONGEST)[1]
 
-    def stopping(self, pod: Object, now: float, tell: Tell) -> tuple[float, int]:
-        """The time at which the containers of a pod that is being deleted have stopped, and their exit code."""
+    def stopping(self, pod: Object, now: float, tell: Tell) -> Stopping:
+        """The state of a pod that is being deleted: the hooks before the end run, then ``TERM`` comes to its programs.
+
+        Scripts with a trap for it go on, and end when they like; other programs end at once and well. Whatever runs at
+        the end of the grace period is killed.
+        """
         grace, last = float(metadata(pod).get("deletionGracePeriodSeconds") or 0), grace_ends(pod)
-        uid = uid_of(pod)
+        uid, containers = uid_of(pod), at(pod, "spec", "containers") or ()
         if uid not in self._stops:
             self._stops[uid] = max(
-                (self._stop_seconds(pod, each, now, grace, tell) for each in at(pod, "spec", "containers") or ()),
-                default=0.0,
+                (self._stop_seconds(pod, each, now, grace, tell) for each in containers), default=0.0
             )
-        taken = self._stops[uid]
-        return (last, 137) if taken > grace else (last - grace + taken, 0)
+        begins = last - grace + self._stops[uid]
+        if self._stops[uid] > grace:
+            return Stopping(last, {}, KILLED)
+        if now < begins:
+            return Stopping(begins, {}, 0)
+        running = {
+            name: process for name, process in self._running(pod) if not _heeded(process, now, uid in self._told)
+        }
+        self._told.add(uid)
+        left = [process.next_time for process in running.values() if process.ended is None]
+        if left:
+            return Stopping(min([last, *(each for each in left if each is not None)]), {}, KILLED)
+        return Stopping(begins, {name: each.ended[1] for name, each in running.items() if each.ended is not None}, 0)
+
+    def _running(self, pod: Object) -> Iterator[tuple[str, Process]]:
+        for status in at(pod, "status", "containerStatuses") or ():
+            found = self._processes.known(uid_of(pod), status["name"], status["restartCount"])
+            if found is not None:
+                yield status["name"], found
 
     def _stop_seconds(self, pod: Object, container: Mapping[str, Any], now: float, grace: float, tell: Tell) -> float:
         taken = self._behaviours.duration(pod, container, "stop-after")
@@ -76,3 +111,12 @@ class LifecycleHooks:
     def forget(self, pod: Object) -> None:
         """Forget a pod that is gone."""
         self._stops.pop(uid_of(pod), None)
+        self._told.discard(uid_of(pod))
+
+
+def _heeded(process: Process, now: float, told: bool) -> bool:
+    """True for a program that ends because nobody told it what to do at ``TERM``."""
+    if not told:
+        process.signal("TERM", now)
+    process.advance(now)
+    return process.gave_in

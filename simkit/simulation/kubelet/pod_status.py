@@ -264,16 +264,22 @@ def _condition(
     return made | ({"reason": reason} if reason else {}) | ({"message": message} if message else {})
 
 
-def stopped_status(pod: Object, now: float, code: int) -> dict[str, Any]:
-    """The status of a pod whose containers were stopped because it is being deleted."""
+def stopped_status(pod: Object, now: float, codes: Mapping[str, int], code: int) -> dict[str, Any]:
+    """The status of a pod whose containers were stopped because it is being deleted.
+
+    Parameters
+    ----------
+    codes, code
+        Exit codes of containers by name, and that of all others.
+    """
     status = dict(pod.get("status") or {})
     if has_ended(pod):
         return status
     for field in _STATUSES:
         if status.get(field):
-            status[field] = [terminated_by_signal(each, now, code) for each in status[field]]
-    codes = [at(each, "state", "terminated", "exitCode") for each in status.get("containerStatuses") or ()]
-    ended = "Succeeded" if codes and all(each == 0 for each in codes) else "Failed"
+            status[field] = [terminated_by_signal(each, now, codes.get(each["name"], code)) for each in status[field]]
+    ended_with = [at(each, "state", "terminated", "exitCode") for each in status.get("containerStatuses") or ()]
+    ended = "Succeeded" if ended_with and all(each == 0 for each in ended_with) else "Failed"
     told = _readiness(pod, ended, (), ())
     known = status.get("conditions") or ()
     made = {each[0]: _condition(known, *each, now) for each in told}

@@ -13,6 +13,7 @@ from simkit.meta.objects import Object
 from simkit.simulation.shell.files import Files
 from simkit.simulation.shell.interruption import CODE, Interrupted
 from simkit.simulation.shell.network import Network, NoNetwork
+from simkit.simulation.shell.signals import Signalled
 
 STDOUT, STDERR = "stdout", "stderr"
 _MOST_STEPS: Final = 10_000
@@ -43,6 +44,10 @@ class Output(NamedTuple):
     stream: str = STDOUT
 
 
+def _sends_nothing(name: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Container:
     """The information for a program about its container."""
@@ -55,6 +60,10 @@ class Container:
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Files = field(default_factory=Files)
     network: Network = field(default_factory=NoNetwork)
+    pid: int = 1
+    """The number of the program's process; 1 for the one that the container is started with."""
+    signal: Callable[[str], bool] = field(default=_sends_nothing)
+    """Sends the first process of the container a signal, by name; gives back whether it runs. ``EXIT`` sends none."""
 
     @property
     def name(self) -> str:
@@ -66,9 +75,15 @@ class Input(NamedTuple):
     """A wish of a program for a line of its standard input, or for all there is; it is sent bytes, none at the end."""
 
     everything: bool = False
+    within: float | None = None
+    """The seconds after which the wish is over; none are sent then."""
 
 
-Step = str | float | Output | Input
+class Now(NamedTuple):
+    """A wish of a program for the time; it is sent seconds since the epoch."""
+
+
+Step = str | float | Output | Input | Now
 """A line that is printed, seconds that pass, or a wish for input."""
 Program = Callable[[Container], Generator[Step, Any, Any]]
 """Runs in a container. It yields lines and seconds, and returns its exit code; None is 0."""
@@ -109,19 +124,23 @@ class Process:
         """Bytes of the input in which there is no end of a line."""
         self._kept = 0
         self._wish: Input | None = None
+        self._deadline: float | None = None
+        """The time at which the present wish is over."""
         self._file_ended = False
-        self._answer: bytes | None = None
+        self._answer: bytes | float | None = None
         self.printed: list[Printed] = []
         self.dropped = 0
         """The number of early outputs that are no longer kept."""
         self.ended: tuple[float, int] | None = None
         """The time of its end, and its exit code."""
+        self.gave_in = False
+        """True if a signal has ended it that it did not expect."""
         self._listeners: list[Callable[[], None]] = []
 
     @property
     def next_time(self) -> float | None:
         """The time of its next step; None if it has ended or only waits."""
-        return None if self.ended or self._blocked else self._now
+        return None if self.ended else self._deadline if self._blocked else self._now
 
     @property
     def _blocked(self) -> bool:
@@ -170,11 +189,21 @@ class Process:
         """End what it does at the moment."""
         with self._lock:
             if self.ended is None:
-                self._now, self._wish, self._answer = min(self._now, now), None, None
                 self._given.clear()
                 self._searched = 0
-                self._go_on(lambda: self._steps.throw(Interrupted()))
-                self.advance(now, within=SLICE)
+                self._throw(Interrupted(), now)
+
+    def signal(self, name: str, now: float) -> None:
+        """Send it a signal. A program that knows nothing of signals ends by it."""
+        with self._lock:
+            if self.ended is None:
+                self._throw(Signalled(name), now)
+
+    def _throw(self, problem: Interrupted | Signalled, now: float) -> None:
+        """Have it go on now with something that has happened."""
+        self._now, self._wish, self._deadline, self._answer = min(self._now, now), None, None, None
+        self._go_on(lambda: self._steps.throw(problem))
+        self.advance(now, within=SLICE)
 
     def advance(self, now: float, *, within: float | None = None) -> None:
         """Let it run until the present.
@@ -194,7 +223,10 @@ class Process:
         steps, before = 0, self.dropped + len(self.printed)
         printed = self._kept
         if self._wish is not None:
-            self._now = max(self._now, now)
+            over = self._blocked and self._deadline is not None and self._deadline <= now
+            self._now = max(self._now, self._deadline if over and self._deadline is not None else now)
+            if over:
+                self._answer, self._wish, self._deadline = b"", None, None
         while self.ended is None and self._now <= now and not self._blocked:
             self._step()
             steps += 1
@@ -222,7 +254,7 @@ class Process:
     def _step(self) -> None:
         if self._wish is not None:
             end = self._line()
-            self._answer, self._wish = bytes(self._given[:end]), None
+            self._answer, self._wish, self._deadline = bytes(self._given[:end]), None, None
             del self._given[:end]
             self._searched = 0
             self._file_ended = self._file_ended and bool(self._answer)
@@ -238,9 +270,16 @@ class Process:
         except Interrupted:
             self.ended = (self._now, CODE)
             return
+        except Signalled as problem:
+            self.gave_in = True
+            self.ended = (self._now, problem.code)
+            return
         self._answer = None
         if isinstance(step, Input):
             self._wish = step
+            self._deadline = None if step.within is None else self._now + step.within
+        elif isinstance(step, Now):
+            self._answer = self._now
         elif isinstance(step, Output):
             self._print(step.data if isinstance(step.data, bytes) else step.data.encode(), step.stream)
         elif isinstance(step, str):
@@ -272,8 +311,11 @@ def _exit_code(value: object) -> int:
 
 def forever(container: Container) -> Generator[Step, Any, Any]:
     """A program that waits until it is stopped."""
-    while True:
-        yield 1e12
+    try:
+        while True:
+            yield 1e12
+    except Signalled as signal:
+        return 0 if signal.name in ("TERM", "QUIT", "INT") else signal.code
 
 
 def completes(container: Container) -> Generator[Step, Any, Any]:

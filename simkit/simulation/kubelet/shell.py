@@ -6,15 +6,17 @@ from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any, Final
 
-from simkit.simulation.kubelet.process import Container, Input, Output, Program, Step
+from simkit.simulation.kubelet.process import Container, Input, Now, Output, Program, Step
 from simkit.simulation.shell.commands import COMMANDS
-from simkit.simulation.shell.interpreter import run_script
+from simkit.simulation.shell.interpreter import shell_of
 from simkit.simulation.shell.interruption import Interrupted
-from simkit.simulation.shell.machine import Effect, Exit, Machine, Read, Run, Write
-from simkit.simulation.shell.syntax import ScriptError, command_names, parse
+from simkit.simulation.shell.machine import Effect, Machine, Pause, Read, Run, Spawn, Write
+from simkit.simulation.shell.shells import run_script, session
+from simkit.simulation.shell.signals import Signalled
+from simkit.simulation.shell.syntax import parse
+from simkit.simulation.shell.tree import ScriptError, command_names
 
-_SHELLS: Final = ("sh", "bash", "ash")
-_CONTROL: Final = frozenset({"break", "continue", ""})
+_SHELLS: Final = ("sh", "bash", "ash", "dash")
 
 
 class UnknownCommand(Exception):
@@ -31,9 +33,11 @@ def script_program(command: str | Sequence[str], *, alone: bool = False) -> Prog
 
     def program(container: Container) -> Generator[Step, Any, Any]:
         machine = Machine(container.files, dict(container.environment), _hostname(container), network=container.network)
+        machine.pid = machine.shared.last_pid = container.pid
+        machine.shared.signal_first = container.signal
         run = run_script(machine, command) if isinstance(command, str) else run_command(machine, command)
-        machine.now = container.started
-        return _steps(machine, run)
+        machine.shared.now = container.started
+        return _steps(machine, session(machine, run))
 
     return program
 
@@ -50,7 +54,7 @@ def check_known(command: Sequence[str]) -> None:
     if name in _SHELLS and any(flag.startswith("-") and "c" in flag for flag in command[1:-1]):
         script = next((word for word in command[1:] if not word.startswith("-")), "")
         try:
-            unknown = command_names(parse(script)) - COMMANDS.keys() - _CONTROL
+            unknown = command_names(parse(script)) - COMMANDS.keys()
         except ScriptError as error:
             raise UnknownCommand(str(error)) from error
         if any(each.rpartition("/")[2] not in COMMANDS for each in unknown):
@@ -59,10 +63,8 @@ def check_known(command: Sequence[str]) -> None:
 
 def run_command(machine: Machine, command: Sequence[str]) -> Run:
     """Run a command that is built in, with its words as they are."""
-    try:
-        return (yield from COMMANDS[command[0].rpartition("/")[2]](machine, list(command)))
-    except Exit as end:
-        return end.code
+    machine.ends_with_program = True
+    return shell_of(machine, COMMANDS[command[0].rpartition("/")[2]](machine, list(command)))
 
 
 def _steps(machine: Machine, run: Run) -> Generator[Step, Any, Any]:
@@ -80,13 +82,41 @@ def _steps(machine: Machine, run: Run) -> Generator[Step, Any, Any]:
 
 
 def _step(machine: Machine, effect: Effect) -> Generator[Step, Any, bytes]:
-    """One effect; gives back what is sent for it."""
+    """One effect; gives back what is sent for it. Raises Signalled where a signal ends the program."""
     if isinstance(effect, Write):
-        yield Output(effect.data, effect.stream)
+        yield from _heeding(machine, Output(effect.data, effect.stream))
     elif isinstance(effect, Read):
-        found: bytes = yield Input(effect.everything)
-        return found
-    else:
-        machine.now += effect
-        yield effect
+        return (yield from _input(machine, effect))
+    elif not isinstance(effect, Spawn):
+        seconds = effect.seconds if isinstance(effect, Pause) else effect
+        end = machine.shared.now + seconds
+        while True:
+            told, _ = yield from _heeding(machine, max(0.0, end - machine.shared.now))
+            if not told:
+                machine.shared.now = end
+                return b""
+            if isinstance(effect, Pause):
+                return b""
     return b""
+
+
+def _input(machine: Machine, wish: Read) -> Generator[Step, Any, bytes]:
+    end = None if wish.within is None else machine.shared.now + wish.within
+    while True:
+        within = None if end is None else max(0.0, end - machine.shared.now)
+        told, found = yield from _heeding(machine, Input(wish.everything, within))
+        if not told:
+            machine.shared.now = yield Now()
+            return found or b""
+
+
+def _heeding(machine: Machine, step: Step) -> Generator[Step, Any, tuple[bool, Any]]:
+    """One step: whether a signal came in the middle of it, and what was sent for it."""
+    try:
+        return False, (yield step)
+    except Signalled as signal:
+        if signal.name not in machine.signals.traps:
+            raise
+        machine.signals.send(signal.name)
+        machine.shared.now = yield Now()
+        return True, None

@@ -11,19 +11,18 @@ from typing import Final
 from simkit.engine.controllers.client_requests import path_of
 from simkit.engine.controllers.controller_manager import Client, Perform
 from simkit.engine.controllers.lister import Lister, uid_of
-from simkit.engine.controllers.resources import NODES
+from simkit.engine.controllers.resources import LEASES, NODES
 from simkit.engine.seams import Change
 from simkit.meta.clock import micro_time
-from simkit.meta.domain import NODE_LEASE_NAMESPACE, api_group
+from simkit.meta.domain import NODE_LEASE_NAMESPACE
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
 from simkit.meta.message import Request, Response
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
 from simkit.simulation.kubelet.addresses import PodAddresses
 from simkit.simulation.kubelet.eviction_settings import EvictionSettings
 from simkit.simulation.kubelet.node_config import node_conditions
 
-LEASES: Final = GroupResource(api_group("coordination"), "leases")
 _LEASE_SECONDS: Final = 40
 _MERGE: Final = "application/merge-patch+json"
 

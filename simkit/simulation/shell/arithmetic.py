@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 _TOKEN: Final = re.compile(
@@ -62,17 +63,22 @@ _BINARY: Final[Mapping[str, tuple[int, Callable[[int, int], int]]]] = {
 """The operators with two sides: how tightly each binds, and its value."""
 
 
-def value_of(text: str, variables: MutableMapping[str, str]) -> int:
-    """The value of an expression of signed numbers with 64 bits; assignments change the variables.
+def value_of(text: str, variables: Mapping[str, str], assign: Callable[[str, str], None]) -> int:
+    """The value of an expression of signed numbers with 64 bits. Raises ArithmeticFault.
 
-    Both sides of ``&&``, ``||`` and ``?:`` are evaluated. Raises ArithmeticFault.
+    Parameters
+    ----------
+    variables
+        The values of variables.
+    assign
+        Sets a variable, which shows in ``variables`` from then on.
 
     Examples
     --------
-    >>> value_of("(i + 1) * 2", {"i": "3"})
+    >>> value_of("(i + 1) * 2", {"i": "3"}, lambda name, value: None)
     8
     """
-    reader = _Reader(_tokens(text), variables)
+    reader = _Reader(_tokens(text), variables, assign)
     found = reader.assignment()
     if reader.next:
         raise ArithmeticFault("arithmetic syntax error")
@@ -106,8 +112,11 @@ def _number(text: str) -> int:
 
 
 class _Reader:
-    def __init__(self, tokens: list[str], variables: MutableMapping[str, str]) -> None:
-        self._tokens, self._variables, self._position, self._depth = tokens, variables, 0, 0
+    def __init__(self, tokens: list[str], variables: Mapping[str, str], assign: Callable[[str, str], None]) -> None:
+        self._tokens, self._variables, self._assign = tokens, variables, assign
+        self._position, self._depth = 0, 0
+        self._skipped = 0
+        """The sides of ``&&``, ``||`` and ``?:`` around the present part that do not count."""
 
     @property
     def next(self) -> str:
@@ -132,8 +141,8 @@ class _Reader:
         if known and _is_name(self.next):
             name, how = self._take(), self._take().removesuffix("=")
             value = self.assignment()
-            value = _wrapped(_BINARY[how][1](self._of(name), value)) if how else value
-            self._variables[name] = str(value)
+            value = self._applied(how, self._of(name), value) if how else value
+            self._set(name, value)
         else:
             value = self._choice()
         self._depth -= 1
@@ -144,16 +153,34 @@ class _Reader:
         if self.next != "?":
             return condition
         self._take()
-        yes = self.assignment()
+        yes = self._counting(bool(condition), self.assignment)
         self._expect(":")
-        no = self.assignment()
+        no = self._counting(not condition, self._choice)
         return yes if condition else no
+
+    def _counting(self, counts: bool, read: Callable[[], int]) -> int:
+        """The value of a part whose assignments and faults count only where it is chosen."""
+        self._skipped += not counts
+        value = read()
+        self._skipped -= not counts
+        return value
+
+    def _applied(self, sign: str, left: int, right: int) -> int:
+        if self._skipped and sign in ("/", "%"):
+            return 0
+        return _wrapped(_BINARY[sign][1](left, right))
+
+    def _set(self, name: str, value: int) -> None:
+        if not self._skipped:
+            self._assign(name, str(value))
 
     def _binary(self, least: int) -> int:
         value = self._unary()
         while self.next in _BINARY and _BINARY[self.next][0] >= least:
-            tightness, apply = _BINARY[self._take()]
-            value = _wrapped(apply(value, self._binary(tightness + 1)))
+            sign = self._take()
+            counts = not (sign == "&&" and not value) and not (sign == "||" and value)
+            right = self._counting(counts, partial(self._binary, _BINARY[sign][0] + 1))
+            value = self._applied(sign, value, right)
         return value
 
     def _unary(self) -> int:
@@ -182,7 +209,7 @@ class _Reader:
 
     def _changed(self, name: str, step: int) -> int:
         value = _wrapped(self._of(name) + step)
-        self._variables[name] = str(value)
+        self._set(name, value)
         return value
 
     def _of(self, name: str) -> int:

@@ -9,6 +9,8 @@ from typing import Final
 from simkit.simulation.shell.files import MOST_BYTES, FileError
 from simkit.simulation.shell.machine import STDERR, Effect, Machine, Read, Run, Write
 
+LONGEST_LINE: Final = 16 << 20
+"""Bytes at which a line counts as one, though it has not ended."""
 _MOST_WORK: Final = 4 * MOST_BYTES
 
 
@@ -86,6 +88,44 @@ def contents(machine: Machine, command: str, names: Sequence[str]) -> Generator[
             yield error(command, f"{name}: {problem}")
             code = 1
     return b"".join(found), code
+
+
+class Lines:
+    """The lines of some files one after the other, or of the standard input as they come, each with its end.
+
+    Attributes
+    ----------
+    code
+        The exit code so far: 1 once a file could not be read.
+    """
+
+    def __init__(self, machine: Machine, command: str, names: Sequence[str]) -> None:
+        self._machine, self._command, self._names = machine, command, list(names or ["-"])
+        self._left: list[bytes] = []
+        self._begun = b""
+        """The beginning of a line whose end has not come."""
+        self.code = 0
+
+    def next(self) -> Generator[Effect, bytes, str]:
+        """The next line; empty at the end."""
+        while not self._left and self._names:
+            if self._names[0] == "-":
+                found = yield Read(everything=True)
+                if not found:
+                    del self._names[0]
+                lines = (self._begun + found).splitlines(keepends=True) if found or self._begun else []
+                unfinished = found and not lines[-1].endswith(b"\n") and len(lines[-1]) < LONGEST_LINE
+                self._begun = lines.pop() if unfinished else b""
+                self._left = lines[::-1]
+                continue
+            name = self._names.pop(0)
+            try:
+                data = self._machine.files.read(self._machine.path(name))
+                self._left = data.splitlines(keepends=True)[::-1]
+            except FileError as problem:
+                yield error(self._command, f"{name}: {problem}")
+                self.code = 1
+        return self._left.pop().decode("utf-8", "replace") if self._left else ""
 
 
 def options(words: Sequence[str], valued: str = "") -> tuple[dict[str, str], list[str]]:

@@ -1,353 +1,387 @@
-"""Runs shell scripts step by step: it prints, lets time pass and asks for input, and its driver does the rest."""
+"""Runs shell scripts step by step: it prints, lets time pass and asks for input, and its driver does the rest.
+
+References
+----------
+POSIX.1-2017, Shell Command Language, 2.8 to 2.12.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Sequence
-from fnmatch import fnmatchcase
+from dataclasses import replace
 from typing import Final
 
-from simkit.simulation.shell.arithmetic import ArithmeticFault, value_of
+from simkit.simulation.shell.control_flow import LoopControl, Return, run_case, run_if, run_loop, run_tested
+from simkit.simulation.shell.expansion import Expander
 from simkit.simulation.shell.files import FileError
-from simkit.simulation.shell.interruption import CODE, Interrupted
-from simkit.simulation.shell.machine import STDERR, STDOUT, Effect, Exit, Machine, OutOfMemory, Read, Run, Write
-from simkit.simulation.shell.patterns import TooLong, escaped, matching
-from simkit.simulation.shell.syntax import Case, Chain, If, Loop, Node, Pipeline, ScriptError, Simple, Word, parse
-from simkit.simulation.shell.variables import value_named
+from simkit.simulation.shell.machine import (
+    STDERR,
+    Effect,
+    Exit,
+    Job,
+    Machine,
+    OutOfMemory,
+    Read,
+    ReadOnly,
+    Run,
+    Spawn,
+    Write,
+    tick,
+)
+from simkit.simulation.shell.patterns import TooLong
+from simkit.simulation.shell.redirections import BadRedirection, Opened, Route, opened, redirected, with_outputs
+from simkit.simulation.shell.signals import EXIT
+from simkit.simulation.shell.syntax import parse
+from simkit.simulation.shell.tasks import Pipe, Task, TooManyTasks, together
+from simkit.simulation.shell.tree import (
+    AndOr,
+    Background,
+    Case,
+    For,
+    Function,
+    If,
+    Node,
+    Pipeline,
+    Redirected,
+    Redirection,
+    Redirections,
+    ScriptError,
+    Simple,
+    Subshell,
+    While,
+    Word,
+    plain,
+)
+from simkit.simulation.shell.tree import Sequence as Commands
 
 _MOST_OUTPUT: Final = 4 * 1024 * 1024
-_MOST_STEPS: Final = 20_000
-"""Commands and turns of loops after which a second passes, if the script lets none pass."""
-_LOOK_UP: Final = 20
-"""Those after which whoever drives the script may turn to something else."""
-_LONGEST_WORD: Final = 1 << 20
 _LONGEST_COMMAND: Final = 4 << 20
+_PIPE: Final = 64 * 1024
 NOT_FOUND: Final = 127
-_MAGIC: Final = frozenset("*?[")
-_DOLLAR: Final = re.compile(r"\$(?:\{([^}$]*)\}|([A-Za-z_]\w*|[?#$]))")
-"""A variable in an expression."""
+_SPECIAL: Final = frozenset({":", ".", "eval", "exec", "export", "readonly", "set", "shift", "trap", "unset"})
+"""Commands whose own variables stay."""
+_WHOLE: Final = frozenset({"export", "readonly", "local", "[["})
+"""Commands whose further words are not split."""
 
 
-class _LoopControl(Exception):
-    def __init__(self, word: str) -> None:
-        super().__init__(word)
-        self.word = word
+# Shells
 
 
-def run_script(machine: Machine, text: str) -> Run:
-    """Run a script; gives back its exit code."""
+def shell(machine: Machine, node: Node) -> Run:
+    """Run a shell of its own up to its end, with the command of its trap for EXIT."""
+    return shell_of(machine, run_node(machine, node))
+
+
+def shell_of(machine: Machine, run: Run) -> Run:
+    """Run what a shell of its own does, up to its end."""
+    return with_outputs(machine, _to_its_end(machine, run))
+
+
+def _to_its_end(machine: Machine, run: Run) -> Run:
+    code = yield from _guarded(machine, run)
+    code = yield from _guarded(machine, _after(machine, code, ()))
+    last = machine.signals.traps.pop(EXIT, "")
+    return (yield from _guarded(machine, _after(machine, code, (last,)))) if last else code
+
+
+def _after(machine: Machine, code: int, commands: Sequence[str]) -> Run:
+    """Run what signals have asked for, and commands at the end of a shell, which keeps its exit code."""
+    machine.code = code
+    yield from run_traps(machine)
+    for each in commands:
+        yield from run_node(machine, parse(each))
+    return code
+
+
+def _guarded(machine: Machine, run: Run) -> Run:
+    """Run a shell; whatever ends it becomes its exit code."""
     try:
-        node = parse(text)
-    except ScriptError as error:
-        yield Write(f"sh: {error}\n".encode(), STDERR)
-        return 2
-    try:
-        return (yield from run_node(machine, node))
-    except Exit as end:
+        return (yield from run)
+    except (Exit, Return) as end:
         return end.code
-    except (OutOfMemory, RecursionError) as problem:
-        fault = _complaint(problem)
-    yield fault
+    except LoopControl:
+        return machine.code
+    except (OutOfMemory, RecursionError, ReadOnly, TooManyTasks, ScriptError) as problem:
+        told = complaint(problem)
+    yield told
     return 2
 
 
-def _complaint(problem: OutOfMemory | RecursionError) -> Write:
+def complaint(problem: Exception) -> Write:
     """The words in which a shell ends: a script that runs itself is nested too deep."""
-    return Write(b"sh: out of memory\n" if isinstance(problem, OutOfMemory) else b"sh: nested too deep\n", STDERR)
+    if isinstance(problem, OutOfMemory):
+        text = "out of memory"
+    elif isinstance(problem, ReadOnly):
+        text = f"{problem}: is read only"
+    elif isinstance(problem, ScriptError):
+        text = str(problem)
+    else:
+        text = (
+            "can't fork: Resource temporarily unavailable" if isinstance(problem, TooManyTasks) else "nested too deep"
+        )
+    return Write(f"sh: {text}\n".encode(), STDERR)
 
 
-def run_interactive(machine: Machine, *, prompt: bool) -> Run:
-    """Run each line that comes in, until there is none. An interruption ends the line."""
-    while True:
-        try:
-            if prompt:
-                yield Write(f"{machine.folder} # ".encode())
-            line = yield Read()
-            if not line:
-                return machine.code
-            machine.count.steps = 0
-            machine.code = yield from run_node(machine, parse(line.decode("utf-8", "replace")))
-        except ScriptError as error:
-            yield Write(f"sh: {error}\n".encode(), STDERR)
-            machine.code = 2
-        except Interrupted:
-            machine.code = CODE
-        except (OutOfMemory, RecursionError) as problem:
-            yield _complaint(problem)
-            machine.code = 2
-        except Exit as end:
-            return end.code
+def run_traps(machine: Machine) -> Generator[Effect, bytes, None]:
+    """Run the commands of signals that have come."""
+    while machine.signals.pending:
+        text, code = machine.signals.traps.get(machine.signals.pending.pop(0), ""), machine.code
+        yield from run_node(machine, parse(text))
+        machine.code = code
+
+
+# Commands
 
 
 def run_node(machine: Machine, node: Node) -> Run:
-    """Run one part of a script."""
+    """Run one part of a script. Raises Exit, Return and LoopControl."""
     match node:
         case Simple():
             machine.code = yield from _simple(machine, node)
+            _heed(machine)
+        case Commands(parts):
+            for part in parts:
+                yield from run_node(machine, part)
+        case AndOr(parts):
+            yield from _and_or(machine, parts)
         case Pipeline():
             machine.code = yield from _pipeline(machine, node)
-        case Chain(parts):
-            for joint, part in parts:
-                if joint == ";" or (joint == "&&") == (machine.code == 0):
-                    yield from run_node(machine, part)
-        case Loop():
-            yield from _loop(machine, node)
-        case If(branches, otherwise):
-            yield from _if(machine, branches, otherwise)
+            if not node.negated:
+                _heed(machine)
+        case Subshell(body):
+            machine.code = yield from shell(machine.child(), body)
+            _heed(machine)
+        case Redirected(body, redirections):
+            machine.code = yield from _redirected(machine, body, redirections)
+        case Background(body):
+            machine.code = yield from _background(machine, body)
+        case If():
+            yield from run_if(machine, node, run_node)
+        case For() | While():
+            yield from run_loop(machine, node, run_node, output_of)
         case Case():
-            yield from _case(machine, node)
+            yield from run_case(machine, node, run_node, output_of)
+        case Function(name, body):
+            machine.functions[name] = body
+            machine.code = 0
     return machine.code
 
 
-def _if(machine: Machine, branches: Sequence[tuple[Node, Node]], otherwise: Node | None) -> Run:
-    for condition, body in branches:
-        if (yield from run_node(machine, condition)) == 0:
-            return (yield from run_node(machine, body))
-    machine.code = 0
-    if otherwise is not None:
-        return (yield from run_node(machine, otherwise))
-    return 0
+def _heed(machine: Machine) -> None:
+    """End a shell with ``set -e`` after a command that failed."""
+    if machine.code and "e" in machine.options and not machine.tested:
+        raise Exit(machine.code)
 
 
-def _case(machine: Machine, node: Case) -> Run:
-    subject = yield from joined(machine, node.subject)
-    machine.code = 0
-    for patterns, body in node.branches:
-        for word in patterns:
-            wanted = "".join(pattern for _, pattern in (yield from _split(machine, word)))
-            if fnmatchcase(subject, wanted):
-                return (yield from run_node(machine, body))
-    return 0
-
-
-def _loop(machine: Machine, node: Loop) -> Run:
-    values: list[str] = []
-    for word in node.words:
-        values += yield from expanded(machine, word)
-    turn = 0
-    while True:
-        if node.kind == "for":
-            if turn >= len(values):
-                break
-            machine.assign(node.name, values[turn])
-        elif node.condition is not None:
-            holds = (yield from run_node(machine, node.condition)) == 0
-            if holds is (node.kind == "until"):
-                machine.code = 0
-                break
-        turn += 1
-        try:
-            yield from run_node(machine, node.body)
-        except _LoopControl as control:
-            if control.word == "break":
-                break
-        yield from _tick(machine)
+def _and_or(machine: Machine, parts: Sequence[tuple[str, Node]]) -> Run:
+    for number, (joint, part) in enumerate(parts):
+        if not joint or (joint == "&&") == (machine.code == 0):
+            last = number == len(parts) - 1
+            yield from run_node(machine, part) if last else run_tested(machine, part, run_node)
     return machine.code
 
 
-def _tick(machine: Machine) -> Generator[Effect, bytes, None]:
-    """Let a second pass where a script does very much without letting any pass, and no time now and then before."""
-    count = machine.count
-    count.steps += 1
-    if count.steps % _MOST_STEPS == 0:
-        yield 1.0
-    elif count.steps % _LOOK_UP == 0:
-        yield 0.0
+def _redirected(machine: Machine, body: Node, redirections: Redirections) -> Run:
+    made = yield from _targets(machine, redirections)
+    try:
+        return (yield from redirected(run_node(machine, body), opened(machine, made)))
+    except (BadRedirection, FileError) as problem:
+        told = problem
+    yield Write(f"sh: {told}\n".encode(), STDERR)
+    return 2
+
+
+def _targets(machine: Machine, redirections: Redirections) -> Generator[Effect, bytes, list[tuple[Redirection, str]]]:
+    made: list[tuple[Redirection, str]] = []
+    for each in redirections:
+        target = yield from Expander(machine, output_of).text(each.target)
+        made.append((each, target))
+    return made
+
+
+def _background(machine: Machine, body: Node) -> Run:
+    """Start a command in the background: it reads nothing, and does not end by an interruption."""
+    yield from tick(machine)
+    child, shared = machine.child(), machine.shared
+    rest, made = _led_away(machine, body)
+    run = run_node(child, rest) if made is None else redirected(run_node(child, rest), Opened(Route(), made.inputs))
+    task = Task(shared, shell_of(child, run), child.signals, source=Pipe())
+    task.routes = [] if made is None else [made.route]
+    shared.last_pid += 1
+    job = Job(max((each.number for each in machine.jobs), default=0) + 1, shared.last_pid, child.signals)
+
+    def ended(code: int) -> None:
+        job.code = code
+        del shared.jobs[job.pid]
+
+    task.on_end = ended
+    shared.jobs[job.pid] = job
+    machine.jobs.append(job)
+    machine.started = job.pid
+    yield Spawn(task)
+    return 0
+
+
+def _led_away(machine: Machine, body: Node) -> tuple[Node, Opened | None]:
+    """A command without its redirections, and these, where they are written out: they tell whether it holds a pipe."""
+    if not isinstance(body, Simple | Redirected) or not body.redirections:
+        return body, None
+    targets = [plain(each.target) for each in body.redirections]
+    try:
+        given = [(each, text) for each, text in zip(body.redirections, targets, strict=True) if text is not None]
+        made = opened(machine, given) if len(given) == len(targets) else None
+    except BadRedirection:
+        made = None
+    if made is None:
+        return body, None
+    return body.body if isinstance(body, Redirected) else replace(body, redirections=()), made
 
 
 def _pipeline(machine: Machine, node: Pipeline) -> Run:
-    given: bytes | None = None
-    code = 0
-    for number, command in enumerate(node.commands):
-        last = number == len(node.commands) - 1
-        run = run_node(machine.child() if len(node.commands) > 1 else machine, command)
-        if last:
-            code = yield from _fed(run, given)
-        else:
-            given, code = yield from _captured(run, given)
+    if len(node.commands) == 1:
+        return int((yield from run_tested(machine, node.commands[0], run_node)) == 0)
+    tasks: list[Task] = []
+    source: Pipe | None = None
+    for command in node.commands:
+        child = machine.child()
+        sink = None if command is node.commands[-1] else Pipe(writers=1, limit=_PIPE)
+        tasks.append(Task(machine.shared, shell(child, command), child.signals, source=source, sink=sink))
+        source = sink
+    yield from together(machine.shared, tasks)
+    codes = [each.code or 0 for each in tasks]
+    code = next((each for each in reversed(codes) if each), 0) if "pipefail" in machine.options else codes[-1]
     return int(code == 0) if node.negated else code
 
 
-def _fed(run: Run, given: bytes | None) -> Run:
-    """Run with bytes as input instead of the driver's."""
-    left, sent = given, b""
+def output_of(machine: Machine, node: Node) -> Generator[Effect, bytes, bytes]:
+    """The output of commands in a shell of their own."""
+    child, sink = machine.child(), Pipe(writers=1, most=_MOST_OUTPUT)
+    child.tested = 0
+    task = Task(machine.shared, shell(child, node), child.signals, sink=sink)
+    yield from together(machine.shared, [task])
+    machine.substituted = task.code or 0
+    return sink.take(Read(everything=True)) or b""
+
+
+def run_function(machine: Machine, body: Node, words: Sequence[str]) -> Run:
+    """Run a function with its arguments."""
+    before, loops = machine.arguments, machine.loops
+    machine.arguments, machine.loops = tuple(words[1:]), 0
+    machine.frames.append({})
     try:
-        effect = next(run)
-        while True:
-            if isinstance(effect, Read) and left is not None:
-                end = len(left) if effect.everything or b"\n" not in left else left.index(b"\n") + 1
-                sent, left = left[:end], left[end:]
-            else:
-                sent = yield effect
-            effect = run.send(sent)
-    except StopIteration as end:
-        return int(end.value)
+        return (yield from run_node(machine, body))
+    except Return as end:
+        return end.code
+    finally:
+        machine.arguments, machine.loops = before, loops
+        for name, value in machine.frames.pop().items():
+            _restore(machine, name, value)
 
 
-def _captured(run: Run, given: bytes | None) -> Generator[Effect, bytes, tuple[bytes, int]]:
-    """Run, and keep what it writes."""
-    kept: list[bytes] = []
-    size, sent = 0, b""
-    steps = _fed(run, given)
-    try:
-        effect = next(steps)
-        while True:
-            if isinstance(effect, Write) and effect.stream == STDOUT:
-                size += len(effect.data)
-                if size <= _MOST_OUTPUT:
-                    kept.append(effect.data)
-                sent = b""
-            else:
-                sent = yield effect
-            effect = steps.send(sent)
-    except StopIteration as end:
-        return b"".join(kept), int(end.value)
-
-
-def expanded(machine: Machine, word: Word) -> Generator[Effect, bytes, list[str]]:
-    """The words that a word becomes: variables without quotes are split at blanks, patterns become paths."""
-    found: list[str] = []
-    for text, pattern in (yield from _split(machine, word)):
-        paths = [] if _MAGIC.isdisjoint(pattern) else matching(machine.files, machine.folder, pattern)
-        found += paths or [text]
-    return found
-
-
-def joined(machine: Machine, word: Word) -> Generator[Effect, bytes, str]:
-    """A word as one text, such as the value of a variable."""
-    return "".join(text for text, _ in (yield from _split(machine, word)))
-
-
-def _split(machine: Machine, word: Word) -> Generator[Effect, bytes, list[tuple[str, str]]]:
-    """The words that a word becomes, each with the pattern of file names that it is."""
-    found, current, pattern, present = list[tuple[str, str]](), list[str](), list[str](), False
-    size = 0
-    for piece in word:
-        text, parts = piece.text, None
-        if piece.kind == "variable":
-            text = value_named(machine, piece.text)
-            parts = list(machine.arguments) if piece.text == "@" else None
-        elif piece.kind == "command":
-            output, machine.code = yield from _captured(run_script(machine.child(), piece.text), None)
-            text = output.decode("utf-8", "replace").rstrip("\n")
-        elif piece.kind == "number":
-            text = str((yield from _number(machine, piece.text)))
-        size += len(text)
-        if size > _LONGEST_WORD:
-            raise TooLong
-        if piece.kind == "text" or (piece.quoted and parts is None):
-            current.append(text)
-            pattern.append(escaped(text) if piece.quoted else text)
-            present = True
-            continue
-        parts = text.split() if parts is None else parts
-        if not parts:
-            continue
-        if text[:1].isspace() and present:
-            found.append(("".join(current), "".join(pattern)))
-            current, pattern = [], []
-        for part in parts[:-1]:
-            found.append(("".join([*current, part]), "".join([*pattern, escaped(part) if piece.quoted else part])))
-            current, pattern = [], []
-        current.append(parts[-1])
-        pattern.append(escaped(parts[-1]) if piece.quoted else parts[-1])
-        present = True
-    return [*found, ("".join(current), "".join(pattern))] if present else found
-
-
-def _number(machine: Machine, text: str) -> Generator[Effect, bytes, int]:
-    """The value of an expression. An error in it ends the script, as in the shells of containers."""
-    try:
-        return value_of(
-            _DOLLAR.sub(lambda found: value_named(machine, found[1] or found[2]), text), machine.environment
-        )
-    except ArithmeticFault as fault:
-        yield Write(f"sh: {fault}\n".encode(), STDERR)
-        raise Exit(2) from None
+def _restore(machine: Machine, name: str, value: str | None) -> None:
+    if value is None:
+        machine.unset(name)
+    else:
+        machine.assign(name, value)
 
 
 def _simple(machine: Machine, node: Simple) -> Run:
-    from simkit.simulation.shell.commands import COMMANDS  # some of them run others
-
-    yield from _tick(machine)
-    words: list[str] = []
+    yield from tick(machine)
+    if machine.signals.pending:
+        yield from run_traps(machine)
+    machine.substituted = None
     try:
-        size = 0
-        for word in node.words:
-            further = yield from expanded(machine, word)
-            size += sum(map(len, further)) + len(further)
-            if size > _LONGEST_COMMAND:
-                raise TooLong
-            words += further
+        words = yield from _words(machine, node.words)
     except TooLong:
         yield Write(b"sh: Argument list too long\n", STDERR)
         return 126
     try:
         assigned = []
         for name, value in node.assignments:
-            assigned.append((name, (yield from joined(machine, value))))
+            text = yield from Expander(machine, output_of).text(value)
+            assigned.append((name, text))
+            if not words:
+                machine.assign(name, text)
     except TooLong:
         raise OutOfMemory from None
-    if not words:
-        for name, text in assigned:
-            machine.assign(name, text)
-    if words and words[0] in ("break", "continue"):
-        raise _LoopControl(words[0])
-    run = _nothing()
-    if words:
-        name = words[0].rpartition("/")[2]
-        command = COMMANDS.get(name)
-        run = command(machine, words) if command is not None else _unknown(words[0])
-    targets = []
-    for operator, target in node.redirections:
-        targets.append((operator, (yield from joined(machine, target))))
+    if "x" in machine.options:
+        shown = [*(f"{name}={text}" for name, text in assigned), *words]
+        yield Write(f"+ {' '.join(shown)}\n".encode(), STDERR)
+    made = yield from _targets(machine, node.redirections)
     try:
-        return (yield from _redirected(machine, run, targets))
-    except FileError as error:
-        shown = targets[0][1] if targets else words[0]
-        yield Write(f"sh: can't open {shown}: {error}\n".encode(), STDERR)
-        return 1
+        return (yield from _executed(machine, words, assigned, made))
+    except (BadRedirection, FileError) as problem:
+        told = problem
+    yield Write(f"sh: {told}\n".encode(), STDERR)
+    return 1
 
 
-def _nothing() -> Run:
-    yield from ()
-    return 0
-
-
-def _unknown(name: str) -> Run:
-    yield Write(f"sh: {name}: not found\n".encode(), STDERR)
-    return NOT_FOUND
-
-
-def _redirected(machine: Machine, run: Run, targets: Sequence[tuple[str, str]]) -> Run:
-    """Run with the outputs led to files or into each other. Raises FileError."""
-    to: dict[str, str] = {STDOUT: STDOUT, STDERR: STDERR}
-    given: bytes | None = None
-    for operator, target in targets:
-        stream = STDERR if operator.startswith("2") else STDOUT
-        if operator == "<":
-            given = machine.files.read(machine.path(target))
-        elif operator in (">&2", "1>&2"):
-            to[STDOUT] = to[STDERR]
-        elif operator == "2>&1":
-            to[STDERR] = to[STDOUT]
+def _words(machine: Machine, given: Sequence[Word]) -> Generator[Effect, bytes, list[str]]:
+    """The words of a command. Raises TooLong."""
+    words: list[str] = []
+    size = 0
+    for word in given:
+        expander = Expander(machine, output_of)
+        if words and words[0] in _WHOLE:
+            further = [(yield from expander.text(word))]
         else:
-            to[stream] = machine.path(target)
-            if not operator.endswith(">>") and target != "/dev/null":
-                machine.files.write(to[stream], b"")
-    steps, sent = _fed(run, given), b""
+            further = yield from expander.fields(word)
+        size += sum(map(len, further)) + len(further)
+        if size > _LONGEST_COMMAND:
+            raise TooLong
+        words += further
+    return words
+
+
+def _executed(
+    machine: Machine, words: list[str], assigned: Sequence[tuple[str, str]], made: Sequence[tuple[Redirection, str]]
+) -> Run:
+    """Run a command with what is known of it. Raises BadRedirection, or FileError."""
+    if words == ["exec"]:
+        found = opened(machine, made, machine.outputs)
+        machine.outputs = found.route
+        machine.inputs.update(found.inputs)
+        return 0
+    found = opened(machine, made)
+    machine.inputs, kept = {**machine.inputs, **{n: each for n, each in found.inputs.items() if n}}, machine.inputs
     try:
-        effect = next(steps)
-        while True:
-            sent = b""
-            if isinstance(effect, Write):
-                where = to[effect.stream]
-                if where in (STDOUT, STDERR):
-                    yield Write(effect.data, where)
-                elif where != "/dev/null":
-                    machine.files.write(where, effect.data, append=True)
-            else:
-                sent = yield effect
-            effect = steps.send(sent)
-    except StopIteration as end:
-        return int(end.value)
+        run = _with_variables(machine, words, assigned) if words else _nothing(machine)
+        return (yield from redirected(run, found)) if made else (yield from run)
+    finally:
+        if words[:1] != ["exec"]:
+            machine.inputs = kept
+
+
+def _nothing(machine: Machine) -> Run:
+    yield from ()
+    return machine.substituted or 0
+
+
+def _with_variables(machine: Machine, words: list[str], assigned: Sequence[tuple[str, str]]) -> Run:
+    """Run a command that sees some variables of its own."""
+    before = {name: machine.environment.get(name) for name, _ in assigned}
+    hidden = {name for name, _ in assigned if name in machine.local or name not in machine.environment}
+    for name, text in assigned:
+        machine.assign(name, text)
+        machine.local.discard(name)
+    try:
+        return (yield from run_words(machine, words))
+    finally:
+        for name, value in before.items() if words[0] not in _SPECIAL else ():
+            _restore(machine, name, value)
+            if value is not None and name in hidden:
+                machine.local.add(name)
+
+
+def run_words(machine: Machine, words: list[str], *, functions: bool = True) -> Run:
+    """Run a command: a function, or one that is built in."""
+    from simkit.simulation.shell.commands import COMMANDS  # some of them run others
+
+    body = machine.functions.get(words[0]) if functions else None
+    if body is not None:
+        return (yield from run_function(machine, body, words))
+    command = COMMANDS.get(words[0].rpartition("/")[2])
+    if command is None:
+        yield Write(f"sh: {words[0]}: not found\n".encode(), STDERR)
+        return NOT_FOUND
+    return (yield from command(machine, words))

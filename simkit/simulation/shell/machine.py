@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simkit.simulation.shell.files import Files, resolved
 from simkit.simulation.shell.network import Network, NoNetwork
+from simkit.simulation.shell.signals import Signals
+
+if TYPE_CHECKING:
+    from simkit.simulation.shell.redirections import Route
+    from simkit.simulation.shell.tasks import Pipe, Task
+    from simkit.simulation.shell.tree import Node
 
 STDOUT, STDERR = "stdout", "stderr"
+FOREVER: Final = 1e12
+"""Seconds that never pass."""
 _MOST_HELD: Final = 8 << 20
 """Letters that the variables of a script may hold together."""
 _PER_VARIABLE: Final = 64
+_MOST_STEPS: Final = 20_000
+"""Commands and turns of loops after which a second passes, if the script lets none pass."""
+LOOK_UP: Final = 20
+"""Those after which whoever drives the script may turn to something else."""
 
 
 class Write(NamedTuple):
@@ -23,12 +35,26 @@ class Write(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A wish for input: a line, or all there is. The driver sends bytes; none at the end."""
+    """A wish for input: a line, or all there is. The driver sends bytes; none at the end, or when time is over."""
 
     everything: bool = False
+    within: float | None = None
+    """The seconds after which the wish is over."""
 
 
-Effect = Write | Read | float
+class Pause(NamedTuple):
+    """Seconds that pass unless a signal comes or a job ends before."""
+
+    seconds: float = FOREVER
+
+
+class Spawn(NamedTuple):
+    """A task that runs on beside the shell that started it."""
+
+    task: Task
+
+
+Effect = Write | Read | Pause | Spawn | float
 """The effect of a step; a number is seconds that pass."""
 Run = Generator[Effect, bytes, int]
 """Steps of a command up to its exit code."""
@@ -46,11 +72,37 @@ class OutOfMemory(Exception):
     """Variables that hold more than a script may hold."""
 
 
+class ReadOnly(Exception):
+    """An assignment to a variable that cannot be changed."""
+
+
 @dataclass(slots=True)
-class StepCount:
-    """The commands and turns that a script and all shells below it have made."""
+class Job:
+    """A command in the background, for the shell that started it."""
+
+    number: int
+    pid: int
+    signals: Signals
+    code: int | None = None
+    """Its exit code once it has ended."""
+
+
+@dataclass(slots=True)
+class Shared:
+    """The common state of a script and of all shells below it."""
 
     steps: int = 0
+    """The commands and turns that they have made."""
+    now: float = 0.0
+    """The time, kept up to date by the driver."""
+    tasks: int = 0
+    """The tasks that were started and have not ended."""
+    last_pid: int = 1
+    random: int = 0
+    jobs: dict[int, Job] = field(default_factory=dict)
+    """The commands in the background that run, by process number."""
+    signal_first: Callable[[str], bool] | None = None
+    """Sends a signal to the process that the container was started with."""
 
 
 @dataclass(slots=True)
@@ -59,32 +111,102 @@ class Machine:
 
     files: Files = field(default_factory=Files)
     environment: dict[str, str] = field(default_factory=dict)
+    """All variables. Those that are there at the start are exported."""
     hostname: str = "localhost"
     folder: str = "/"
-    now: float = 0.0
-    """The time, kept up to date by the driver."""
     code: int = 0
     """The exit code of the last command."""
-    count: StepCount = field(default_factory=StepCount)
+    shared: Shared = field(default_factory=Shared)
     held: int = 0
     """About the letters that the variables hold which were set so far."""
     network: Network = field(default_factory=NoNetwork)
     script: str = "sh"
     arguments: Sequence[str] = ()
     """The name of the script, and the words after it."""
+    pid: int = 1
+    local: set[str] = field(default_factory=set)
+    """The names of variables that are not exported."""
+    readonly: set[str] = field(default_factory=set)
+    functions: dict[str, Node] = field(default_factory=dict)
+    options: set[str] = field(default_factory=set)
+    """The letters of ``set``, and ``pipefail``."""
+    tested: int = 0
+    """How many conditions the present command is in: ``set -e`` does not heed its exit code then."""
+    signals: Signals = field(default_factory=Signals)
+    jobs: list[Job] = field(default_factory=list)
+    started: int = 0
+    """The process number of the last command in the background."""
+    frames: list[dict[str, str | None]] = field(default_factory=list)
+    """The values that local variables had before, by function that runs."""
+    loops: int = 0
+    """The loops around the present command."""
+    outputs: Route | None = None
+    """Where ``exec`` has led the outputs of the shell."""
+    inputs: dict[int, Pipe] = field(default_factory=dict)
+    """What ``exec`` has opened for reading."""
+    ends_with_program: bool = False
+    """True if no shell is left beside the program that is started: it gets the signals."""
+    substituted: int | None = None
+    """The exit code of the last command whose output was meant in the present one."""
+
+    @property
+    def now(self) -> float:
+        """The time, in seconds since the epoch."""
+        return self.shared.now
 
     def child(self) -> Machine:
-        """A shell of its own over the same files."""
-        return replace(self, environment=dict(self.environment))
+        """A shell of its own over the same files, with everything that this one knows."""
+        return replace(
+            self,
+            environment=dict(self.environment),
+            local=set(self.local),
+            readonly=set(self.readonly),
+            functions=dict(self.functions),
+            options=set(self.options),
+            signals=self.signals.inherited(),
+            jobs=[],
+            frames=[],
+            outputs=None,
+            inputs=dict(self.inputs),
+        )
+
+    def program(self, script: str, arguments: Sequence[str]) -> Machine:
+        """A shell that is started as a program: it knows the exported variables."""
+        exported = {name: value for name, value in self.environment.items() if name not in self.local}
+        made = Machine(self.files, exported, self.hostname, self.folder, shared=self.shared, network=self.network)
+        made.held, made.script, made.arguments, made.pid = self.held, script, arguments, self.pid
+        made.signals = self.signals if self.ends_with_program else self.signals.inherited()
+        return made
 
     def assign(self, name: str, value: str) -> None:
-        """Set a variable. Raises OutOfMemory."""
+        """Set a variable. Raises OutOfMemory, or ReadOnly."""
+        if name in self.readonly:
+            raise ReadOnly(name)
         before = self.environment.get(name)
         self.held += len(value) - len(before) if before is not None else len(name) + len(value) + _PER_VARIABLE
         if self.held > _MOST_HELD:
             raise OutOfMemory
+        if before is None and "a" not in self.options:
+            self.local.add(name)
         self.environment[name] = value
+
+    def unset(self, name: str) -> None:
+        """Remove a variable. Raises ReadOnly."""
+        if name in self.readonly:
+            raise ReadOnly(name)
+        self.environment.pop(name, None)
+        self.local.discard(name)
 
     def path(self, text: str) -> str:
         """An absolute path."""
         return resolved(text, self.folder)
+
+
+def tick(machine: Machine) -> Generator[Effect, bytes, None]:
+    """Let a second pass where a script does very much without letting any pass, and no time now and then before."""
+    shared = machine.shared
+    shared.steps += 1
+    if shared.steps % _MOST_STEPS == 0:
+        yield 1.0
+    elif shared.steps % LOOK_UP == 0:
+        yield 0.0

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Final
 
 from simkit.simulation.shell.effects import line
-from simkit.simulation.shell.interpreter import NOT_FOUND
 from simkit.simulation.shell.machine import Machine, Run, Write
 
 
@@ -42,13 +41,8 @@ def _which(machine: Machine, words: list[str]) -> Run:
     found = [word for word in words[1:] if not word.startswith("-")]
     for name in found:
         if name in COMMANDS:
-            yield line(name if words[0] == "command" else f"/bin/{name}")
-    return 0 if all(name in COMMANDS for name in found) else NOT_FOUND if words[0] == "command" else 1
-
-
-def _nothing(machine: Machine, words: list[str]) -> Run:
-    yield from ()
-    return 0
+            yield line(f"/bin/{name}")
+    return 0 if all(name in COMMANDS for name in found) else 1
 
 
 def _clear(machine: Machine, words: list[str]) -> Run:
@@ -62,11 +56,6 @@ SYSTEM_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "ps": _ps,
     "nproc": _nproc,
     "which": _which,
-    "command": _which,
-    "kill": _nothing,
-    "wait": _nothing,
-    "ulimit": _nothing,
-    "umask": _nothing,
     "clear": _clear,
 }
 """The commands of this module, by name."""

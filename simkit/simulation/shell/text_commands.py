@@ -8,18 +8,22 @@ import gzip
 import hashlib
 import re
 import zlib
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from simkit.language.cel.lib_regex import PatternError, pattern
-from simkit.simulation.shell.effects import Budget, contents, error, line, options, whole, within_memory
+from simkit.simulation.shell.effects import Budget, Lines, contents, error, line, options, whole, within_memory
 from simkit.simulation.shell.files import MOST_BYTES, FileError
 from simkit.simulation.shell.machine import Machine, Read, Run, Write
+from simkit.simulation.shell.patterns import regular_expression
 
 
 def _head_or_tail(machine: Machine, words: list[str]) -> Run:
     spelled = [f"-n{word[1:]}" if re.fullmatch(r"-\d+", word) else word for word in words[1:]]
     given, names = options(spelled, valued="nc")
+    if words[0] == "head" and "c" not in given:
+        return (yield from _first_lines(machine, names, abs(whole(given.get("n", "10")))))
     data, code = yield from contents(machine, words[0], names)
     number = abs(whole(given.get("c", given.get("n", "10")).lstrip("+")))
     parts: Any = data if "c" in given else data.splitlines(keepends=True)
@@ -35,20 +39,14 @@ def _head_or_tail(machine: Machine, words: list[str]) -> Run:
     return code
 
 
-def regular_expression(text: str, *, extended: bool) -> str:
-    """A pattern in the syntax of RE2, from one of grep and sed: in basic ones a backslash makes a letter special.
-
-    Examples
-    --------
-    >>> regular_expression(r"a+\\(b\\|c\\)", extended=False)
-    'a\\\\+(b|c)'
-    """
-    if extended:
-        return text
-    special = "+?|(){}"
-    return re.sub(
-        rf"\\?[{re.escape(special)}]", lambda found: found[0][1:] if len(found[0]) == 2 else f"\\{found[0]}", text
-    )
+def _first_lines(machine: Machine, names: list[str], number: int) -> Run:
+    lines = Lines(machine, "head", names)
+    for _ in range(number):
+        text = yield from lines.next()
+        if not text:
+            break
+        yield Write(text.encode())
+    return lines.code
 
 
 def _matcher(words: list[str], given: Mapping[str, str], text: str) -> Any:
@@ -70,16 +68,21 @@ def _grep(machine: Machine, words: list[str]) -> Run:
     except PatternError:
         yield error("grep", f"bad regex '{wanted}'")
         return 2
-    data, code = yield from contents(machine, "grep", rest)
-    lines = data.decode("utf-8", "replace").splitlines()
-    found = [(number, each) for number, each in enumerate(lines, 1) if bool(matcher.search(each)) is ("v" not in given)]
+    lines, count, number = Lines(machine, "grep", rest), 0, 0
+    while text := (yield from lines.next()):
+        number, each = number + 1, text.rstrip("\r\n")
+        if bool(matcher.search(each)) is ("v" in given):
+            continue
+        count += 1
+        if "q" in given:
+            return 0
+        for shown in () if "c" in given else [hit[0] for hit in matcher.finditer(each)] if "o" in given else [each]:
+            yield line(f"{number}:{shown}" if "n" in given else shown)
+        if count == whole(given.get("m", "0")):
+            break
     if "c" in given:
-        yield line(str(len(found)))
-    elif "q" not in given:
-        for number, each in found:
-            for shown in [hit[0] for hit in matcher.finditer(each)] if "o" in given else [each]:
-                yield line(f"{number}:{shown}" if "n" in given else shown)
-    return 2 if code else 0 if found else 1
+        yield line(str(count))
+    return 2 if lines.code else 0 if count else 1
 
 
 def _wc(machine: Machine, words: list[str]) -> Run:
@@ -134,15 +137,29 @@ def _chosen(text: str, parts: list[str]) -> Iterable[str]:
 
 def _cut(machine: Machine, words: list[str]) -> Run:
     given, names = options(words[1:], valued="dfcb")
-    data, code = yield from contents(machine, "cut", names)
-    separator, budget = given.get("d") or "\t", Budget()
+    lines, separator, budget = Lines(machine, "cut", names), given.get("d") or "\t", Budget()
     places = given.get("f") or given.get("c", given.get("b", ""))
-    for each in data.decode("utf-8", "replace").splitlines():
+    while text := (yield from lines.next()):
+        each = text.rstrip("\r\n")
         budget.spend((places.count(",") + 1) * (len(each) + 1))
         if "f" not in given:
             yield line("".join(_chosen(places, list(each))))
-        else:
+        elif separator in each or "s" not in given:
             yield line(separator.join(_chosen(places, each.split(separator))) if separator in each else each)
+    return lines.code
+
+
+def _reversed(machine: Machine, words: list[str]) -> Run:
+    """``rev``: the letters of each line from the last to the first."""
+    lines = Lines(machine, "rev", words[1:])
+    while text := (yield from lines.next()):
+        yield line(text.rstrip("\n")[::-1])
+    return lines.code
+
+
+def _tac(machine: Machine, words: list[str]) -> Run:
+    data, code = yield from contents(machine, "tac", words[1:])
+    yield Write(b"".join(data.splitlines(keepends=True)[::-1]))
     return code
 
 
@@ -166,18 +183,22 @@ def _letters(text: str) -> str:
 
 def _tr(machine: Machine, words: list[str]) -> Run:
     given, rest = options(words[1:])
-    data, code = yield from contents(machine, "tr", ())
-    text, wanted = data.decode("utf-8", "replace"), _letters(rest[0] if rest else "")
-    if "d" in given:
-        kept = frozenset(wanted)
-        text = "".join(each for each in text if (each in kept) is ("c" in given))
-    elif "s" in given and len(rest) < 2:
-        text = re.sub(f"([{re.escape(wanted)}])\\1+", r"\1", text) if wanted else text
-    elif len(rest) > 1:
-        into = _letters(rest[1])
-        text = text.translate({ord(a): into[min(at, len(into) - 1)] for at, a in enumerate(wanted)} if into else {})
-    yield Write(text.encode())
-    return code
+    decoder, wanted = getincrementaldecoder("utf-8")("replace"), _letters(rest[0] if rest else "")
+    kept, into = frozenset(wanted), _letters(rest[1]) if len(rest) > 1 else ""
+    table = {ord(a): into[min(at, len(into) - 1)] for at, a in enumerate(wanted)} if into else {}
+    while data := (yield Read(everything=True)):
+        text = decoder.decode(data)
+        if "d" in given:
+            text = "".join(each for each in text if (each in kept) is ("c" in given))
+        elif "c" in given and into:
+            text = "".join(each if each in kept else into[-1] for each in text)
+        elif into:
+            text = text.translate(table)
+        if "s" in given and (squeezed := into or wanted):
+            text = re.sub(f"([{re.escape(squeezed)}])\\1+", r"\1", text)
+        if text:
+            yield Write(text.encode())
+    return 0
 
 
 def _tee(machine: Machine, words: list[str]) -> Run:
@@ -256,21 +277,29 @@ def _sed(machine: Machine, words: list[str]) -> Run:
     except (PatternError, ValueError, IndexError):
         yield error("sed", f"unsupported command {script}")
         return 1
-    for name in rest or ["-"]:
+    if "i" not in given:
+        return (yield from _edited_lines(Lines(machine, "sed", rest), edit))
+    for name in rest:
         data, code = yield from contents(machine, "sed", [name])
         if code:
             return code
         lines = data.decode("utf-8", "replace").splitlines()
         made = b"".join(f"{each}\n".encode() for number, text in enumerate(lines, 1) for each in edit(number, text))
-        if "i" not in given or name == "-":
-            yield Write(made)
-            continue
         try:
             machine.files.write(machine.path(name), made)
         except FileError as problem:
             yield error("sed", f"{name}: {problem}")
             return 1
     return 0
+
+
+def _edited_lines(lines: Lines, edit: Callable[[int, str], list[str]]) -> Run:
+    number = 0
+    while text := (yield from lines.next()):
+        number += 1
+        for each in edit(number, text.rstrip("\r\n")):
+            yield line(each)
+    return lines.code
 
 
 def _editor(script: str, *, extended: bool, quiet: bool) -> Callable[[int, str], list[str]]:
@@ -319,13 +348,14 @@ def _awk(machine: Machine, words: list[str]) -> Run:
     if items is None:
         yield error("awk", f"unsupported program {rest[0] if rest else ''}")
         return 2
-    data, code = yield from contents(machine, "awk", rest[1:])
-    for text in data.decode("utf-8", "replace").splitlines():
+    lines = Lines(machine, "awk", rest[1:])
+    while given_line := (yield from lines.next()):
+        text = given_line.rstrip("\r\n")
         budget.spend(len(rest[0]) + len(items) * (len(text) + 1))
         fields = text.split(given["F"]) if given.get("F") else text.split()
         shown = [_field(each.strip(), text, fields) for each in items]
         yield line(" ".join(shown))
-    return code
+    return lines.code
 
 
 def _field(wanted: str, text: str, fields: list[str]) -> str:
@@ -346,6 +376,8 @@ TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "wc": _wc,
     "sort": _sort,
     "uniq": _uniq,
+    "rev": _reversed,
+    "tac": _tac,
     "cut": within_memory(_cut),
     "tr": _tr,
     "tee": _tee,

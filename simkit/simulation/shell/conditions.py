@@ -1,0 +1,264 @@
+"""``test``, ``[`` and ``expr``: conditions, and expressions of numbers and texts.
+
+References
+----------
+POSIX.1-2017, ``test`` and ``expr``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from simkit.language.cel.lib_regex import PatternError, pattern
+from simkit.simulation.shell.effects import error, line, whole
+from simkit.simulation.shell.machine import Machine, Run
+from simkit.simulation.shell.patterns import matches, regular_expression
+
+_NUMBER: Final = re.compile(r"\s*[-+]?\d{1,18}\s*")
+_COMPARED: Final[Mapping[str, tuple[int, ...]]] = {
+    "-eq": (0,), "-ne": (-1, 1), "-lt": (-1,), "-le": (-1, 0), "-gt": (1,), "-ge": (0, 1),
+}  # fmt: skip
+_BINARY: Final = frozenset({"=", "==", "!=", "<", ">", "=~", "-nt", "-ot", "-ef", *_COMPARED})
+
+
+class _Wrong(Exception):
+    """A condition that has no value."""
+
+
+def _test(machine: Machine, words: list[str]) -> Run:
+    given, closing = words[1:], {"[": "]", "[[": "]]"}.get(words[0], "")
+    try:
+        if closing:
+            if given[-1:] != [closing]:
+                raise _Wrong(f"missing {closing}")
+            given = given[:-1]
+        return int(not _Condition(machine, given, patterns=words[0] == "[[").value())
+    except _Wrong as problem:
+        told = problem
+    yield error(f"sh: {words[0]}", str(told))
+    return 2
+
+
+class _Condition:
+    """Words of a condition, read from the left; for up to four words their number decides what they mean."""
+
+    def __init__(self, machine: Machine, given: list[str], *, patterns: bool) -> None:
+        self._machine, self._given, self._patterns, self._position = machine, given, patterns, 0
+
+    def value(self) -> bool:
+        """True if it holds. Raises _Wrong."""
+        known = self._short(self._given)
+        if known is not None:
+            return known
+        found = self._either()
+        if self._position < len(self._given):
+            raise _Wrong(f"{self._given[self._position]}: unexpected operator")
+        return found
+
+    def _short(self, given: list[str]) -> bool | None:
+        match given:
+            case []:
+                return False
+            case [text]:
+                return bool(text)
+            case ["!", text]:
+                return not text
+            case [operator, text] if operator[:1] == "-":
+                return self._unary(operator, text)
+            case [left, operator, right] if operator in _BINARY:
+                return self._binary(left, operator, right)
+            case ["!", *rest] if len(rest) in (2, 3):
+                found = self._short(rest)
+                return None if found is None else not found
+            case ["(", text, ")"]:
+                return bool(text)
+        return None
+
+    def _next(self) -> str:
+        return self._given[self._position] if self._position < len(self._given) else ""
+
+    def _either(self) -> bool:
+        found = self._both()
+        while self._next() in ("-o", "||"):
+            self._position += 1
+            found = self._both() or found
+        return found
+
+    def _both(self) -> bool:
+        found = self._single()
+        while self._next() in ("-a", "&&"):
+            self._position += 1
+            found = self._single() and found
+        return found
+
+    def _single(self) -> bool:
+        if self._position >= len(self._given):
+            raise _Wrong("argument expected")
+        word = self._next()
+        left = self._given[self._position :]
+        self._position += 1
+        if len(left) > 2 and left[1] in _BINARY:
+            self._position += 2
+            return self._binary(*left[:3])
+        if word == "!":
+            return not self._single()
+        if word == "(":
+            found = self._either()
+            if self._next() != ")":
+                raise _Wrong("closing paren expected")
+            self._position += 1
+            return found
+        if re.fullmatch("-[a-zA-Z]", word) and len(left) > 1 and word not in ("-a", "-o"):
+            self._position += 1
+            return self._unary(word, left[1])
+        return bool(word)
+
+    def _unary(self, operator: str, text: str) -> bool:
+        files, path = self._machine.files, self._machine.path(text)
+        match operator:
+            case "-z":
+                return not text
+            case "-n":
+                return bool(text)
+            case "-f":
+                return files.is_file(path)
+            case "-d":
+                return files.is_folder(path)
+            case "-e" | "-r" | "-w" | "-x":
+                return files.exists(path)
+            case "-L" | "-h":
+                return files.target(path) is not None
+            case "-s":
+                return files.is_folder(path) or (files.is_file(path) and bool(files.read(path)))
+            case "-t" | "-p" | "-S" | "-b" | "-c" | "-g" | "-u" | "-k":
+                return False
+            case "-v":
+                return text in self._machine.environment
+        raise _Wrong(f"{operator}: unexpected operator")
+
+    def _binary(self, left: str, operator: str, right: str) -> bool:
+        match operator:
+            case "=" | "==":
+                return matches(left, right) if self._patterns else left == right
+            case "!=":
+                return not matches(left, right) if self._patterns else left != right
+            case "=~":
+                return _found(left, right)
+            case "<":
+                return left < right
+            case ">":
+                return left > right
+            case "-ef":
+                return self._machine.files.real(left) == self._machine.files.real(right)
+            case "-nt" | "-ot":
+                return False
+        for each in (left, right):
+            if _NUMBER.fullmatch(each) is None:
+                raise _Wrong(f"Illegal number: {each}")
+        return (int(left) > int(right)) - (int(left) < int(right)) in _COMPARED[operator]
+
+
+def _found(text: str, wanted: str) -> bool:
+    try:
+        return bool(pattern(wanted).search(text))
+    except PatternError:
+        raise _Wrong(f"{wanted}: invalid regular expression") from None
+
+
+def _expr(machine: Machine, words: list[str]) -> Run:
+    try:
+        reader = _Expression(words[1:])
+        found = reader.value()
+        if reader.left:
+            raise _Wrong("syntax error")
+    except _Wrong as problem:
+        yield error("expr", str(problem))
+        return 2
+    yield line(found)
+    return int(found in ("", "0"))
+
+
+_LEVELS: Final = (("|",), ("&",), ("=", "==", "!=", "<", "<=", ">", ">="), ("+", "-"), ("*", "/", "%"), (":",))
+
+
+class _Expression:
+    def __init__(self, given: list[str]) -> None:
+        self.left, self._depth = list(given), 0
+
+    def value(self, level: int = 0) -> str:
+        """The value of the operators of a level and those that bind more. Raises _Wrong."""
+        if level == len(_LEVELS):
+            return self._single()
+        found = self.value(level + 1)
+        while self.left and self.left[0] in _LEVELS[level]:
+            operator = self.left.pop(0)
+            found = _applied(found, operator, self.value(level + 1))
+        return found
+
+    def _single(self) -> str:
+        if not self.left:
+            raise _Wrong("syntax error")
+        word = self.left.pop(0)
+        if word == "length" and self.left:
+            return str(len(self._single()))
+        if word == "substr" and len(self.left) >= 3:
+            text, start, size = self.left.pop(0), whole(self.left.pop(0)), whole(self.left.pop(0))
+            return text[start - 1 : start - 1 + size] if start > 0 and size > 0 else ""
+        if word != "(":
+            return word
+        self._depth += 1
+        if self._depth > 30:
+            raise _Wrong("nested too deep")
+        found = self.value()
+        if not self.left or self.left.pop(0) != ")":
+            raise _Wrong("syntax error")
+        self._depth -= 1
+        return found
+
+
+def _applied(left: str, operator: str, right: str) -> str:
+    if operator == "|":
+        return left if left not in ("", "0") else right
+    if operator == "&":
+        return left if left not in ("", "0") and right not in ("", "0") else "0"
+    if operator == ":":
+        return _matched(left, right)
+    numbers = [int(each) for each in (left, right) if _NUMBER.fullmatch(each)]
+    if operator in ("=", "==", "!=", "<", "<=", ">", ">="):
+        first, second = numbers if len(numbers) == 2 else (left, right)
+        sign = (first > second) - (first < second)  # type: ignore[operator]
+        wanted = {"=": (0,), "==": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}[operator]
+        return str(int(sign in wanted))
+    if len(numbers) != 2:
+        raise _Wrong("non-numeric argument")
+    if operator in ("/", "%") and numbers[1] == 0:
+        raise _Wrong("division by zero")
+    quotient = abs(numbers[0]) // abs(numbers[1] or 1) * (1 if (numbers[0] < 0) == (numbers[1] < 0) else -1)
+    results = {
+        "+": numbers[0] + numbers[1], "-": numbers[0] - numbers[1], "*": numbers[0] * numbers[1],
+        "/": quotient, "%": numbers[0] - quotient * numbers[1],
+    }  # fmt: skip
+    return str(results[operator])
+
+
+def _matched(text: str, wanted: str) -> str:
+    """The group of a pattern at the beginning of a text, or without one the number of letters."""
+    try:
+        matcher = pattern(f"^(?:{regular_expression(wanted.removeprefix('^'), extended=False)})")
+    except PatternError:
+        raise _Wrong("invalid regular expression") from None
+    found = matcher.search(text)
+    if matcher.groups:
+        return (found[1] or "") if found else ""
+    return str(found.end() if found else 0)
+
+
+CONDITION_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
+    "test": _test,
+    "[": _test,
+    "[[": _test,
+    "expr": _expr,
+}
+"""The commands of this module, by name."""

@@ -1,0 +1,108 @@
+"""Conditions and loops of scripts, and what leaves them.
+
+References
+----------
+POSIX.1-2017, Shell Command Language, 2.9.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+
+from simkit.simulation.shell.expansion import Expander, Output
+from simkit.simulation.shell.machine import Effect, Machine, Run, tick
+from simkit.simulation.shell.patterns import matches
+from simkit.simulation.shell.tree import Case, For, If, Node, While
+
+RunNode = Callable[[Machine, Node], Run]
+"""Runs one part of a script."""
+
+
+class LoopControl(Exception):
+    """``break`` or ``continue`` for a number of loops."""
+
+    def __init__(self, word: str, levels: int) -> None:
+        super().__init__(word)
+        self.word, self.levels = word, levels
+
+
+class Return(Exception):
+    """``return`` ends a function."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def run_tested(machine: Machine, node: Node, run: RunNode) -> Run:
+    """Run a command whose exit code is a condition: ``set -e`` does not heed it."""
+    machine.tested += 1
+    try:
+        return (yield from run(machine, node))
+    finally:
+        machine.tested -= 1
+
+
+def run_body(machine: Machine, node: Node, run: RunNode) -> Run:
+    """Run the body of a condition or a loop, which begins with the exit code 0."""
+    machine.code = 0
+    return (yield from run(machine, node))
+
+
+def run_if(machine: Machine, node: If, run: RunNode) -> Run:
+    """Run the first branch whose condition holds."""
+    for condition, body in node.branches:
+        if (yield from run_tested(machine, condition, run)) == 0:
+            return (yield from run_body(machine, body, run))
+    machine.code = 0
+    return (yield from run_body(machine, node.otherwise, run)) if node.otherwise is not None else 0
+
+
+def run_case(machine: Machine, node: Case, run: RunNode, output: Output) -> Run:
+    """Run the first branch with a pattern that means the subject."""
+    expander = Expander(machine, output)
+    subject = yield from expander.text(node.subject)
+    for patterns, body in node.branches:
+        for word in patterns:
+            if matches(subject, (yield from expander.pattern(word))):
+                return (yield from run_body(machine, body, run))
+    machine.code = 0
+    return 0
+
+
+def run_loop(machine: Machine, node: For | While, run: RunNode, output: Output) -> Run:
+    """Run the turns of a loop. Raises LoopControl for the loops around it."""
+    values: list[str] = []
+    if isinstance(node, For):
+        for word in node.words or ():
+            values += yield from Expander(machine, output).fields(word)
+        values = list(machine.arguments) if node.words is None else values
+    turns, code = iter(values), 0
+    machine.loops += 1
+    try:
+        while True:
+            try:
+                if not (yield from _begins(machine, node, turns, run)):
+                    break
+                code = yield from run_body(machine, node.body, run)
+            except LoopControl as control:
+                code = 0
+                if control.levels > 1:
+                    raise LoopControl(control.word, control.levels - 1) from None
+                if control.word == "break":
+                    break
+            yield from tick(machine)
+    finally:
+        machine.loops -= 1
+    machine.code = code
+    return code
+
+
+def _begins(machine: Machine, node: For | While, turns: Iterator[str], run: RunNode) -> Generator[Effect, bytes, bool]:
+    """True if another turn begins."""
+    if isinstance(node, While):
+        return ((yield from run_tested(machine, node.condition, run)) == 0) is not node.until
+    value = next(turns, None)
+    if value is not None:
+        machine.assign(node.name, value)
+    return value is not None

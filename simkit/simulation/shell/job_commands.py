@@ -1,0 +1,269 @@
+"""Commands about jobs in the background and signals, and those that run other commands for some time.
+
+References
+----------
+POSIX.1-2017, Shell Command Language, 2.11 and 2.14.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from simkit.simulation.shell.effects import error, line, options, read_all, whole
+from simkit.simulation.shell.interpreter import NOT_FOUND, run_words, shell_of
+from simkit.simulation.shell.machine import Job, Machine, Pause, Run
+from simkit.simulation.shell.signals import BY_SIGNAL, EXIT, NUMBERS, Signals, signal_named
+from simkit.simulation.shell.tasks import Task, together
+
+_UNITS: Final[Mapping[str, int]] = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d{1,6})?|\.\d{1,6})([smhd]?)")
+
+
+def seconds_of(text: str) -> float | None:
+    """Seconds of a duration such as ``1.5`` or ``2m``; None for what is none.
+
+    Examples
+    --------
+    >>> seconds_of("2m"), seconds_of(".5"), seconds_of("x")
+    (120.0, 0.5, None)
+    """
+    found = _DURATION.fullmatch(text)
+    return float(found[1]) * _UNITS[found[2]] if found is not None else None
+
+
+def _sleep(machine: Machine, words: list[str]) -> Run:
+    if words[1:2] in (["inf"], ["infinity"]):
+        yield 1e12
+        return 0
+    told = [seconds_of(word) for word in words[1:]]
+    for word, seconds in zip(words[1:], told, strict=True):
+        if seconds is None:
+            yield error("sleep", f"invalid number '{word}'")
+            return 1
+    yield sum(seconds for seconds in told if seconds is not None)
+    return 0
+
+
+def _trap(machine: Machine, words: list[str]) -> Run:
+    given, traps = words[1:], machine.signals.traps
+    given = given[1:] if given[:1] == ["--"] else given
+    if not given or given == ["-p"]:
+        for name, text in traps.items():
+            yield line(f"trap -- '{text}' {name}")
+        return 0
+    resets = given[0] == "-" or (len(given) == 1 and signal_named(given[0]) is not None)
+    text, names = ("-", given[given[0] == "-" :]) if resets else (given[0], given[1:])
+    for each in names:
+        name = signal_named(each)
+        if name is None:
+            yield error("sh: trap", f"{each}: invalid signal specification")
+            return 1
+        traps.pop(name, None)
+        if not resets:
+            traps[name] = text
+    return 0
+
+
+def _job(machine: Machine, text: str) -> Job | None:
+    """The job that ``%1``, ``%%`` or a process number names."""
+    if text in ("%%", "%+", "%"):
+        return machine.jobs[-1] if machine.jobs else None
+    number = text.removeprefix("%")
+    for each in machine.jobs:
+        if number == str(each.number if text.startswith("%") else each.pid):
+            return each
+    return None
+
+
+def _wait(machine: Machine, words: list[str]) -> Run:
+    """Wait for jobs. A signal with a trap ends it at once, and then the trap is run."""
+    chosen = [_job(machine, word) for word in words[1:] if not word.startswith("-")]
+    jobs = list(machine.jobs) if not chosen else [each for each in chosen if each is not None]
+    while any(each.code is None for each in jobs):
+        if machine.signals.pending:
+            return BY_SIGNAL + NUMBERS[machine.signals.pending[0]]
+        yield Pause()
+    machine.jobs = [each for each in machine.jobs if each not in jobs]
+    if not chosen:
+        return 0
+    return NOT_FOUND if chosen[-1] is None else chosen[-1].code or 0
+
+
+def _jobs(machine: Machine, words: list[str]) -> Run:
+    for job in machine.jobs:
+        state = "Running" if job.code is None else "Done" if job.code == 0 else f"Done({job.code})"
+        yield line(str(job.pid) if "-p" in words else f"[{job.number}] {job.pid} {state}")
+    machine.jobs = [job for job in machine.jobs if job.code is None]
+    return 0
+
+
+def _kill(machine: Machine, words: list[str]) -> Run:
+    """``kill [-s SIGNAL] PID...``: jobs, the shell itself, and the first process of the container."""
+    given, name = words[1:], "TERM"
+    if given[:1] == ["-l"]:
+        yield line(" ".join(NUMBERS))
+        return 0
+    if given[:1] == ["-s"]:
+        told, given = (given[1] if len(given) > 1 else ""), given[2:]
+    elif given and given[0].startswith("-") and given[0] != "--":
+        told, given = given[0][1:], given[1:]
+    else:
+        told = name
+    known = signal_named(told)
+    if known is None:
+        yield error("sh: kill", f"bad signal name '{told}'")
+        return 1
+    code = 0
+    for word in given:
+        if not _sent(machine, word, known):
+            yield error("sh", f"can't kill pid {word}: No such process")
+            code = 1
+    return code
+
+
+def _sent(machine: Machine, target: str, name: str) -> bool:
+    """True if a process was there, to which a signal was sent; ``EXIT`` only asks whether it is."""
+    job = _job(machine, target) or machine.shared.jobs.get(whole(target))
+    if job is not None:
+        if job.code is None and name != EXIT:
+            job.signals.send(name)
+        return job.code is None
+    if target != str(machine.pid):
+        first = machine.shared.signal_first if target == "1" else None
+        return first is not None and first(name)
+    if name != EXIT:
+        machine.signals.send(name)
+    return True
+
+
+def _timeout(machine: Machine, words: list[str]) -> Run:
+    """``timeout SECONDS COMMAND``: the exit code is 143 where its time was over, as in busybox."""
+    given = list(words[1:])
+    name = "TERM"
+    while given and given[0].startswith("-"):
+        word = given.pop(0)
+        if word in ("-s", "-k", "-t"):
+            value = given.pop(0) if given else ""
+            name = (signal_named(value) or name) if word == "-s" else name
+            if word == "-t":
+                given.insert(0, value)
+    seconds = seconds_of(given[0]) if given else None
+    if seconds is None or len(given) < 2:
+        yield error("timeout", "a time and a command are needed")
+        return 1
+    child = machine.child()
+    task = Task(machine.shared, shell_of(child, run_words(child, given[1:], functions=False)), child.signals)
+    watch = Task(machine.shared, _after(seconds, task.signals, name), Signals())
+    yield from together(machine.shared, [task, watch], until=task)
+    watch.end(0)
+    return task.code or 0
+
+
+def _after(seconds: float, signals: Signals, name: str) -> Run:
+    """Send a signal after some time."""
+    yield seconds
+    signals.send(name)
+    return 0
+
+
+def _xargs(machine: Machine, words: list[str]) -> Run:
+
+    given, rest = list(words[1:]), ""
+    flags: dict[str, str] = {}
+    while given and given[0].startswith("-"):
+        word = given.pop(0)
+        letter = word[1:2]
+        if letter in ("n", "I", "P", "L", "d"):
+            flags[letter] = word[2:] or (given.pop(0) if given else "")
+        else:
+            flags.update(dict.fromkeys(word[1:], ""))
+    data = (yield from read_all()).decode("utf-8", "replace")
+    command, rest = given or ["echo"], flags.get("I", "")
+    items = _items(data, flags)
+    if rest:
+        runs = [[each.replace(rest, item) for each in command] for item in items]
+    else:
+        size = int(flags["n"]) if flags.get("n", "").isdigit() and int(flags["n"]) else max(1, len(items))
+        runs = [[*command, *items[start : start + size]] for start in range(0, len(items), size)]
+        runs = runs or ([] if "r" in flags else [command])
+    code = 0
+    for each in runs:
+        if (yield from run_words(machine, each, functions=False)):
+            code = 123
+    return code
+
+
+def _items(data: str, flags: Mapping[str, str]) -> list[str]:
+    if "0" in flags:
+        return [each for each in data.split("\0") if each]
+    if "d" in flags:
+        return data.removesuffix("\n").split({"\\n": "\n", "\\t": "\t"}.get(flags["d"], flags["d"] or "\n"))
+    if "I" in flags or "L" in flags:
+        return [each.strip() for each in data.splitlines() if each.strip()]
+    quoted = re.findall(r"""(?:[^\s'"\\]|\\.|'[^']*'|"[^"]*")+""", data)
+    return [
+        re.sub(r"""'([^']*)'|"([^"]*)"|\\(.)""", lambda hit: hit[1] or hit[2] or hit[3] or "", each) for each in quoted
+    ]
+
+
+def _before(machine: Machine, words: list[str]) -> Run:
+    """``nohup``, ``time``, ``nice``, ``stdbuf``, ``setsid`` and ``tini``: the command behind them."""
+    given = words[1:]
+    while given and (given[0].startswith("-") or (words[0] == "nice" and given[0].isdigit())):
+        given = given[1:]
+    return (yield from run_words(machine, given, functions=False)) if given else 0
+
+
+def _env(machine: Machine, words: list[str]) -> Run:
+    """The exported variables; or a command with others."""
+    given, child = list(words[1:]), machine.child()
+    while given and (given[0].startswith("-") or "=" in given[0]):
+        word = given.pop(0)
+        if word in ("-i", "-"):
+            child.environment = {}
+        elif word == "-u":
+            child.unset(given.pop(0) if given else "")
+        elif "=" in word:
+            name, _, value = word.partition("=")
+            child.assign(name, value)
+            child.local.discard(name)
+    if given:
+        return (yield from run_words(child, given, functions=False))
+    for name, value in sorted(child.environment.items()):
+        if name not in child.local:
+            yield line(f"{name}={value}")
+    return 0
+
+
+def _printenv(machine: Machine, words: list[str]) -> Run:
+    names = options(words[1:])[1]
+    if not names:
+        return (yield from _env(machine, ["env"]))
+    code = 0
+    for name in names:
+        if name in machine.environment and name not in machine.local:
+            yield line(machine.environment[name])
+        else:
+            code = 1
+    return code
+
+
+JOB_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
+    "sleep": _sleep,
+    "trap": _trap,
+    "wait": _wait,
+    "jobs": _jobs,
+    "kill": _kill,
+    "timeout": _timeout,
+    "xargs": _xargs,
+    "nohup": _before,
+    "time": _before,
+    "nice": _before,
+    "stdbuf": _before,
+    "setsid": _before,
+    "env": _env,
+    "printenv": _printenv,
+}
+"""The commands of this module, by name."""

@@ -1,0 +1,139 @@
+"""Commands that print: ``echo``, ``printf``, ``date``, ``seq`` and ``yes``.
+
+References
+----------
+POSIX.1-2017, ``printf``; messages and options are those of busybox 1.36.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from simkit.simulation.shell.effects import error, line, whole
+from simkit.simulation.shell.machine import STDERR, Machine, Run, Write
+from simkit.simulation.shell.words import with_escapes
+
+_MOST_NUMBERS: Final = 100_000
+_WIDEST: Final = 10_000
+_DIRECTIVE: Final = re.compile(r"%(?:%|([-+ 0#]*)(\*|\d{1,4})?(?:\.(\*|\d{1,4})?)?([sbcdiuxXofeEgG]))")
+_INTEGER: Final = re.compile(r"\s*([-+]?)(0[xX][0-9a-fA-F]{1,16}|\d{1,19})")
+
+
+def _echo(machine: Machine, words: list[str]) -> Run:
+    given, newline, escapes = words[1:], True, False
+    while given and re.fullmatch(r"-[neE]+", given[0]):
+        newline, escapes = newline and "n" not in given[0], escapes or "e" in given[0]
+        given = given[1:]
+    text = " ".join(given)
+    yield Write(((with_escapes(text) if escapes else text) + ("\n" if newline else "")).encode())
+    return 0
+
+
+def _printf(machine: Machine, words: list[str]) -> Run:
+    if len(words) < 2:
+        yield error("printf", "usage: printf FORMAT [ARG]...")
+        return 2
+    form, given = with_escapes(words[1]), words[2:]
+    code, printed = 0, list[str]()
+    while True:
+        values = iter(given)
+        text, faults, used = _formatted(form, values)
+        printed.append(text)
+        for fault in faults:
+            yield Write(f"sh: printf: {fault}\n".encode(), STDERR)
+            code = 1
+        given = list(values)
+        if not given or not used:
+            break
+    yield Write("".join(printed).encode())
+    return code
+
+
+def _formatted(form: str, values: Iterator[str]) -> tuple[str, list[str], bool]:
+    """A text with values in the place of directives, what is wrong with them, and whether any was used."""
+    faults: list[str] = []
+    used = False
+
+    def filled(found: re.Match[str]) -> str:
+        nonlocal used
+        if found[0] == "%%":
+            return "%"
+        flags, width, precision, kind = found[1], found[2] or "", found[3], found[4]
+        used = True
+        width = str(_whole(next(values, ""), faults)) if width == "*" else width
+        precision = str(_whole(next(values, ""), faults)) if precision == "*" else precision
+        spelled = f"%{flags}{width if abs(int(width or 0)) < _WIDEST else ''}"
+        spelled += f".{precision}" if precision is not None and int(precision or 0) < _WIDEST else ""
+        value = next(values, "")
+        if kind in "sbc":
+            text = with_escapes(value) if kind == "b" else value[:1] if kind == "c" else value
+            return f"{spelled.replace('0', '', 1) if flags.startswith('0') else spelled}s" % text
+        if kind in "diuxXo":
+            number = _whole(value, faults)
+            return f"{spelled}{'d' if kind in 'iu' else kind}" % (number % (1 << 64) if kind in "uxXo" else number)
+        return f"{spelled}{kind}" % _real(value, faults)
+
+    return _DIRECTIVE.sub(filled, form), faults, used
+
+
+def _whole(text: str, faults: list[str]) -> int:
+    """A whole number; of what is none, the part in front that is one."""
+    if text[:1] in ("'", '"') and len(text) > 1:
+        return ord(text[1])
+    found = _INTEGER.match(text)
+    if text and (found is None or found.end() != len(text)):
+        faults.append(f"{text}: expected numeric value" if found is None else f"{text}: not completely converted")
+    if found is None:
+        return 0
+    digits = found[2]
+    base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" and set(digits) <= set("01234567") else 10
+    return int(f"{found[1]}{digits}", base)
+
+
+def _real(text: str, faults: list[str]) -> float:
+    try:
+        return float(Decimal(text)) if text else 0.0
+    except (InvalidOperation, ValueError):
+        faults.append(f"{text}: expected numeric value")
+        return 0.0
+
+
+def _date(machine: Machine, words: list[str]) -> Run:
+    moment = datetime.fromtimestamp(machine.now, UTC)
+    form = next((word[1:] for word in words[1:] if word.startswith("+")), "%a %b %e %H:%M:%S UTC %Y")
+    wrong = next((word for word in words[1:] if not word.startswith(("+", "-"))), "")
+    if wrong:
+        yield error("date", f"invalid date '{wrong}'")
+        return 1
+    yield line(moment.strftime(form))
+    return 0
+
+
+def _seq(machine: Machine, words: list[str]) -> Run:
+    numbers = [whole(word) for word in words[1:4]]
+    first, step = (numbers[0] if len(numbers) > 1 else 1), (numbers[1] if len(numbers) > 2 else 1)
+    last = numbers[-1] if numbers else 0
+    span = range(first, last + (1 if step >= 0 else -1), step or 1)
+    for start in range(0, min(len(span), _MOST_NUMBERS), 1000):
+        yield Write("".join(f"{number}\n" for number in span[start : start + 1000]).encode())
+    return 0
+
+
+def _yes(machine: Machine, words: list[str]) -> Run:
+    text = f"{' '.join(words[1:]) or 'y'}\n".encode()
+    while True:
+        yield Write(text * max(1, 1024 // len(text)))
+
+
+PRINTING_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
+    "echo": _echo,
+    "printf": _printf,
+    "date": _date,
+    "seq": _seq,
+    "yes": _yes,
+}
+"""The commands of this module, by name."""

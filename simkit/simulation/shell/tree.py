@@ -1,0 +1,208 @@
+"""The tree of a shell script: words with their pieces, commands, and the commands that a script names.
+
+References
+----------
+POSIX.1-2017, Shell Command Language, 2.9 and 2.10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class ScriptError(Exception):
+    """A script that cannot be read."""
+
+
+class Text(NamedTuple):
+    """Letters of a word."""
+
+    text: str
+    quoted: bool
+
+
+class Parameter(NamedTuple):
+    """A variable: ``$NAME``, or ``${NAME...}`` with an operator and the word behind it; ``${#NAME}`` has ``length``."""
+
+    name: str
+    operator: str
+    word: Word
+    quoted: bool
+
+
+class Substitution(NamedTuple):
+    """A command whose output is meant."""
+
+    body: Node
+    quoted: bool
+
+
+class Arithmetic(NamedTuple):
+    """A number to be computed."""
+
+    expression: Word
+    quoted: bool
+
+
+Piece = Text | Parameter | Substitution | Arithmetic
+Word = tuple[Piece, ...]
+
+
+@dataclass(slots=True)
+class Redirection:
+    """Where the output with a number goes, or where input comes from.
+
+    The target of ``<<`` is the text itself. It is known only once the line has ended on which the redirection stands.
+    """
+
+    number: int
+    operator: str
+    """One of ``<``, ``>``, ``>>``, ``<&``, ``>&`` and ``<<``."""
+    target: Word = ()
+
+
+Redirections = tuple[Redirection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """A command with its words, assignments in front and redirections."""
+
+    words: tuple[Word, ...]
+    assignments: tuple[tuple[str, Word], ...] = ()
+    redirections: Redirections = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Commands of which each reads what the one before it writes."""
+
+    commands: tuple[Node, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AndOr:
+    """Pipelines with what joins each to the one before: ``&&`` or ``||``, and nothing for the first."""
+
+    parts: tuple[tuple[str, Node], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Commands one after the other."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """A command that nobody waits for."""
+
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Subshell:
+    """Commands in brackets: a shell of their own."""
+
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Redirected:
+    """A compound command with redirections."""
+
+    body: Node
+    redirections: Redirections
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """``for NAME in WORDS``; ``words`` is None for the arguments of the script."""
+
+    name: str
+    words: tuple[Word, ...] | None
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """``while`` a condition holds, or ``until`` it does."""
+
+    condition: Node
+    body: Node
+    until: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """``if`` with its branches in order, and what is done otherwise."""
+
+    branches: tuple[tuple[Node, Node], ...]
+    otherwise: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """``case`` with its branches in order: patterns, and what is done for them."""
+
+    subject: Word
+    branches: tuple[tuple[tuple[Word, ...], Node], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """The definition of a function."""
+
+    name: str
+    body: Node
+
+
+Node = (
+    Simple | Pipeline | AndOr | Sequence | Background | Subshell | Redirected | For | While | If | Case | Function
+)  # fmt: skip
+
+
+def plain(word: Word) -> str | None:
+    """The text of a word that is written out; None for one with variables and the like."""
+    return "".join(piece.text for piece in word if isinstance(piece, Text)) if _is_plain(word) else None
+
+
+def _is_plain(word: Word) -> bool:
+    return all(isinstance(piece, Text) for piece in word)
+
+
+def command_names(node: Node) -> set[str]:
+    """The commands that a script may run, as far as they are written out, without its own functions."""
+    nodes = list(_nodes(node))
+    own = {each.name for each in nodes if isinstance(each, Function)}
+    first = [each.words[0] for each in nodes if isinstance(each, Simple) and each.words]
+    return {name for word in first if (name := plain(word)) is not None} - own
+
+
+def _nodes(node: Node) -> Iterator[Node]:
+    """A command and all commands in it, but for those of substitutions."""
+    yield node
+    for inner in _parts(node):
+        yield from _nodes(inner)
+
+
+def _parts(node: Node) -> Iterator[Node]:
+    match node:
+        case Pipeline(parts) | Sequence(parts):
+            yield from parts
+        case AndOr(joined):
+            yield from (part for _, part in joined)
+        case Background(body) | Subshell(body) | Redirected(body, _) | For(_, _, body) | Function(_, body):
+            yield body
+        case While(condition, body):
+            yield from (condition, body)
+        case If(branches, otherwise):
+            yield from (each for branch in branches for each in branch)
+            if otherwise is not None:
+                yield otherwise
+        case Case(_, cases):
+            yield from (body for _, body in cases)
