@@ -248,9 +248,9 @@ class ControllerManager:
         self._count(changes, through, counted=counted)
         concerned = self._concerned(changes)
         self._seen, self._first = through, False
-        for controller, changes in concerned:
+        for controller, own in concerned:
             try:
-                controller.sync(self._clients[controller.name], self._snapshot(), changes)
+                controller.sync(self._clients[controller.name], self._snapshot(), own)
             except Exception as error:
                 _LOG.exception("%s", controller.name)
                 failures.append(error)

@@ -56,13 +56,13 @@ def _trap(machine: Machine, words: list[str]) -> Run:
     resets = given[0] == "-" or (len(given) == 1 and signal_named(given[0]) is not None)
     text, names = ("-", given[given[0] == "-" :]) if resets else (given[0], given[1:])
     for each in names:
-        name = signal_named(each)
-        if name is None:
+        known = signal_named(each)
+        if known is None:
             yield error("sh: trap", f"{each}: invalid signal specification")
             return 1
-        traps.pop(name, None)
+        traps.pop(known, None)
         if not resets:
-            traps[name] = text
+            traps[known] = text
     return 0
 
 

@@ -21,6 +21,7 @@ from simkit.simulation.shell.tree import (
     Pipeline,
     Redirected,
     Redirection,
+    Redirections,
     ScriptError,
     Sequence,
     Simple,
@@ -78,7 +79,8 @@ class _Reader:
         self._pending: list[_Pending] = []
         self._end = position
         """The position behind the next token."""
-        self.token, self._word = "", ()
+        self.token = ""
+        self._word: Word = ()
         """The next operator or ``word``; empty at the end."""
         self._number: int | None = None
         """The number in front of a redirection."""
@@ -234,10 +236,10 @@ class _Reader:
         return self._simple()
 
     def _with_redirections(self, node: Node) -> Node:
-        found = []
+        found: Redirections = ()
         while self.token in _REDIRECTIONS:
             found += self._redirection()
-        return Redirected(node, tuple(found)) if found else node
+        return Redirected(node, found) if found else node
 
     def _subshell(self) -> Node:
         self._next()
@@ -318,7 +320,7 @@ class _Reader:
     def _simple(self) -> Node:
         words: list[Word] = []
         assignments: list[tuple[str, Word]] = []
-        redirections: list[Redirection] = []
+        redirections: Redirections = ()
         while True:
             if words and plain(words[0]) == "[[" and plain(words[-1]) != "]]" and self.token not in ("", "\n", ";"):
                 words.append(self._take_word() if self.token == "word" else self._operator_word())
@@ -339,7 +341,7 @@ class _Reader:
                 break
         if not words and not assignments and not redirections:
             raise ScriptError(f"syntax error: unexpected {self.shown}")
-        return Simple(tuple(words), tuple(assignments), tuple(redirections))
+        return Simple(tuple(words), tuple(assignments), redirections)
 
     def _operator_word(self) -> Word:
         """An operator that is a word, as between double brackets."""
@@ -347,7 +349,7 @@ class _Reader:
         self._next()
         return word
 
-    def _redirection(self) -> list[Redirection]:
+    def _redirection(self) -> Redirections:
         operator, number = self.token, self._number
         self._next()
         if self.token != "word":
@@ -358,22 +360,21 @@ class _Reader:
             quoted = any(not isinstance(piece, Text) or piece.quoted for piece in word)
             self._pending.append(_Pending(made, plain(word) or "", quoted, operator == "<<-"))
             self._next()
-            return [made]
+            return (made,)
         self._next()
         if operator == "<<<":
-            return [Redirection(number or 0, "<<", (*word, Text("\n", True)))]
+            return (Redirection(number or 0, "<<", (*word, Text("\n", True))),)
         if operator in ("&>", "&>>"):
-            return [Redirection(1, operator[1:], word), Redirection(2, ">&", (Text("1", False),))]
+            return (Redirection(1, operator[1:], word), Redirection(2, ">&", (Text("1", False),)))
         first = {"<": 0, "<&": 0, "<>": 0}.get(operator, 1)
         known = {">|": ">", "<>": "<"}.get(operator, operator)
-        return [Redirection(first if number is None else number, known, word)]
+        return (Redirection(first if number is None else number, known, word),)
 
 
 def _assigned(word: Word) -> tuple[str, Word] | None:
     """The name and the value of a word that is an assignment."""
     first = word[0] if word else None
-    found = _ASSIGNMENT.match(first.text) if isinstance(first, Text) and not first.quoted else None
-    if first is None or found is None:
+    if not isinstance(first, Text) or first.quoted or (found := _ASSIGNMENT.match(first.text)) is None:
         return None
     rest = first.text[found.end() :]
     return found[1], (*((Text(rest, False),) if rest else ()), *word[1:])
