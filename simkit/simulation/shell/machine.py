@@ -131,7 +131,7 @@ class Machine:
     options: set[str] = field(default_factory=set)
     """The letters of ``set``, and ``pipefail``."""
     tested: int = 0
-    """How many conditions the present command is in: ``set -e`` does not heed its exit code then."""
+    """The number of conditions around the present command: ``set -e`` does not heed its exit code then."""
     signals: Signals = field(default_factory=Signals)
     jobs: list[Job] = field(default_factory=list)
     started: int = 0
@@ -141,9 +141,9 @@ class Machine:
     loops: int = 0
     """The loops around the present command."""
     outputs: Route | None = None
-    """Where ``exec`` has led the outputs of the shell."""
+    """The outputs of the shell as ``exec`` has led them."""
     inputs: dict[int, Pipe] = field(default_factory=dict)
-    """What ``exec`` has opened for reading."""
+    """The files that ``exec`` has opened for reading."""
     ends_with_program: bool = False
     """True if no shell is left beside the program that is started: it gets the signals."""
     substituted: int | None = None

@@ -37,7 +37,7 @@ class Destination(NamedTuple):
 
 
 class Route:
-    """Where the outputs of a command go; without anything said, where they went before.
+    """The destinations of the outputs of a command; without anything said, they go where they went before.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ EXIT: Final = "EXIT"
 _BY_NUMBER: Final = {str(number): name for name, number in NUMBERS.items()} | {"0": EXIT}
 _HARMLESS: Final = frozenset({"CHLD", "CONT", "STOP", "TSTP"})
 BY_SIGNAL: Final = 128
-"""What is added to the number of a signal in the exit code of what it has ended."""
+"""The sum that is added to the number of a signal in the exit code of what it has ended."""
 
 
 class Signalled(Exception):

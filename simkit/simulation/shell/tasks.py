@@ -65,7 +65,7 @@ class Pipe:
             self._data += data
 
     def take(self, wish: Read) -> bytes | None:
-        """What is read, nothing at the end; None where it is still to come."""
+        """The bytes that are read, none at the end; None while they are still to come."""
         if wish.everything:
             end = len(self._data)
         else:
@@ -124,7 +124,7 @@ class Task:
         self.pauses = False
         """True if it goes on as soon as something happens."""
         self.wish: Read | None = None
-        """What it wants to read."""
+        """Its wish for input."""
         self.code: int | None = None
         self.routes: list[Route] = []
         """Redirections of the commands around it when it was started."""

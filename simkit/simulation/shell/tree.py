@@ -52,7 +52,7 @@ Word = tuple[Piece, ...]
 
 @dataclass(slots=True)
 class Redirection:
-    """Where the output with a number goes, or where input comes from.
+    """The destination of the output with a number, or the source of input.
 
     The target of ``<<`` is the text itself. It is known only once the line has ended on which the redirection stands.
     """
