@@ -54,7 +54,7 @@ def definitions_of(release: str, source: packages.Definitions, base: Mapping[str
             twin = rows.namesake(name, base)
             known, exact = (base[twin] if twin else None), False
         row = rows.enriched(rows.row_of(schema), known, exact=exact)
-        found[name] = rows.with_zeros_of(name, row, served.number(release))
+        found[name] = rows.marked(name, rows.with_zeros_of(name, row, served.number(release)), served.number(release))
     return found
 
 

@@ -8,8 +8,10 @@ from typing import Any
 import orjson
 import pytest
 
+from simkit.meta.behaviour import ServedBehaviour, serving
 from simkit.schema import openapi
 from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.releases import minor_of
 from simkit.schema.structural import Schema
 
 CATALOGUE = Catalogue.for_release("1.30")
@@ -175,3 +177,31 @@ def test_documents_outside_the_index_are_not_found() -> None:
     """Unknown groups and versions have none."""
     assert openapi.document(CATALOGUE, "apis/no.such.group/v1") is None
     assert openapi.document(CATALOGUE, "apis/apps/v9") is None
+
+
+def properties(release: str, group: str, name: str) -> Any:
+    """The properties of a definition, as a server of a release publishes them."""
+    with serving(ServedBehaviour(minor_of(release))):
+        return document(Catalogue.for_release(release), group)["components"]["schemas"][name]["properties"]
+
+
+@pytest.mark.parametrize(
+    ("release", "field", "marker", "value"),
+    [
+        ("1.30", "iscsiInterface", "default", None),
+        ("1.31", "iscsiInterface", "default", "default"),
+        ("1.36", "iscsiInterface", "default", "default"),
+        ("1.29", "portals", "x-kubernetes-list-type", None),
+        ("1.30", "portals", "x-kubernetes-list-type", "atomic"),
+    ],
+)
+def test_definitions_have_the_markers_of_their_release(release: str, field: str, marker: str, value: Any) -> None:
+    """Defaults and list types that came with a release are published from then on."""
+    assert properties(release, "api/v1", "io.k8s.api.core.v1.ISCSIVolumeSource")[field].get(marker) == value
+
+
+@pytest.mark.parametrize(("release", "told"), [("1.35", True), ("1.36", False)])
+def test_defaults_of_elements_are_published_up_to_1_35(release: str, told: bool) -> None:
+    """Elements of lists and values of maps had defaults, as fields have."""
+    fields = properties(release, "api/v1", "io.k8s.api.core.v1.ConfigMap")
+    assert ("default" in fields["data"]["additionalProperties"]) is told

@@ -31,6 +31,33 @@ _SHAPES: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = orjson.loads(
 """What Go makes of later fields, by definition, field and first release."""
 
 
+_MARKED: Final[Mapping[str, Mapping[str, Mapping[str, Row]]]] = orjson.loads(
+    Path(__file__).with_name("marks.json").read_bytes()
+)["fields"]
+"""Markers, defaults and enumerations that differ from those of 1.30, by definition, field and first or last release."""
+
+
+def marked(name: str, row: Row, minor: int) -> Row:
+    """The row of a definition with the markers of a release other than 1.30."""
+    marks = _MARKED.get(name, {})
+    fields = {field: _changed(known, marks.get(field, {}), minor) for field, known in row.get("fields", {}).items()}
+    return _changed({**row, "fields": fields} if fields else row, marks.get("", {}), minor)
+
+
+def _changed(row: Row, changes: Mapping[str, Row], minor: int) -> Row:
+    for release, change in changes.items():
+        last, bound = release.startswith("-"), int(release.partition(".")[2])
+        if minor <= bound if last else bound <= minor:
+            row = _with(row, change)
+    return row
+
+
+def _with(row: Row, change: Row) -> Row:
+    """A row after a change: null removes a key, elements are changed in their turn."""
+    new = {key: _with(row[key], value) if key in ("items", "values") else value for key, value in change.items()}
+    return {key: value for key, value in {**row, **new}.items() if value is not None}
+
+
 def with_zeros_of(name: str, row: Row, minor: int) -> Row:
     """The row of a definition with the rules of a release for zero values, where they differ from those of 1.30."""
     shapes = _SHAPES.get(name, {})

@@ -50,10 +50,10 @@ class Continuation:
         return Key(resource, head, tail) if slash else Key(resource, "", head)
 
 
-def encode(revision: Revision, key: Key, namespace: str | None) -> str:
-    """The token after a chunk that ended with a key."""
+def encode(revision: Revision, key: Key, namespace: str | None, *, rooted: bool = False) -> str:
+    """The token after a chunk that ended with a key; ``rooted`` tokens are those of lists from the watch cache."""
     after = key.name if namespace or not key.namespace else f"{key.namespace}/{key.name}"
-    return _token(revision, after)
+    return _token(revision, f"/{after}" if rooted else after)
 
 
 def _token(revision: Revision, after: str) -> str:
@@ -94,7 +94,7 @@ def _checked(value: dict[str, Any]) -> Continuation:
     rooted = start if start.startswith("/") else f"/{start}"
     if posixpath.normpath(rooted) != rooted:  # no way out of the resource by way of ``..``
         raise _refusal(start)
-    return Continuation(Revision(revision), start.rstrip("\0"))
+    return Continuation(Revision(revision), rooted[1:].rstrip("\0"))
 
 
 def _field(value: dict[str, Any], name: str, of: type) -> Any:

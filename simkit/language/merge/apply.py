@@ -236,7 +236,9 @@ def _merged(application: _Application) -> Object:
 def _settled(application: _Application, wanted: Object, managed: ManagedFields, *, force: bool) -> ManagedFields:
     """The managed fields of the others after the apply."""
     ignored, convert = application.ignored, application.convert
-    versions = Versions(application.live, wanted, application.type_def, application.api_version, convert, ignored)
+    versions = Versions(
+        application.live, wanted, application.type_def, application.api_version, convert, ignored, written=False
+    )
     others = {owner: claim for owner, claim in managed.items() if owner != application.owner}
     if not force:
         conflicts = _conflicts(others, versions)

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simkit.language.merge.fieldset import EMPTY, Fields
+from simkit.language.merge.forgotten_amounts import with_forgotten
 from simkit.language.merge.type_def import TypeDef, type_def_of
 from simkit.language.merge.typed import Comparison, compare
+from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object
 from simkit.schema.structural import Schema
 
@@ -20,14 +22,26 @@ Converter = Callable[[Object, str], tuple[Object, Schema | None] | None]
 
 
 class Versions:
-    """Two states of an object, compared in the versions that its managers used."""
+    """Two states of an object, compared in the versions that its managers used.
+
+    ``written`` says that the new state was written as a whole, and not merged from what was applied: then lists whose
+    amounts have no text of their own count as modified.
+    """
 
     def __init__(
-        self, old: Object, new: Object, type_def: TypeDef, api_version: str, convert: Converter | None, ignored: Fields
+        self,
+        old: Object,
+        new: Object,
+        type_def: TypeDef,
+        api_version: str,
+        convert: Converter | None,
+        ignored: Fields,
+        *,
+        written: bool,
     ) -> None:
         self._old, self._new, self._shape = old, new, type_def
-        self._convert, self._ignored = convert, ignored
-        self._known: dict[str, Comparison | None] = {api_version: compare(old, new, type_def).without(ignored)}
+        self._convert, self._ignored, self._written = convert, ignored, written
+        self._known: dict[str, Comparison | None] = {api_version: self._difference(old, new, type_def)}
         self.own = self._known[api_version] or Comparison(EMPTY, EMPTY, EMPTY)
 
     def comparison(self, api_version: str) -> Comparison | None:
@@ -42,4 +56,10 @@ class Versions:
         old, new = self._convert(self._old, api_version), self._convert(self._new, api_version)
         if old is None or new is None:
             return None
-        return compare(old[0], new[0], type_def_of(new[1])).without(self._ignored)
+        return self._difference(old[0], new[0], type_def_of(new[1]))
+
+    def _difference(self, old: Object, new: Object, type_def: TypeDef) -> Comparison:
+        found = compare(old, new, type_def)
+        if self._written and applies("amounts-lose-their-text"):
+            found = with_forgotten(found, old, new, type_def)
+        return found.without(self._ignored)

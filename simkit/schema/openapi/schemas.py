@@ -85,10 +85,17 @@ def shape(row: Row, dialect: Dialect, *, custom: bool = False) -> Shape:
     if "fields" in row:
         out["properties"] = {name: shape(child, dialect, custom=custom) for name, child in row["fields"].items()}
     if "items" in row:
-        out["items"] = shape(row["items"], dialect, custom=custom)
+        out["items"] = _element(row["items"], dialect, custom=custom)
     if "values" in row:
-        out["additionalProperties"] = shape(row["values"], dialect, custom=custom)
+        out["additionalProperties"] = _element(row["values"], dialect, custom=custom)
     return out
+
+
+def _element(row: Row, dialect: Dialect, *, custom: bool) -> Shape:
+    """The form of the elements of a list, or of the values of a map."""
+    if not custom and applies("elements-have-no-defaults"):
+        row = {key: value for key, value in row.items() if key != "default"}
+    return shape(row, dialect, custom=custom)
 
 
 _JUNCTORS: Final = ("allOf", "anyOf", "oneOf", "not")

@@ -135,6 +135,15 @@ class ListChunk:
         except Future as error:
             raise unexplained("etcdserver: mvcc: required revision is a future revision") from error
 
+    @property
+    def _from_cache(self) -> bool:
+        """True if kube-apiserver takes the chunk from its watch cache."""
+        if not self._delegator.cached:
+            return False
+        if self._options.token or self._options.match == "Exact" or self._options.resource_version:
+            return applies("lists-of-snapshots")
+        return applies("consistent-lists-from-cache")
+
     def _scan(self, at: Revision | None, after: Key | None) -> Sequence[Entry]:
         store = self._engine.store
         if self._single:
@@ -156,7 +165,7 @@ class ListChunk:
             if len(found) == limit:
                 remaining = len(everything) - position - 1
                 if remaining:
-                    metadata["continue"] = paging.encode(revision, entry.key, self._namespace)
+                    metadata["continue"] = paging.encode(revision, entry.key, self._namespace, rooted=self._from_cache)
                     if self._chosen.everything:
                         metadata["remainingItemCount"] = remaining
                 break
