@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,9 +15,10 @@ from simkit.engine.admission.review_attributes import LiveClusterReader
 from simkit.engine.controllers import daemon_set
 from simkit.engine.controllers.pod_control import MOST_AT_ONCE
 from simkit.engine.controllers.slice_reconciler import Group, SliceReconciler
+from simkit.engine.seams import ABSENT
 from simkit.logic.workloads.indexes import Indexes, parse, write
 from simkit.meta.errors import SimkitError
-from simkit.meta.names import GroupVersionResource
+from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Resource
 from tests.engine.controllers.test_aggregation import Recording
@@ -175,6 +176,54 @@ def test_flow_schemas_cost_their_number() -> None:
             assert (dangling["type"], dangling["status"]) == ("Dangling", wanted)
 
     assert growth_of_fresh(write, lambda count: count, 60) < LINEAR
+
+
+def _cluster() -> simkit.Cluster:
+    return simkit.Cluster(options=Options(seed=1, clock=simkit.SimulatedClock(), audit_policy=None))
+
+
+def _running(number: int, address: int) -> Object:
+    """A pod that is ready, behind a service of its own."""
+    conditions = [{"type": "Ready", "status": "True"}]
+    ip = f"10.1.{address // 250}.{address % 250 + 1}"
+    status = {"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}], "conditions": conditions}
+    meta = {"namespace": "default", "labels": {"app": f"a{number}", "all": "yes"}, "uid": f"u{number}"}
+    spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
+    return obj("v1", "Pod", f"p{number}", meta=meta, spec=spec, status=status)
+
+
+def _service(number: int) -> Object:
+    return obj("v1", "Service", f"s{number}", spec={"selector": {"app": f"a{number}"}, "ports": [{"port": 80}]})
+
+
+def _budget(number: int) -> Object:
+    selector = {"matchLabels": {"app": f"a{number}", "all": "yes"}}
+    return obj("policy/v1", "PodDisruptionBudget", f"b{number}", spec={"selector": selector, "minAvailable": 1})
+
+
+def _quota(number: int) -> Object:
+    return obj("v1", "ResourceQuota", f"q{number}", spec={"hard": {"pods": "9k", "count/services": "9k"}})
+
+
+@pytest.mark.parametrize("make", [_service, _budget, _quota], ids=["services", "budgets", "quotas"])
+def test_what_counts_pods_costs_the_number_of_objects(make: Callable[[int], Object]) -> None:
+    """Services, disruption budgets and quotas find their pods, and pods them, by labels or in one count: of 400 each
+    looked at all of the 400 others."""
+
+    def both(count: int) -> simkit.Cluster:
+        made = _cluster()
+        made.create(obj("v1", "Node", "n"))
+        for number in range(count):
+            made.create(make(number))
+        made.settle()
+        for number in range(count):
+            pod = _running(number, number)
+            made.engine.store.put(
+                Key(GroupResource("", "pods"), "default", pod["metadata"]["name"]), pod, expect=ABSENT
+            )
+        return made
+
+    assert growth_of_fresh(lambda made: made.settle(), both, 150) < LINEAR
 
 
 def _webhooks(number: int) -> Object:

@@ -15,12 +15,13 @@ from simkit.engine.controllers.expected_pods import SCALED, ExpectedCountError, 
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import BUDGETS, PODS
+from simkit.engine.controllers.selector_index import SelectorIndex, equalities
 from simkit.engine.seams import Change
 from simkit.kinds.parts.printers.label_selector import selector_structure
-from simkit.logic.workloads.budgets import guarding, with_allowed, with_failure
+from simkit.logic.workloads.budgets import with_allowed, with_failure
 from simkit.logic.workloads.pods import integer_or_percent, is_ready
 from simkit.meta.clock import Clock, moment, timestamp
-from simkit.meta.labels import of_object
+from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of
 from simkit.schema.catalogue import Catalogue
@@ -32,6 +33,10 @@ _UNMANAGED: Final = (
     "the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please "
     'set ".spec.minAvailable" field of the PDB to an integer value.'
 )
+
+
+def _selector(budget: Object) -> LabelSelector:
+    return of_object(at(budget, "spec", "selector"))
 
 
 class DisruptionController(ResourceWatcher):
@@ -55,10 +60,9 @@ class DisruptionController(ResourceWatcher):
         if key.resource != PODS:
             before = change.previous.object if change.previous is not None else None
             return keys_of(BUDGETS, budgets) if at(obj, "spec", "replicas") != at(before, "spec", "replicas") else ()
-        found = {name_of(each) for each in guarding(budgets, obj)}
-        if change.previous is not None:
-            found.update(name_of(each) for each in guarding(budgets, change.previous.object))
-        return [Key(BUDGETS, key.namespace, name) for name in found]
+        index = lister.once((BUDGETS, key.namespace), lambda: SelectorIndex(budgets, _selector))
+        states = [obj] if change.previous is None else [obj, change.previous.object]
+        return keys_of(BUDGETS, [each for pod in states for each in index.selecting(labels_of(pod))])
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
         return keys_of(BUDGETS, lister.scan(BUDGETS))
@@ -67,8 +71,9 @@ class DisruptionController(ResourceWatcher):
         budget = lister.get(key)
         if budget is None:
             return None
-        selector = of_object(at(budget, "spec", "selector"))
-        pods = [pod for pod in lister.scan(PODS, key.namespace) if selector.matches(labels_of(pod))]
+        selector = _selector(budget)
+        candidates = lister.labelled(PODS, key.namespace, equalities(selector))
+        pods = [pod for pod in candidates if selector.matches(labels_of(pod))]
         if not pods:
             self._events.event(client, budget, "NoPods", "No matching pods found")
         try:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import keys_of
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.endpoints import services_of
+from simkit.engine.controllers.endpoints import pods_of, services_leading_to, services_of
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import NODES, PODS, SERVICES, SLICES
@@ -46,10 +46,7 @@ class EndpointSliceController(ResourceWatcher):
         return services_of(change, lister)
 
     def _on_node(self, node: str, lister: Lister) -> Iterable[Key]:
-        pods = [pod for pod in lister.scan(PODS) if at(pod, "spec", "nodeName") == node]
-        spaces = {pod["metadata"]["namespace"] for pod in pods}
-        services = [each for space in spaces for each in lister.scan(SERVICES, space)]
-        return keys_of(SERVICES, [each for each in services if any(behind.selects(each, pod) for pod in pods)])
+        return [key for pod in lister.pods_on(node) for key in services_leading_to(pod, lister)]
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
         return keys_of(SERVICES, lister.scan(SERVICES))
@@ -73,10 +70,10 @@ class EndpointSliceController(ResourceWatcher):
 
     def _wanted(self, lister: Lister, service: Object) -> dict[Group, list[dict[str, Any]]]:
         """The endpoints by what slices have in common; a family without any has one empty group."""
-        nodes = {name_of(node): node for node in lister.scan(NODES)}
+        nodes = lister.once(NODES, lambda: {name_of(node): node for node in lister.scan(NODES)})
         wanted: dict[Group, list[dict[str, Any]]] = {}
         for family in behind.families(service):
-            found = behind.backends(service, lister.scan(PODS, service["metadata"]["namespace"]), family)
+            found = behind.backends(service, pods_of(service, lister), family)
             groups: dict[Group, list[dict[str, Any]]] = {}
             for each in found:
                 node = at(each.pod, "spec", "nodeName")

@@ -13,11 +13,13 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import ENDPOINTS, PODS, SERVICES
+from simkit.engine.controllers.selector_index import SelectorIndex
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.backends import Backend
+from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, annotations_of, at, labels_of, name_of, with_metadata
+from simkit.meta.objects import Object, annotations_of, at, labels_of, name_of, namespace_of, with_metadata
 
 _MOST: Final = 1000
 
@@ -45,7 +47,7 @@ class EndpointsController(ResourceWatcher):
             return
         if not at(service, "spec", "selector") or at(service, "spec", "type") == "ExternalName":
             return
-        found = behind.backends(service, lister.scan(PODS, key.namespace), behind.families(service)[0])
+        found = behind.backends(service, pods_of(service, lister), behind.families(service)[0])
         found = [each for each in found if not each.going or each.publish_early]
         subsets = _subsets(service, found[:_MOST])
         labels = behind.inherited(service)
@@ -78,10 +80,23 @@ def services_of(change: Change, lister: Lister) -> Iterable[Key]:
         return [Key(SERVICES, key.namespace, key.name)]
     if change.previous is not None:
         states.append(change.previous.object)
-    leading = [
-        each for each in lister.scan(SERVICES, key.namespace) if any(behind.selects(each, pod) for pod in states)
-    ]
-    return keys_of(SERVICES, leading)
+    return [key for pod in states for key in services_leading_to(pod, lister)]
+
+
+def services_leading_to(pod: Object, lister: Lister) -> list[Key]:
+    """The services whose selectors match a pod."""
+    namespace = namespace_of(pod)
+    index = lister.once((SelectorIndex, namespace), lambda: SelectorIndex(lister.scan(SERVICES, namespace), _selector))
+    return keys_of(SERVICES, index.selecting(labels_of(pod)))
+
+
+def _selector(service: Object) -> LabelSelector:
+    return of_object({"matchLabels": at(service, "spec", "selector") or {}})
+
+
+def pods_of(service: Object, lister: Lister) -> Sequence[Object]:
+    """The pods that a service with a selector leads to, by name."""
+    return lister.labelled(PODS, namespace_of(service), at(service, "spec", "selector"))
 
 
 def _subsets(service: Object, found: Sequence[Backend]) -> list[dict[str, Any]]:

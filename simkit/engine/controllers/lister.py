@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from simkit.engine.controllers.resources import PODS
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, metadata
+from simkit.meta.objects import Object, at, labels_of, metadata
 from simkit.snapshot.protocol import Snapshot
 
 Made = TypeVar("Made")
@@ -50,6 +50,17 @@ class Lister:
                 owned.setdefault((controller_of(obj) or {}).get("uid", ""), []).append(obj)
         return owned.get(uid, ())
 
+    def labelled(self, resource: GroupResource, namespace: str, labels: Mapping[str, str]) -> Sequence[Object]:
+        """The objects of a namespace that have all of some labels, by name; all objects for no labels.
+
+        O(objects with the rarest of these labels), beside the index that is made the first time.
+        """
+        if not labels:
+            return self.scan(resource, namespace)
+        index = self.once((resource, namespace, "labels"), lambda: _by_label(self.scan(resource, namespace)))
+        fewest = min((index.get(pair, ()) for pair in labels.items()), key=len)
+        return [obj for obj in fewest if labels.items() <= labels_of(obj).items()]
+
     def pods_on(self, node: str) -> Sequence[Object]:
         """The pods of a node."""
         if self._placed is None:
@@ -57,6 +68,15 @@ class Lister:
             for pod in self.scan(PODS):
                 self._placed.setdefault(at(pod, "spec", "nodeName") or "", []).append(pod)
         return self._placed.get(node, ())
+
+
+def _by_label(objects: Iterable[Object]) -> Mapping[tuple[str, str], Sequence[Object]]:
+    found: dict[tuple[str, str], list[Object]] = {}
+    for obj in objects:
+        for name, value in labels_of(obj).items():
+            if isinstance(value, str):  # in a dump, anything may stand there
+                found.setdefault((name, value), []).append(obj)
+    return found
 
 
 def controller_of(obj: Object) -> Mapping[str, Any] | None:

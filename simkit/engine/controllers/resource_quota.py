@@ -5,20 +5,33 @@ Upstream: pkg/controller/resourcequota, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from simkit.engine.controllers.client_requests import keys_of, replace_status
+import orjson
+
+from simkit.engine.controllers.client_requests import key_of, keys_of, replace_status
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import QUOTAS
 from simkit.engine.seams import Change
-from simkit.logic.quota.calculate import counted, used
+from simkit.logic.quota.calculate import counted, total_usage, used
+from simkit.logic.quota.scopes import Scope
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, namespace_of
-from simkit.meta.resource_list import quantity_texts, resource_list_of
+from simkit.meta.resource_list import ResourceList, quantity_texts, resource_list_of
 from simkit.schema.catalogue import Catalogue
+
+
+def _by_resource(quotas: Iterable[Object]) -> Mapping[GroupResource, Sequence[Key]]:
+    """The keys of quotas by the resources that they count."""
+    found: dict[GroupResource, list[Key]] = {}
+    for quota in quotas:
+        for resource in counted(at(quota, "spec", "hard") or ()):
+            found.setdefault(resource, []).append(key_of(QUOTAS, quota))
+    return found
 
 
 class ResourceQuotaController:
@@ -47,8 +60,13 @@ class ResourceQuotaController:
         quotas = lister.scan(QUOTAS, key.namespace)
         if not quotas:
             self._limited.discard(key.namespace)
-        counting = [each for each in quotas if key.resource in counted(at(each, "spec", "hard") or ())]
-        return [*keys_of(QUOTAS, counting), *([key] if key.resource == QUOTAS else [])]
+        own = [key] if key.resource == QUOTAS else []
+        told = lister.once(ResourceQuotaController, set[tuple[str, GroupResource]])
+        if (key.namespace, key.resource) in told:  # by another change of this sync
+            return own
+        told.add((key.namespace, key.resource))
+        counting = lister.once((counted, key.namespace), lambda: _by_resource(quotas)).get(key.resource, [])
+        return [*counting, *own]
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
         found = lister.scan(QUOTAS)
@@ -61,11 +79,15 @@ class ResourceQuotaController:
             return
         hard = resource_list_of(at(quota, "spec", "hard"))
 
-        def objects(resource: GroupResource) -> Iterable[Object]:
+        def totals(resource: GroupResource, scopes: Sequence[Scope]) -> ResourceList:
             found = self._catalogue().preferred(resource)
-            return lister.scan(found.storage, key.namespace) if found is not None else ()
+            if found is None:
+                return {}
+            objects, now = partial(lister.scan, found.storage, key.namespace), self._clock.now()
+            kept = (total_usage, resource, key.namespace, orjson.dumps(scopes))
+            return lister.once(kept, lambda: total_usage(resource, scopes, objects(), now))
 
-        counts = used(quota, list(hard), objects, self._clock.now())
+        counts = used(quota, list(hard), totals)
         before = resource_list_of(at(quota, "status", "used"))
         wanted = {name: amount for name, amount in {**before, **counts}.items() if name in hard}
         if wanted == before and resource_list_of(at(quota, "status", "hard")) == hard and at(quota, "status", "hard"):

@@ -25,10 +25,8 @@ def slices_of(lister: Lister, namespace: str, service: str, manager: str) -> lis
     """The slices of a service that a manager keeps."""
     return [
         each
-        for each in lister.scan(SLICES, namespace)
-        if labels_of(each).get(behind.SERVICE_NAME) == service
-        and labels_of(each).get(behind.MANAGED_BY) == manager
-        and not is_terminating(each)
+        for each in lister.labelled(SLICES, namespace, {behind.SERVICE_NAME: service, behind.MANAGED_BY: manager})
+        if not is_terminating(each)
     ]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from simkit.logic.quota.scopes import fits, scopes_of
+from simkit.logic.quota.scopes import Scope, fits, scopes_of
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, usage
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
@@ -37,17 +37,28 @@ def counted(names: Iterable[str]) -> list[GroupResource]:
     return list(dict.fromkeys(found))
 
 
-def used(
-    quota: Object, names: Sequence[str], objects: Callable[[GroupResource], Iterable[Object]], now: float
+def total_usage(
+    resource: GroupResource, scopes: Sequence[Scope], objects: Iterable[Object], now: float
 ) -> ResourceList:
-    """The usage of each of a quota's names, zero if there is none. Names without a counter are left out."""
+    """The usage of all objects of a resource within some scopes, by all names that quotas have for it."""
+    total: ResourceList = {}
+    for obj in objects:
+        if all(fits(scope, resource, obj) for scope in scopes):
+            total = add(total, usage(resource, obj, now))
+    return total
+
+
+def used(
+    quota: Object, names: Sequence[str], totals: Callable[[GroupResource, Sequence[Scope]], ResourceList]
+) -> ResourceList:
+    """The usage of each of a quota's names, zero if there is none. Names without a counter are left out.
+
+    ``totals`` gives the ``total_usage`` of a resource within scopes, which is the same for all quotas that have them.
+    """
     scopes = scopes_of(quota)
     total: dict[str, Quantity] = {}
     for resource in counted(names):
-        own = matching(resource, names)
+        own, amounts = matching(resource, names), totals(resource, scopes)
         total = {**{name: count(0) for name in own}, **total}
-        for obj in objects(resource):
-            if all(fits(scope, resource, obj) for scope in scopes):
-                amounts = usage(resource, obj, now)
-                total = add(total, {name: amounts[name] for name in own if name in amounts})
+        total = add(total, {name: amounts[name] for name in own if name in amounts})
     return total

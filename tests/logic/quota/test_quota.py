@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.kinds.parts.pod.pod_resources import pod_limits, pod_requests
-from simkit.logic.quota.calculate import used
+from simkit.logic.quota.calculate import total_usage, used
 from simkit.logic.quota.scopes import best_effort, counts
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, missing_resources, usage
 from simkit.meta.names import GroupResource
@@ -167,7 +167,9 @@ def test_a_namespace_is_counted_by_quota_names() -> None:
     ]
     objects: dict[GroupResource, list[dict[str, Any]]] = {PODS: pods, GroupResource("", "secrets"): [{}, {}]}
     names = ["pods", "count/pods", "requests.cpu", "limits.cpu", "secrets", "nonsense"]
-    found = used({"spec": {}}, names, lambda resource: objects.get(resource, []), 0.0)
+    found = used(
+        {"spec": {}}, names, lambda resource, scopes: total_usage(resource, scopes, objects.get(resource, []), 0.0)
+    )
     assert quantity_texts(found) == {
         "pods": "1",
         "count/pods": "2",
