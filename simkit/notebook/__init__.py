@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simkit.notebook.access_checks import must, must_not
     from simkit.notebook.access_panel import Panel, panel
+    from simkit.notebook.answer_change import as_it_is
     from simkit.notebook.diagrams import Diagram, chain_diagram, sequence_diagram
     from simkit.notebook.exercises import Exercise, Guess
     from simkit.notebook.explorer import Explorer, explore
@@ -37,6 +38,7 @@ __all__ = [
     "TimelinePanel",
     "Verdict",
     "WhatIfPanel",
+    "as_it_is",
     "chain_diagram",
     "escalation_viewer",
     "explore",
@@ -66,6 +68,7 @@ _HOMES = {
     "TimelinePanel": "simkit.notebook.release_timeline",
     "Verdict": "simkit.notebook.verdict",
     "WhatIfPanel": "simkit.notebook.what_if",
+    "as_it_is": "simkit.notebook.answer_change",
     "chain_diagram": "simkit.notebook.diagrams",
     "escalation_viewer": "simkit.notebook.proof_steps",
     "explore": "simkit.notebook.explorer",

@@ -66,10 +66,16 @@ def misfit(answer: Any, shape: Shape | None) -> Complaint | None:
     ('the function must take one argument', ('it is called with one thing, which the task names: def answer(...)',))
     """
     if shape is not None and not SHAPES[shape][0](answer):
-        return f"the answer must be {SHAPES[shape][1]}", (f"it is of the type {type(answer).__name__}: {answer!r:.80}",)
+        found = f"it is of the type {type(answer).__name__}: {shown(answer)}"
+        return f"the answer must be {SHAPES[shape][1]}", (found,)
     if shape == "function" or (shape == "manifest" and callable(answer)):
         return _cannot_be_called(answer)
     return None
+
+
+def shown(value: object) -> str:
+    """A value in one line, cut where it is long."""
+    return f"{' '.join(repr(value).split()):.80}"
 
 
 def _cannot_be_called(answer: Callable[..., Any]) -> Complaint | None:
@@ -80,6 +86,8 @@ def _cannot_be_called(answer: Callable[..., Any]) -> Complaint | None:
         return "the function must not have a yield", ("its lines would not run: leave yield out",)
     try:
         inspect.signature(answer).bind(None)
+    except ValueError:  # what is written in C may have no signature; calling it tells
+        return None
     except TypeError:
         return "the function must take one argument", (
             "it is called with one thing, which the task names: def answer(...)",

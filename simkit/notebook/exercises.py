@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from simkit.analysis.access.compare import compare
-from simkit.analysis.rbac.subject import parse_subject
-from simkit.logic.rbac.binding import Subject
 from simkit.meta.escaping import html_text
-from simkit.meta.names import GroupResource
 from simkit.notebook.access_checks import AccessCheck, must, must_not
-from simkit.notebook.answer_change import carry_out, removed_by
-from simkit.notebook.answer_grants import named_by_answer, resource_text
+from simkit.notebook.answer_change import as_it_is, carry_out, removed_by
+from simkit.notebook.answer_effects import access_beyond, objects_beyond
+from simkit.notebook.answer_form import in_plain_form
+from simkit.notebook.answer_grants import named_by_answer
 from simkit.notebook.answer_shape import SHAPES, Shape, is_empty, misfit, unknown_keys
 from simkit.notebook.learner_code import run_learner_code
 from simkit.notebook.state_checks import StateCheck, WriteCheck
@@ -22,18 +20,21 @@ from simkit.notebook.verdict import Note, Verdict
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
-__all__ = ["Exercise", "Guess", "Note", "Verdict", "must", "must_not"]
+__all__ = ["Exercise", "Guess", "Note", "Verdict", "as_it_is", "must", "must_not"]
 
 Answer = str | Mapping[str, Any] | Sequence[Any] | Callable[["Cluster"], object]
 """Manifests, as text or objects, or a function that changes a given cluster."""
 Check = AccessCheck | StateCheck | WriteCheck
+_AGAIN: Final = "run the notebook again from the cell that makes the cluster"
 _WRONG_CLUSTER: Final = (
     "a function must change the cluster that it gets, which is a fork: def answer(trial): trial.apply(...)",
-    "run the notebook again from the cell that makes the cluster",
+    _AGAIN,
+)
+_WAS_SO: Final = (
+    "a cell has changed the cluster that the exercise starts from: it is right without the answer",
+    _AGAIN,
 )
 _SEVERAL: Final = 'this is one text with commas in it: write several words as {"...", "..."}'
-SHOWN: Final = 8
-"""Permissions beyond the task that are listed; a wide role has hundreds."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,14 @@ class Exercise:
         What must be true afterwards: requests that must pass or be refused (``must``, ``must_not``), objects that must
         be accepted or refused (``must_accept``, ``must_refuse``), and anything else (``must_hold``).
     exact
-        Whether the subjects named in the attempts may gain nothing beyond the attempts that must pass.
+        Whether an answer may do no more than the attempts say: nobody gains what need not pass or loses what need not
+        be refused, and no object that was there is changed or removed.
+    may_change
+        Objects that an answer may change or remove nevertheless, such as ``roles shop/till-reader`` or ``pods shop/*``.
+        If it is given, all others must stay as they are, also without ``exact``.
     carry_out
         How an answer is carried out: a function of a fork and the answer. By default functions are called with the
-        fork, and all else is applied to it as manifests.
+        fork, and all else is applied to it as manifests. ``as_it_is``: the checks look at the answer itself.
     shape
         What an answer must be (``"dictionary"``, ``"list"``, ``"pair"``, ``"text"``, ``"function"``). Other answers are
         told so, and are not carried out.
@@ -79,6 +84,7 @@ class Exercise:
     task: str
     attempts: Sequence[Check] = field(repr=False)
     exact: bool = field(default=False, repr=False)
+    may_change: Collection[str] | None = field(default=None, repr=False)
     carry_out: Callable[[Cluster, Any], object] | None = field(default=None, repr=False)
     shape: Shape | None = field(default=None, repr=False)
     keys: Sequence[str] = field(default=(), repr=False)
@@ -86,6 +92,12 @@ class Exercise:
     def check(self, answer: Any) -> Verdict:
         """The verdict on an answer. Answers that are refused, cannot be read or raise errors are wrong."""
         shape = self.shape or ("manifest" if self.carry_out is None else None)
+        plain = run_learner_code(lambda: in_plain_form(answer, shape))
+        if plain.errors:
+            return _wrong(plain.title, *plain.errors)
+        return self._verdict(plain.value, shape)
+
+    def _verdict(self, answer: Any, shape: Shape | None) -> Verdict:
         if is_empty(answer):
             return _wrong("the answer is empty", self.task, *([f"write {SHAPES[shape][1]}"] if shape else []))
         wrong_shape = misfit(answer, shape)
@@ -97,20 +109,28 @@ class Exercise:
         if outcome.errors:
             return Verdict((*about, Note(False, outcome.title, outcome.errors)))
         trial.settle()
-        notes = [*about, *(self._tried(attempt, trial) for attempt in self.attempts)]
-        if self.exact:
-            tried = notes[len(about) :]
-            lacking = any(asked and not note.right for asked, note in zip(map(_asks_access, self.attempts), tried))
-            notes.append(self._beyond(trial, "something else" if lacking else "more"))
+        beyond = self._beyond(trial)
+        tried = [self._tried(attempt, trial) for attempt in self.attempts]
+        notes = [*about, *tried, *self._extra_access(trial, tried), *beyond]
         if not all(note.right for note in notes):
-            notes += self._possible_causes(trial, before, outcome.value or "")
+            notes += self._possible_causes(trial, before, outcome.value or "", told=bool(beyond))
+        elif self.carry_out is not as_it_is and self._holds_already():
+            notes.append(Note(False, "everything was so before the answer", _WAS_SO))
         return Verdict(tuple(notes))
 
-    def _possible_causes(self, trial: Cluster, before: int, remark: str) -> list[Note]:
-        """Notes about what may be behind the faults of an answer."""
+    def _possible_causes(self, trial: Cluster, before: int, remark: str, *, told: bool) -> list[Note]:
+        """Notes about what may be behind the faults of an answer. ``told``: what it changed is told already."""
         found = [Note(False, "the function changed nothing of this", (remark,))] if remark else []
-        removed = removed_by(self.cluster, trial) if self.cluster.engine.store.revision == before else ()
+        here = self.cluster.engine.store.revision == before and not told
+        removed = removed_by(self.cluster, trial) if here else ()
         return [*found, Note(False, "the answer removed more than it should", removed)] if removed else found
+
+    def _holds_already(self) -> bool:
+        """True if every check is right without an answer: then somebody has changed the cluster that it starts from."""
+        untouched = self.cluster.fork()
+        untouched.settle()
+        found = run_learner_code(lambda: all(self._tried(attempt, untouched).right for attempt in self.attempts))
+        return found.value is True  # a check may need what the answer makes, such as a definition
 
     def _about(self, answer: Any, before: int) -> list[Note]:
         """Notes about the answer itself: keys that are none, and a change of the cluster that learners start from."""
@@ -129,28 +149,22 @@ class Exercise:
         others = named_by_answer(self.cluster, trial, attempt.subject) if attempt.allowed else ()
         return Note(False, str(tried), (*tried.why, *others, *([attempt.hint] if attempt.hint else [])))
 
-    def _beyond(self, trial: Cluster, what: str) -> Note:
-        """The note whether the subjects gained no more than they must. ``what``: how it is called if they did."""
-        attempts = [each for each in self.attempts if isinstance(each, AccessCheck)]
-        wanted = {_permission(attempt, trial) for attempt in attempts if attempt.allowed}
-        named = {parse_subject(attempt.subject) for attempt in attempts}
-        extra = []
-        for row in compare(self.cluster.snapshot(), trial.snapshot()).itertuples(index=False):
-            change, who, scope, verb, group, resource, only, url = map(str, row[:8])
-            subject = parse_subject(who)
-            if change == "gained" and subject in named and (subject, scope, verb, group, resource, only) not in wanted:
-                words = [
-                    verb,
-                    url or resource_text(GroupResource(group, resource), trial),
-                    *([only] if only else []),
-                    "everywhere" if scope == "*" else f"in {scope}",
-                ]
-                extra.append(f"{who} also gained: {' '.join(words)}")
+    def _extra_access(self, trial: Cluster, tried: Sequence[Note]) -> list[Note]:
+        """The note whether an answer gave or took more than it must, if the exercise asks for that."""
+        if not self.exact:
+            return []
+        extra = access_beyond(self.cluster, trial, [each for each in self.attempts if isinstance(each, AccessCheck)])
         if not extra:
-            return Note(True, "nobody gained more than was asked for")
-        if len(extra) > SHOWN:
-            extra[SHOWN:] = [f"and {len(extra) - SHOWN} more"]
-        return Note(False, f"{what} was given than was asked for", tuple(extra))
+            return [Note(True, "nobody gained or lost more than was asked for")]
+        lacking = any(asked and not note.right for asked, note in zip(map(_asks_access, self.attempts), tried))
+        return [Note(False, f"{'something else' if lacking else 'more'} was done than was asked for", extra)]
+
+    def _beyond(self, trial: Cluster) -> list[Note]:
+        """The note about objects that an answer had to leave alone, if there are any."""
+        if not self.exact and self.may_change is None:
+            return []
+        found = objects_beyond(self.cluster, trial, self.may_change or ())
+        return [Note(False, "something was changed or removed that had to stay as it was", found)] if found else []
 
     def _repr_html_(self) -> str:
         return f"<p><b>Task.</b> {html_text(self.task)}</p>"
@@ -162,15 +176,6 @@ def _asks_access(attempt: Check) -> bool:
 
 def _wrong(title: str, *details: str) -> Verdict:
     return Verdict((Note(False, title, details),))
-
-
-def _permission(attempt: AccessCheck, trial: Cluster) -> tuple[Subject, str, str, str, str, str]:
-    """The permission of a check as a row of ``compare``."""
-    word, slash, subresource = attempt.resource.partition("/")
-    known = trial.engine.catalogue.lookup(word)
-    resource = known.resource + slash + subresource
-    scope = attempt.namespace if known.namespaced and attempt.namespace else "*"
-    return parse_subject(attempt.subject), scope, attempt.verb, known.group, resource, attempt.name
 
 
 @dataclass(frozen=True)
@@ -202,6 +207,10 @@ class Guess:
 
     def check(self, answer: object) -> Verdict:
         """The verdict on a word, or a set of words; other values are taken as their text."""
+        plain = run_learner_code(lambda: in_plain_form(answer, "words"))
+        return _wrong(plain.title, *plain.errors) if plain.errors else self._verdict(plain.value)
+
+    def _verdict(self, answer: object) -> Verdict:
         if answer is None or answer is ...:
             return _wrong("the answer is empty", self.task, f"write {SHAPES['words'][1]}")
         wrong_shape = misfit(answer, "words")
@@ -209,9 +218,10 @@ class Guess:
             return _wrong(wrong_shape[0], *wrong_shape[1])
         trial = self.cluster.fork()
         several = isinstance(answer, Iterable) and not isinstance(answer, str)
-        given = sorted({str(word) for word in cast("Iterable[object]", answer)} if several else {str(answer)})
+        words = cast("Iterable[object]", answer) if several else [answer]
+        given = sorted({str(word).strip() for word in words})
         wanted = set(self.ask(trial))
-        if wanted and not self.reveal and not any(word.strip() for word in given):
+        if wanted and not self.reveal and not any(given):
             return _wrong("the answer is empty", self.task, f"write {SHAPES['words'][1]}")
         notes = [self._note(trial, word, wanted) for word in given]
         missing = sorted(wanted - set(given))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from simkit.meta.escaping import html_text
-from simkit.notebook.answer_shape import unknown_keys
+from simkit.notebook.answer_form import in_plain_form, plain_value
+from simkit.notebook.answer_shape import shown, unknown_keys
 from simkit.notebook.learner_code import run_learner_code
 from simkit.notebook.verdict import Note, Verdict
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
 Outcomes = Mapping[str, object]
+_AS_TASK: Final = "write the word as the task does, in small letters and without spaces around it"
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Prediction:
     def check(self, answer: object) -> Verdict:
         """The verdict on predictions by case. Cases without a prediction are open; unknown names are told."""
         actual = self.ask(self.cluster.fork())
+        answer = in_plain_form(answer, "dictionary")
         if not isinstance(answer, Mapping):
             wanted = ", ".join(map(repr, actual))
             return Verdict(
@@ -58,7 +61,7 @@ class Prediction:
                     Note(
                         False,
                         "the answer must be a dictionary",
-                        (f"with the keys {wanted}", f"it is of the type {type(answer).__name__}: {answer!r:.80}"),
+                        (f"with the keys {wanted}", f"it is of the type {type(answer).__name__}: {shown(answer)}"),
                     ),
                 )
             )
@@ -67,13 +70,16 @@ class Prediction:
         return Verdict((*([Note(False, *unknown)] if unknown else []), *notes))
 
     def _note(self, case: str, said: object, outcome: object) -> Note:
+        said = plain_value(said)
         if isinstance(said, bool) is isinstance(outcome, bool) and said == outcome:
             return Note(True, f"{case}: {outcome!r}")
         if said is None or said is ...:
             return Note(False, f"{case}: no prediction yet", (_form_of(outcome),))
         if not _has_form_of(said, outcome):
-            return Note(False, f"{case}: you said {said!r}", (_form_of(outcome),))
-        return Note(False, f"{case}: you said {said!r}, and it is otherwise", self._why(case, said))
+            return Note(False, f"{case}: you said {shown(said)}", (_form_of(outcome),))
+        if isinstance(said, str) and isinstance(outcome, str) and said.strip().lower() == outcome.lower():
+            return Note(False, f"{case}: you said {shown(said)}", (_AS_TASK,))
+        return Note(False, f"{case}: you said {shown(said)}, and it is otherwise", self._why(case, said))
 
     def _why(self, case: str, said: object) -> tuple[str, ...]:
         if self.explain is None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import signal
 from contextlib import suppress
 from http import HTTPStatus
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 import simkit
-from simkit.notebook import Exercise, Guess, Prediction, Verdict, must, must_not
+from simkit.notebook import Exercise, Guess, Prediction, Verdict, as_it_is, must, must_not
 from simkit.notebook.learner_code import run_learner_code
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
@@ -87,13 +91,13 @@ def test_a_wide_answer_is_told_in_a_few_lines(cluster: simkit.Cluster, exercise:
         ),
         (
             [role("pods", rule("list", "pods,pods/log"), namespace="shop"), ANSWER[1]],
-            ["more was given than was asked for", "also gained: list pods/log in shop"],
+            ["more was done than was asked for", "also gained: list pods/log in shop"],
         ),
         (
             [role("pods", rule("list", "pods", groups="apps"), namespace="shop"), ANSWER[1]],
             [
                 "is about the API group 'apps' and not ''",
-                "something else was given than was asked for",
+                "something else was done than was asked for",
                 "also gained: list pods of the API group 'apps', which has no such resource, in shop",
             ],
         ),
@@ -321,3 +325,84 @@ def test_names_have_no_wildcards(cluster: simkit.Cluster, exercise: Exercise) ->
     named = Exercise(cluster, "task", [must("user:ann", "get", "pods", namespace="shop", name="web")])
     told = named.check([role("pods", rule("get", "pods", names="*"), namespace="shop"), ANSWER[1]])
     assert "holds only for the names *; names have no wildcards" in str(told)
+
+
+@pytest.mark.parametrize(
+    ("also", "told"),
+    [
+        (binding("bob", "pods", "user:bob", namespace="shop", local=True), "user:bob also gained: list pods in shop"),
+        (role("system:basic-user", rule("list", "nodes")), "group:system:authenticated also lost: create self"),
+        (role("system:basic-user", rule("list", "nodes")), "clusterroles system:basic-user was changed: metadata."),
+        ({**namespace("shop"), "metadata": {"name": "shop", "labels": {"a": "b"}}}, "namespaces shop was changed:"),
+    ],
+)
+def test_an_exact_exercise_is_about_everybody_and_everything(exercise: Exercise, also: Any, told: str) -> None:
+    """Access of subjects that the task does not name, and objects that were there, must stay as they are."""
+    assert told in str(exercise.check([*ANSWER, also]))
+
+
+def test_objects_that_an_answer_may_change(cluster: simkit.Cluster) -> None:
+    """The others are told by what happened to them; what the task takes away may be lost."""
+    start = cluster.fork()
+    start.apply([role("pods", rule("delete", "pods"), namespace="shop"), ANSWER[1], account("shop", "other")])
+
+    def task(*may_change: str) -> Exercise:
+        return Exercise(start, "task", ATTEMPTS, exact=True, may_change=may_change)
+
+    assert task("roles shop/pods").check(ANSWER)
+    assert "roles shop/pods was changed: rules[0].verbs" in str(task().check(ANSWER))
+
+    def and_more(trial: simkit.Cluster) -> None:
+        trial.apply(ANSWER)
+        trial.delete("serviceaccount", "other", "shop")
+
+    told = str(task("roles *").check(and_more))
+    assert "something was changed or removed that had to stay as it was" in told
+    assert "serviceaccounts shop/other is gone" in told
+    assert task("roles *", "serviceaccounts shop/*").check(and_more)
+    assert "namespace shop is gone" in str(task().check(lambda trial: trial.delete("namespace", "shop")))
+
+
+def test_a_cluster_that_is_right_already_is_told(cluster: simkit.Cluster) -> None:
+    """An answer that was applied to the lesson's own cluster makes any other answer right."""
+    start = cluster.fork()
+    start.apply(ANSWER)
+    verdict = Exercise(start, "task", ATTEMPTS).check(account("shop", "other"))
+    assert [note.text for note in verdict.notes if not note.right] == ["everything was so before the answer"]
+    assert Exercise(start, "task", ATTEMPTS, carry_out=as_it_is).check("anything"), "the checks look at the answer"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        tuple(ANSWER),
+        iter(ANSWER),
+        [yaml.safe_dump(each) for each in ANSWER],
+        {yaml.safe_dump(each) for each in ANSWER},
+        yaml.safe_dump_all(ANSWER).encode(),
+        {"apiVersion": "v1", "kind": "List", "items": ANSWER},
+    ],
+)
+def test_manifests_have_many_forms(exercise: Exercise, answer: object) -> None:
+    """What says the same is as right."""
+    assert exercise.check(answer)
+
+
+def test_an_iterator_without_end_is_told(exercise: Exercise) -> None:
+    """It is read for a while."""
+    assert "the answer has more than 10,000 entries" in str(exercise.check(itertools.count()))
+
+
+def test_what_has_no_signature_is_called(exercise: Exercise) -> None:
+    """A type is an answer like others, and a wrong one."""
+    assert "the answer stopped with an error" in str(exercise.check(int))
+
+
+def test_predictions_of_other_libraries(cluster: simkit.Cluster) -> None:
+    """Series and NumPy's truth values are as good as Python's; a word in capitals is told."""
+    outcomes = {"a": True, "b": 2, "c": "stored"}
+    prediction = Prediction(cluster, "?", lambda _: outcomes)
+    assert prediction.check(pd.Series(outcomes))
+    assert prediction.check({"a": np.True_, "b": np.int64(2), "c": np.str_("stored")})
+    assert "write the word as the task does" in str(prediction.check({**outcomes, "c": "Stored "}))
+    assert "of the type list: ['a', 'b']" in str(prediction.check(["a", "b"]))

@@ -60,7 +60,11 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
             'answer = {"prices": "GET /api/v1/pods", "node-1": 7}',
             ["without method and server", "7 is no path"],
         ),
-        ("paths", 'answer = {"pods of shop": "/api/v1/pods"}', ["objects of ['default', 'shop']"]),
+        (
+            "paths",
+            'answer = {"pods of shop": "/api/v1/pods"}',
+            ["answers with default/till, default/web, shop/till, shop/web, and shop/till, shop/web was asked for"],
+        ),
         ("verbs", TABLE, [*NO_DICTIONARY, "it is of the type DataFrame"]),
         ("verbs", 'answer = {"GET /api/v1/nodes": ["list"]}', ["write a word in quotes", "no prediction yet"]),
         ("rule", 'answer = {"apigroups": [""], "resource": ["pods"], "verbs": ["get"]}', ["did you mean 'apiGroups'?"]),
@@ -124,7 +128,7 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
         (
             "loop",
             "def answer(trial):\n    send(trial, 'GET', PRICES)\n    send(trial, 'PATCH', PRICES, {'data': {'sold': '6'}}, MERGE)",
-            ["the others sold 11 instead of 5, and sold is 6"],
+            ["the others sold 11 and then 4 instead of 5, and sold is 6"],
         ),
         (
             "loop",
@@ -133,7 +137,11 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
         ),
     ],
     "03-patches-and-server-side-apply": [
-        ("smallest", 'answer = ("strategic", "metadata")', ["cannot unmarshal", "entries of lists say by their name"]),
+        (
+            "smallest",
+            'answer = ("strategic", "metadata")',
+            ["the body is a text: write the list or the dictionary itself"],
+        ),
         ("smallest", 'answer = ("patch", {})', ["'patch' is no kind of patch here"]),
         ("smallest", 'answer = {"strategic": {}}', ["the answer must be a pair"]),
         (
@@ -260,7 +268,7 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
                     '{apiGroups: ["*"], resources: ["*"], verbs: [get, list, watch]}',
                 )
             ),
-            ["more was given than was asked for"],
+            ["more was done than was asked for"],
         ),
     ],
     "06-service-accounts-and-tokens": [

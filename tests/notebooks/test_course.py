@@ -10,7 +10,7 @@ import pytest
 
 from simkit.notebook import Verdict
 from tests.notebooks.execution import tags
-from tests.notebooks.lessons import Lesson, lessons, told
+from tests.notebooks.lessons import Lesson, lessons, near_misses, told
 from tests.notebooks.more_wrong_answers import MORE_WRONG
 from tests.notebooks.wrong_answers import WRONG
 from tools.course import compiled, sources
@@ -74,6 +74,14 @@ def test_nbgrader_takes_the_cells(name: str, solved: bool) -> None:
             assert meta["grade"] is meta["solution"], meta["grade_id"]
 
 
+@pytest.mark.parametrize("name", lessons())
+def test_near_misses_are_cases_of_their_own(name: str) -> None:
+    """Each names an exercise of the lesson, and its case stands once in that exercise."""
+    cases = [(each.exercise, each.case) for each in near_misses(name)]
+    assert len(set(cases)) == len(cases)
+    assert {exercise for exercise, _ in cases} <= set(Lesson(name).exercises())
+
+
 def _wrong_answers(name: str) -> dict[str, dict[str, list[str]]]:
     """The wrong answers of a lesson by exercise, each with words of its explanation."""
     found = {exercise: {answer: words} for exercise, (answer, words) in WRONG[name].items()}
@@ -85,16 +93,21 @@ def _wrong_answers(name: str) -> dict[str, dict[str, list[str]]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", lessons())
 def test_a_lesson_runs_and_judges(name: str) -> None:
-    """Stubs and wrong answers are explained, and raise nothing; solutions are right and give all points."""
+    """Stubs and wrong answers are explained, and raise nothing; solutions are right and give all points.
+
+    So are right answers of another form than the solution.
+    """
     wrong = _wrong_answers(name)
+    near = {(each.exercise, each.case): each.told for each in near_misses(name)}
     for exercise, which, result in told(Lesson(name), wrong):
         if which == "points":
             assert result == len(wrong)
             continue
         assert isinstance(result, Verdict)
-        assert bool(result) is (which == "solution"), (exercise, which, str(result))
+        right = which == "solution" or near.get((exercise, which)) == ()
+        assert bool(result) is right, (exercise, which, str(result))
         assert result._repr_html_()
-        expected = wrong[exercise].get(which, [])
+        expected = near.get((exercise, which)) or wrong[exercise].get(which, [])
         assert [words for words in expected if words not in str(result)] == [], (exercise, which, str(result))
         if which not in ("stub", "solution"):
             assert all(note.details for note in result.notes if not note.right), str(result)

@@ -174,7 +174,7 @@ kind: Pod
 metadata: {name: static, namespace: shop}
 spec: {containers: [{name: web, image: "shop/static:1"}]}
 '''""",
-            ["admission has mounted a token", "it runs as default"],
+            ["a token is mounted at /var/run/secrets/kubernetes.io/serviceaccount", "it runs as default"],
         ),
     },
     "07-escalation-and-how-to-close-it": {
@@ -184,7 +184,7 @@ spec: {containers: [{name: web, image: "shop/static:1"}]}
         ),
         "close": (
             'def answer(trial):\n    trial.delete("rolebinding", "runners", "shop")',
-            ["Gus needs his pods", "proven: user:ida", "Ida may impersonate default:"],
+            ["Gus needs his pods", "proven: user:ida", "Ida may impersonate any account everywhere"],
         ),
         "bind": (
             'answer = {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"], "verbs": ["*"]}',

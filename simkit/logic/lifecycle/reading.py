@@ -14,7 +14,8 @@ from pydantic import BaseModel, ValidationError
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.logic.lifecycle.calendar import Calendar
-from simkit.logic.lifecycle.document import History
+from simkit.logic.lifecycle.document import Group, History
+from simkit.logic.lifecycle.rules_versions import serves
 from simkit.meta.errors import SimkitError
 from simkit.schema.versions import is_version
 
@@ -146,7 +147,19 @@ def _errors(history: History) -> Iterator[tuple[Location, str]]:
                 yield from _known(calendar, ("groups", number, moves, release), release)
                 if all(each.name != name for each in group.versions):
                     yield ("groups", number, moves, release), f"the group has no version {name!r}"
-    yield from _walked(history, (), calendar)
+    wrong = list(_walked(history, (), calendar))
+    yield from wrong
+    for number, group in enumerate(() if wrong else history.groups):
+        yield from _not_served_at_first(group, ("groups", number, "preferred"), calendar)
+
+
+def _not_served_at_first(group: Group, place: Location, calendar: Calendar) -> Iterator[tuple[Location, str]]:
+    """A first preferred version that its release does not serve. Later moves are judged by rule 4b."""
+    known = [release for release in group.preferred if not list(_known(calendar, place, release))]
+    first = min(known, key=calendar.position, default=None)
+    named = [each for each in group.versions if first is not None and each.name == group.preferred[first]]
+    if first is not None and named and not any(serves(each, calendar.position(first), calendar) for each in named):
+        yield (*place, first), f"{first} does not serve {group.preferred[first]}"
 
 
 def _walked(part: BaseModel, place: Location, calendar: Calendar) -> Iterator[tuple[Location, str]]:

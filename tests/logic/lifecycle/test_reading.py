@@ -45,6 +45,10 @@ HEAD = "groups:\n- name: shop.example.com\n  versions:\n"
             r"line 5: groups\.0\.storage\.1\.30: the group has no version 'v2'",
         ),
         (
+            f'{HEAD}  - {{name: v1, introduced: "1.30"}}\n  preferred: {{"1.29": v1}}\n',
+            r"line 5: groups\.0\.preferred\.1\.29: 1\.29 does not serve v1",
+        ),
+        (
             "releases: [{name: b, date: 2024-02-01}, {name: a, date: 2024-01-01}]\nname: x\n",
             "releases must come in order",
         ),
