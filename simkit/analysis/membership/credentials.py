@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from simkit.analysis.membership.pairs import MembershipTable, Pair, listed, membership_table
+from simkit.meta.certificate_errors import unreadable
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def members_of_certificates(pem: bytes | str) -> MembershipTable:
     raw = pem.encode() if isinstance(pem, str) else pem
     try:
         certificates = x509.load_pem_x509_certificates(raw)
-    except ValueError as wrong:
+    except unreadable() as wrong:
         raise SimkitError(f"these are no certificates: {wrong}") from None
     return membership_table(pair for certificate in certificates for pair in _of_certificate(certificate))
 
@@ -51,7 +52,7 @@ def _of_certificate(certificate: x509.Certificate) -> Iterator[Pair]:
 
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     for organization in certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME):
-        for name in names[:1]:
+        for name in names[-1:]:
             yield str(name.value), str(organization.value)
 
 

@@ -6,11 +6,11 @@ Upstream: plugin/pkg/admission/certificates/subjectrestriction, release 1.30.
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import Final
 
 from simkit.engine.admission.plugin_attributes import SIGNING_REQUESTS, admission_forbidden, written
 from simkit.engine.seams import Operation, Review
+from simkit.meta.certificate_errors import unreadable
 from simkit.meta.domain import label
 from simkit.meta.identity import MASTERS
 from simkit.meta.objects import at
@@ -35,14 +35,14 @@ class CertificateSubjectRestriction:
             return
         try:
             groups = organizations(base64.b64decode(at(request, "spec", "request") or "", validate=True))
-        except (ValueError, binascii.Error) as error:
+        except unreadable() as error:
             raise admission_forbidden(review, f"failed to parse CSR: {error}") from None
         if MASTERS in groups:
             raise admission_forbidden(review, f"use of {_SIGNER} signer with {MASTERS} group is not allowed")
 
 
 def organizations(pem: bytes) -> list[str]:
-    """The groups that the subject of a signing request is in. Raises ValueError for what is no request."""
+    """The groups that the subject of a signing request is in. Raises one of ``unreadable`` for others."""
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 

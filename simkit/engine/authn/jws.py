@@ -24,6 +24,7 @@ from jwt.exceptions import PyJWTError
 from jwt.utils import base64url_encode
 
 from simkit.engine.authn.compact import looks_signed
+from simkit.meta.certificate_errors import unreadable
 from simkit.meta.errors import SimkitError
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
@@ -157,7 +158,7 @@ def _public_half(block: bytes, source: str) -> PublicKey | None:
     try:
         certified = b"CERTIFICATE" in label
         key = load_pem_x509_certificate(block).public_key() if certified else serialization.load_pem_public_key(block)
-    except (ValueError, UnsupportedAlgorithm) as error:
+    except unreadable() as error:
         raise SimkitError(f"{source} holds a public key that cannot be read: {error}") from error
     if not isinstance(key, rsa.RSAPublicKey | ec.EllipticCurvePublicKey):
         raise SimkitError(f"{source} holds a key that verifies no service account tokens; use RSA or ECDSA")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from simkit.engine.egress.dynamic_file import DynamicFile
 from simkit.meta.behaviour import applies
+from simkit.meta.certificate_errors import unreadable
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
 from simkit.meta.errors import SimkitError, unauthorized
@@ -75,11 +76,11 @@ class ChainVerifier:
         result: Identity | Untrusted | None
         try:
             path = verify_client(chain, self._trusted, now)
+            result = _subject_of(path[0])
         except Untrusted as error:
             result = error.with_traceback(None)
             first, last = steady_span(chain, self._trusted, now)
         else:
-            result = subject(path[0])
             first = max(certificate.not_valid_before_utc.timestamp() for certificate in path)
             last = min(certificate.not_valid_after_utc.timestamp() for certificate in path)
         with self._lock:
@@ -87,6 +88,16 @@ class ChainVerifier:
             while len(self._verified) > _REMEMBERED:
                 self._verified.popitem(last=False)
         return result
+
+
+def _subject_of(certificate: Certificate) -> Identity | None:
+    """The identity in a certificate. Raises Untrusted where its subject, read only now, is no list of texts."""
+    from simkit.engine.authn.x509_chain import Untrusted
+
+    try:
+        return subject(certificate)
+    except unreadable() as error:
+        raise Untrusted(f"the subject of the certificate cannot be read: {error}") from error
 
 
 def _accepted(result: Identity | Exception | None) -> Identity | None:

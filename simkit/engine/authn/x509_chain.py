@@ -21,6 +21,8 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID
 
+from simkit.meta.certificate_errors import unreadable
+
 _LONGEST: Final = 10
 MOST_SIGNATURE_CHECKS: Final = 100
 """The most signatures that are checked for one chain, as in Go's ``maxChainSignatureChecks``."""
@@ -32,14 +34,6 @@ _UNDERSTOOD: Final = {
     ExtensionOID.SUBJECT_ALTERNATIVE_NAME,
     ExtensionOID.CERTIFICATE_POLICIES,
 }
-_UNREADABLE: Final = (
-    ValueError,
-    UnsupportedAlgorithm,
-    x509.DuplicateExtension,
-    x509.InvalidVersion,
-    x509.UnsupportedGeneralNameType,
-)
-"""The errors of the library for malformed certificates."""
 _ANY_USE: Final = {ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE}
 
 
@@ -56,8 +50,11 @@ class TooManyChecks(Untrusted):
 
 
 def load_authorities(pem: bytes) -> list[x509.Certificate]:
-    """The certificates of a PEM bundle. Raises ValueError if there are none."""
-    return x509.load_pem_x509_certificates(pem)
+    """The certificates of a PEM bundle. Raises ValueError if there are none, or one cannot be read."""
+    try:
+        return x509.load_pem_x509_certificates(pem)
+    except unreadable() as error:
+        raise ValueError(str(error)) from error
 
 
 def verify_client(chain: Sequence[bytes], trusted: Iterable[x509.Certificate], now: float) -> Path:
@@ -88,7 +85,7 @@ def verify_client(chain: Sequence[bytes], trusted: Iterable[x509.Certificate], n
         moment = datetime.fromtimestamp(now, UTC)
         _check(leaf, moment)
         return _PathBuilder(others, tuple(trusted), moment).climb((leaf,))
-    except _UNREADABLE as error:
+    except unreadable() as error:
         raise Untrusted(f"the certificate cannot be read: {error}") from error
 
 
@@ -99,7 +96,7 @@ def steady_span(chain: Sequence[bytes], trusted: Iterable[x509.Certificate], now
     """
     try:
         involved = [*(x509.load_der_x509_certificate(raw) for raw in chain), *trusted]
-    except _UNREADABLE:
+    except unreadable():
         return float("-inf"), float("inf")
     begins = [certificate.not_valid_before_utc.timestamp() for certificate in involved]
     ends = [certificate.not_valid_after_utc.timestamp() for certificate in involved]

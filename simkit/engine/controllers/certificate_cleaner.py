@@ -16,6 +16,7 @@ from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import SIGNING_REQUESTS
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import find
+from simkit.meta.certificate_errors import unreadable
 from simkit.meta.clock import Clock, moment
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, metadata
@@ -73,5 +74,5 @@ def _not_after(certificate: str) -> list[float]:
 
     try:
         return [load_pem_x509_certificate(base64.b64decode(certificate)).not_valid_after_utc.timestamp()]
-    except ValueError:
+    except unreadable():
         return []

@@ -113,10 +113,10 @@ def _names(request: CertificateSigningRequest) -> dict[str, list[Any]]:
 
 
 def common_name(request: CertificateSigningRequest) -> str:
-    """The common name of a request's subject."""
+    """The common name of a request's subject: of several the last one, as who shows the certificate is called by it."""
     from cryptography.x509.oid import NameOID
 
-    return "".join(str(each.value) for each in request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[:1])
+    return "".join(str(each.value) for each in request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[-1:])
 
 
 def _organizations(request: CertificateSigningRequest) -> list[str]:

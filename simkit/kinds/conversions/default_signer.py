@@ -6,10 +6,10 @@ Follows ``pkg/apis/certificates/v1beta1/defaults.go``, release 1.30.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from simkit.meta.certificate_errors import unreadable
 from simkit.meta.domain import label
 
 if TYPE_CHECKING:
@@ -26,26 +26,21 @@ _KEYS: Final = "key encipherment"
 
 def default_signer(spec: Mapping[str, Any]) -> str:
     """The signer for the request's content: of kubelet clients, of kubelet servers, or the legacy one."""
-    request = _parsed(spec.get("request") or "")
-    if request is None or not _is_node(request):
+    from cryptography.x509 import load_pem_x509_csr
+
+    try:
+        request = load_pem_x509_csr(base64.b64decode(spec.get("request") or "", validate=True))
+        is_node, names = _is_node(request), _names(request)
+    except unreadable():  # validation tells why
         return UNKNOWN
-    usages, names = frozenset(spec.get("usages") or ()), _names(request)
-    if names.get("email") or names.get("uri"):
+    usages = frozenset(spec.get("usages") or ())
+    if not is_node or names.get("email") or names.get("uri"):
         return UNKNOWN
     serves = bool(names.get("dns") or names.get("ip"))
     purpose = "server auth" if serves else "client auth"
     if usages not in ({_SIGNS, purpose}, {_SIGNS, _KEYS, purpose}):
         return UNKNOWN
     return NODE_SERVING if serves else NODE_CLIENT
-
-
-def _parsed(text: str) -> CertificateSigningRequest | None:
-    from cryptography.x509 import load_pem_x509_csr
-
-    try:
-        return load_pem_x509_csr(base64.b64decode(text, validate=True))
-    except (ValueError, binascii.Error):
-        return None
 
 
 def _is_node(request: CertificateSigningRequest) -> bool:

@@ -68,6 +68,6 @@ def signed(request: str, now: datetime | None = None) -> tuple[str, str, tuple[s
 
     asked = x509.load_pem_x509_csr(base64.b64decode(request))
     certificate = _issued(asked.subject, asked.public_key(), now).sign(_key("authority"), hashes.SHA256())
-    user = asked.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
+    user = asked.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[-1].value
     groups = [str(one.value) for one in asked.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
     return base64.b64encode(certificate.public_bytes(serialization.Encoding.PEM)).decode(), str(user), tuple(groups)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from simkit.kinds.parts.validation.pem import blocks
+from simkit.meta.certificate_errors import unreadable
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
@@ -69,10 +70,10 @@ def _mismatch(certificate: bytes, key: bytes) -> str:
 
     try:
         public = x509.load_der_x509_certificate(certificate).public_key()
-    except ValueError:
-        return "x509: malformed certificate"
     except UnsupportedAlgorithm:
         return "tls: unknown public key algorithm"
+    except unreadable():
+        return "x509: malformed certificate"
     try:
         private = load_der_private_key(key, None)
     except (ValueError, TypeError, UnsupportedAlgorithm):

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from simkit.meta.certificate_errors import unreadable
 from simkit.meta.fielderror import Shown
 
 if TYPE_CHECKING:
@@ -57,8 +58,12 @@ def _labelled(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def request_error(encoded: str | None) -> str:
-    """The reason why a text is no certificate request with a valid signature; empty if it is one."""
+    """The reason why a text is no certificate request with a valid signature; empty if it is one.
+
+    Other extensions than alternative names are read too, so that nothing later fails on them; Go passes them over.
+    """
     from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
 
     label, body = next(_labelled(base64.b64decode(encoded or "")), (b"", b""))
     if label != _REQUEST:
@@ -68,10 +73,19 @@ def request_error(encoded: str | None) -> str:
         return "PEM block type must be CERTIFICATE REQUEST"
     try:
         request = x509.load_der_x509_csr(der)
-        signed = request.is_signature_valid
-    except ValueError:
+    except unreadable():
         return _not_asn1(der)
-    return "" if signed else _unverified(request.public_key())
+    try:
+        if not request.is_signature_valid:
+            return _unverified(request.public_key())
+        request.extensions  # noqa: B018 - read here, and found broken or not
+    except x509.DuplicateExtension:
+        return "x509: certificate request contains duplicate requested extensions"
+    except UnsupportedAlgorithm:
+        return "x509: cannot verify signature: algorithm unimplemented"
+    except unreadable():
+        return "x509: invalid subject alternative names"
+    return ""
 
 
 def _unverified(key: PublicKeyTypes) -> str:
@@ -128,6 +142,6 @@ def certificates_error(encoded: str | None) -> str:
             return "found CERTIFICATE PEM block containing 0 certificates"
         try:
             x509.load_der_x509_certificate(der)
-        except ValueError:
+        except unreadable():
             return "x509: malformed certificate"
     return "" if found else "must contain at least one CERTIFICATE PEM block"
