@@ -27,6 +27,12 @@ from simkit.meta.names import Revision
 LENGTH: Final = 512
 """Changes per segment: more make old states slower to restore, fewer keep more copies of blocks alive."""
 
+MOST_BYTES: Final = 128 * 1024 * 1024
+"""JSON of replaced and removed objects that is kept: a client that writes large objects again and again would fill all
+memory within the time for which changes are kept. The objects take some times as much."""
+_SHARES: Final = 8
+"""The least number of segments over which so many bytes are spread, since whole segments are let go."""
+
 REMEMBERED: Final = 4
 """The number of restored states that are cached, since a paged list reads the same one repeatedly."""
 
@@ -34,10 +40,12 @@ REMEMBERED: Final = 4
 class _Segment:
     """Consecutive changes with their revisions and times, and the state before the first of them."""
 
-    __slots__ = ("changes", "revisions", "state", "times")
+    __slots__ = ("changes", "held", "revisions", "state", "times")
 
     def __init__(self, state: State) -> None:
         self.state = state
+        self.held = 0
+        """Bytes of the objects that only its changes still hold."""
         self.changes: list[Change] = []
         self.revisions = array("q")
         self.times = array("d")
@@ -49,6 +57,7 @@ class _Segment:
     def append(self, change: Change, now: float) -> None:
         """Take in the next change. Its revision comes last: a reader takes only changes whose revision it has seen."""
         self.changes.append(change)
+        self.held += held_by(change)
         self.times.append(now)
         self.revisions.append(change.entry.revision)
 
@@ -86,11 +95,21 @@ class RevisionLog:
     def append(self, change: Change, now: float, before: State, cutoff: float) -> None:
         """Append a change, with its time and state; compact what was superseded before ``cutoff``."""
         segment = self._segments[-1]
-        if len(segment.changes) >= LENGTH and segment.revisions[-1] < change.revision:
+        full = len(segment.changes) >= LENGTH or segment.held > MOST_BYTES // _SHARES
+        if full and segment.revisions[-1] < change.revision:
             segment = _Segment(before)
             self._segments = (*self._segments, segment)
-            self._forget(self.oldest(cutoff))
+            self._forget(max(self.oldest(cutoff), self._oldest_that_fits()))
         segment.append(change, now)
+
+    def _oldest_that_fits(self) -> Revision:
+        """The revision from which on the changes hold no more bytes than are kept."""
+        held = 0
+        for segment in reversed(self._segments):
+            held += segment.held
+            if held > MOST_BYTES:
+                return Revision(segment.revisions[-1])
+        return self._floor
 
     def oldest(self, cutoff: float) -> Revision:
         """The latest revision at a time, or the oldest available one if that is later."""
@@ -141,6 +160,12 @@ class RevisionLog:
         if steps <= last - steps:
             return _made(segment.state, segment.changes[:steps])
         return _undone(end, segment.changes[steps:last])
+
+
+def held_by(change: Change) -> int:
+    """The bytes of the objects of a change that are in no later state."""
+    gone = change.entry.size if change.type == "DELETED" else 0
+    return gone + (change.previous.size if change.previous is not None else 0)
 
 
 def _start(segment: _Segment) -> Revision:

@@ -11,6 +11,7 @@ from typing import Final
 from weakref import WeakSet
 
 from simkit.engine.seams import Change, ChangeLog, Compacted
+from simkit.engine.storage.revision_log import MOST_BYTES, held_by
 from simkit.engine.watch.event_buffer import EventBuffer
 from simkit.engine.watch.notifier import Notifiers
 from simkit.engine.watch.watcher import Watcher, WatchReader
@@ -47,7 +48,7 @@ class WatchCache:
         self._store = store
         self._rings: dict[GroupResource, EventBuffer] = {}
         self._wakers = Notifiers()
-        self._since_sweep = 0
+        self._since_sweep = self._bytes_since = 0
         self._lock = threading.Lock()  # a writer in the store takes it to tell us; the store is only read under it
         self._watchers: WeakSet[Watcher] = WeakSet()
         self._stop = store.listen(self._hear)
@@ -126,23 +127,24 @@ class WatchCache:
             resource = change.entry.key.resource
             self.buffer(resource).append(change)
             self.revision = change.entry.revision
-            self._sweep(1)
+            self._sweep(1, held_by(change))
             return {resource}
         fresh = [change for change in changes if change.revision > self.revision]
         for change in fresh:
             self.buffer(change.entry.key.resource).append(change)
         if fresh:
             self.revision = fresh[-1].revision
-            self._sweep(len(fresh))
+            self._sweep(len(fresh), sum(map(held_by, fresh)))
         return {change.entry.key.resource for change in fresh}
 
-    def _sweep(self, count: int) -> None:
+    def _sweep(self, count: int, held: int) -> None:
         self._since_sweep += count
-        if self._since_sweep >= SWEEP:
-            self._drop()
+        self._bytes_since += held
+        if self._since_sweep >= SWEEP or self._bytes_since > MOST_BYTES // 8:
+            self._drop(at_once=self._since_sweep < SWEEP)
 
     def _drop(self, *, at_once: bool = False) -> None:
-        self._since_sweep = 0
+        self._since_sweep = self._bytes_since = 0
         oldest = self._store.oldest
         for ring in list(self._rings.values()):
             ring.drop(oldest, at_once=at_once)

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.engine.seams import Change, Compacted
+from simkit.engine.storage import revision_log
 from simkit.engine.storage.memory import MemoryStore
-from simkit.engine.watch import event_buffer
+from simkit.engine.watch import event_buffer, watch_cache
 from simkit.engine.watch.watch_cache import WatchCache
 from simkit.engine.watch.watcher import Watcher
 from simkit.meta.clock import SimulatedClock
@@ -370,3 +371,30 @@ def _read(index: int, readers: list[tuple[Watcher, Revision, list[Change]]], los
     assert index not in lost
     found += changes
     return bool(changes)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_history_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch, ends: bool) -> None:
+    """Whoever writes or removes large objects without end does not fill all memory with what they were before.
+
+    Within the minutes for which changes are kept, it could hold hundreds of gigabytes.
+    """
+    for module in (revision_log, watch_cache):
+        monkeypatch.setattr(module, "MOST_BYTES", 100_000)
+    store = MemoryStore(SimulatedClock())
+    hub, start = WatchCache(store), store.revision
+    slow, quick = (hub.watch(MAPS, after=start) for _ in range(2))
+    for number in range(100):
+        key = Key(MAPS, "default", f"a{number}" if ends else "a")
+        store.put(key, {"data": {"x": "x" * 5000}}, expect=None)
+        if ends:
+            store.delete(key, expect=None)
+        quick.poll()
+    kept = list(store.changes(after=store.oldest))
+    held = sum(map(revision_log.held_by, kept))
+    assert 50_000 < held <= 100_000 + 2 * 100_000 // 8 + 12_000
+    assert len(hub.buffer(MAPS)) <= len(kept) + 10
+    assert store.scan(MAPS, at=store.oldest) is not None
+    for gone in (slow.poll, lambda: store.scan(MAPS, at=start), lambda: list(store.changes(after=start))):
+        with pytest.raises(Compacted):
+            gone()
