@@ -39,8 +39,10 @@ class SimulationMethods(AnalysedCluster):
         labels: Mapping[str, str] | None = None,
         taints: Sequence[Object] = (),
         zones: Sequence[str] = (),
+        images: Mapping[str, int] | None = None,
         stages: str | Path | Sequence[str | Path | Object] = (),
         eviction_hard: Mapping[str, str] | None = None,
+        eviction: Mapping[str, Any] | None = None,
         events: bool = True,
     ) -> list[Object]:
         """Add simulated nodes; from then on a scheduler and kubelets run with the controllers.
@@ -57,6 +59,8 @@ class SimulationMethods(AnalysedCluster):
             What each node has besides what kubelets say.
         zones
             Zones, given to the nodes in turn.
+        images
+            The images that are there, with their sizes in bytes, in the order in which kubelets remove them.
         stages
             Stages of KWOK that drive the nodes and their pods in the place of kubelets, and objects of other kinds:
             files, documents, or names of stages that are part of simkit (``pod-fast``, ``pod-general``,
@@ -64,6 +68,10 @@ class SimulationMethods(AnalysedCluster):
         eviction_hard
             What has to be free before kubelets evict pods, as ``evictionHard`` of a KubeletConfiguration:
             ``{"memory.available": "100Mi", "nodefs.available": "10%"}`` and ``imagefs.available``, ``pid.available``.
+        eviction
+            Further settings of a KubeletConfiguration, by their names there: ``evictionSoft``,
+            ``evictionSoftGracePeriod``, ``evictionMinimumReclaim``, ``evictionMaxPodGracePeriod``,
+            ``evictionPressureTransitionPeriod``, ``imageGCHighThresholdPercent``, ``imageGCLowThresholdPercent``.
         events
             Whether kubelets record events; the first call decides.
 
@@ -90,10 +98,12 @@ class SimulationMethods(AnalysedCluster):
         'Running'
         """
         from simkit.cluster.nodes import node_config
+        from simkit.simulation.kubelet.eviction_settings import field_named
         from simkit.simulation.stages.stage_files import read_stages, stage_of
 
-        optional = {"capacity": capacity, "eviction_hard": eviction_hard}
+        optional = {"capacity": capacity, "eviction_hard": eviction_hard, "images": images}
         given: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
+        given |= {field_named(name): value for name, value in (eviction or {}).items()}
         config = node_config(
             count=count, name=name, labels=labels or {}, taints=tuple(taints), zones=tuple(zones), **given
         )
@@ -193,7 +203,7 @@ class SimulationMethods(AnalysedCluster):
         """
         self._simulation().kubelets.stop(name)
 
-    def fill_node(self, name: str, *, memory: str = "", storage: str = "", pids: str = "") -> None:
+    def fill_node(self, name: str, *, memory: str = "", storage: str = "", pids: str = "", inodes: str = "") -> None:
         """Have programs beside the pods use up a simulated node, as ``simkit/memory`` and others on the node say.
 
         Its kubelet reports pressure where too little is left, and evicts pods in its order.
@@ -202,7 +212,7 @@ class SimulationMethods(AnalysedCluster):
         ----------
         name
             The name of the node.
-        memory, storage, pids
+        memory, storage, pids, inodes
             What they use: an amount, such as ``"31Gi"``, or a share of the node, such as ``"99%"``; an empty text for
             what they use by default.
 
@@ -223,7 +233,7 @@ class SimulationMethods(AnalysedCluster):
         """
         from simkit.cluster.nodes import fill_node
 
-        fill_node(self._control_plane, name, {"memory": memory, "storage": storage, "pids": pids})
+        fill_node(self._control_plane, name, {"memory": memory, "storage": storage, "pids": pids, "inodes": inodes})
 
     def start_node(self, name: str) -> None:
         """Have the kubelet of a stopped node come back.

@@ -1,8 +1,9 @@
 """Simulated nodes: processor time and memory per pod that becomes Running.
 
-``python -m tests.bench nodes [--nodes N] [--pods P] [--events] [--step S]``. Pods come from deployments of 100 replicas
+``python -m tests.bench nodes [--nodes N] [--pods P] [--events] [--step S] [--still]``. Pods come from deployments of 100 replicas
 each. Without ``--events`` kubelets record no Events, as KWOK's stages do not; controllers and scheduler always do.
-Processor time counts all threads of the process, so that a busy machine changes little.
+Processor time counts all threads of the process, so that a busy machine changes little. But on the machine's clock
+nodes renew their leases all the time, the more the longer a busy machine takes: with ``--still`` the clock stands still.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from typing import Any
 
 import simkit
+from simkit.cluster.options import Options
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import at
 from tests.bench.bench_store import resident
@@ -51,10 +53,12 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=2_000)
     parser.add_argument("--step", type=int, default=1_000, help="the pods after which a line is printed")
     parser.add_argument("--events", action="store_true", help="kubelets record Events")
+    parser.add_argument("--still", action="store_true", help="on a clock that stands still")
     given = parser.parse_args()
     gc.collect()
     before, start = resident(), time.process_time()
-    cluster = simkit.Cluster(seed=1)
+    clock = simkit.SimulatedClock() if given.still else None
+    cluster = simkit.Cluster(options=Options(clock=clock, seed=1) if clock is not None else Options(seed=1))
     cluster.add_nodes(given.nodes, events=given.events)
     cluster.settle()
     print(

@@ -172,3 +172,108 @@ def test_wrong_amounts_are_told() -> None:
         cluster.fill_node("other")
     with pytest.raises(SimkitError, match=r"no eviction signal .cpu.available. is simulated"):
         cluster.add_nodes(1, name="n", eviction_hard={"cpu.available": "1"})
+
+
+def test_a_soft_threshold_has_its_grace_period() -> None:
+    """The condition holds at once; a pod goes when the threshold was met for the time."""
+    soft = {"evictionSoft": {"memory.available": "50%"}, "evictionSoftGracePeriod": {"memory.available": "90s"}}
+    cluster = simulated(1, capacity={"memory": "1Gi", "cpu": "1"}, eviction=soft)
+    cluster.create(pod("p", annotations={"simkit/memory": "600Mi"}))
+    cluster.settle()
+    assert condition(cluster, "MemoryPressure")["status"] == "True"
+    cluster.advance(89)
+    assert evicted(cluster) == []
+    cluster.advance(1)
+    assert evicted(cluster) == ["p"]
+
+
+def test_a_soft_threshold_that_is_met_for_a_moment_evicts_nobody() -> None:
+    """The time begins anew."""
+    soft = {"evictionSoft": {"memory.available": "50%"}, "evictionSoftGracePeriod": {"memory.available": "60s"}}
+    cluster = simulated(1, capacity={"memory": "1Gi", "cpu": "1"}, eviction=soft)
+    cluster.create(pod("p", annotations={"simkit/memory": "10Mi"}))
+    cluster.settle()
+    for memory in ("600Mi", "", "600Mi"):
+        cluster.fill_node("node-0", memory=memory)
+        cluster.settle()
+        cluster.advance(40)
+    assert evicted(cluster) == []
+    cluster.advance(20)
+    assert evicted(cluster) == ["p"]
+
+
+def test_evictions_go_on_until_the_minimum_is_reclaimed() -> None:
+    """Although less is needed for the threshold itself."""
+    for reclaim, wanted in (({}, ["p0"]), ({"memory.available": "200Mi"}, ["p0", "p1"])):
+        given = {"evictionMinimumReclaim": reclaim}
+        hard = {"memory.available": "300Mi"}
+        cluster = simulated(1, capacity={"memory": "1000Mi", "cpu": "1"}, eviction_hard=hard, eviction=given)
+        for number in range(4):
+            cluster.create(pod(f"p{number}", annotations={"simkit/memory": f"{170 - number}Mi"}))
+        cluster.settle()
+        cluster.advance(60)
+        assert evicted(cluster) == wanted
+
+
+def test_images_go_before_pods() -> None:
+    """Those that no pod uses, first while the disk is too full, and all of them before a pod is evicted."""
+    images = {"app:1": 10 << 30, "old:1": 20 << 30, "older:1": 10 << 30}
+    cluster = simulated(1, images=images, capacity={"ephemeral-storage": "100Gi", "memory": "8Gi", "cpu": "4"})
+    cluster.create(pod("p", annotations={"simkit/storage": "10Gi"}))
+    cluster.settle()
+    cluster.fill_node("node-0", storage="40Gi")
+    cluster.settle()
+    assert _images(cluster) == ["app:1", "older:1"]
+    assert evicted(cluster) == []
+    cluster.fill_node("node-0", storage="57Gi")
+    cluster.settle()
+    assert _images(cluster) == ["app:1"]
+    assert messages(cluster, "FreeDiskSpaceFailed") == []
+    cluster.fill_node("node-0", storage="85Gi")
+    cluster.settle()
+    told = messages(cluster, "FreeDiskSpaceFailed")
+    assert any("image filesystem (100% of 100.0 GiB used)" in each for each in told)
+    cluster.advance(10)
+    assert evicted(cluster) == ["p"]
+
+
+def _images(cluster: Cluster) -> list[str]:
+    return [each["names"][0] for each in cluster.get("node", "node-0")["status"]["images"]]
+
+
+def test_inodes_run_short() -> None:
+    """Who uses most of them goes first; the threshold is told in numbers."""
+    cluster = simulated(1)
+    cluster.create(pod("few", annotations={"simkit/inodes": "1k"}))
+    cluster.create(pod("many", annotations={"simkit/inodes": "2M"}))
+    cluster.settle()
+    cluster.fill_node("node-0", inodes="80%")
+    cluster.settle()
+    cluster.advance(10)
+    assert evicted(cluster) == ["many"]
+    assert "low on resource: inodes. Threshold quantity: 327680, available: 0. " in messages(cluster, "Evicted")[0]
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "reason"),
+    [("trap 'exit 0' TERM; sleep inf & wait", 0, "Completed"), ("sleep inf & wait", 137, "Error")],
+)
+def test_the_exit_code_of_who_is_evicted(script: str, code: int, reason: str) -> None:
+    """Of a script with a trap its own, else that of a killed one."""
+    cluster = simulated(1)
+    cluster.create(pod("p", command=["sh", "-c", script], annotations={"simkit/memory": "1Gi"}))
+    cluster.settle()
+    cluster.fill_node("node-0", memory="99%")
+    cluster.settle()
+    assert evicted(cluster) == ["p"]
+    ended = cluster.get("pod", "p")["status"]["containerStatuses"][0]["state"]["terminated"]
+    assert (ended["exitCode"], ended["reason"]) == (code, reason)
+
+
+def test_wrong_settings_are_told() -> None:
+    """A soft threshold needs a grace period, and images stop to go before they begin."""
+    cluster = simulated(0)
+    with pytest.raises(SimkitError, match="grace period must be specified for the soft eviction threshold"):
+        cluster.add_nodes(1, eviction={"evictionSoft": {"memory.available": "1Gi"}})
+    with pytest.raises(SimkitError, match="LowThresholdPercent 80 can not be higher than HighThresholdPercent 70"):
+        cluster.add_nodes(1, eviction={"imageGCHighThresholdPercent": 70})

@@ -87,10 +87,11 @@ class NodeLifecycleController(ResourceWatcher):
             self._news[key] = (*told, change.entry.object)
         if not self._knows_zones:
             self._learn_zones(lister)
-        waited, was_down = self._zones.waiting_with(key.name), self._zones.all_down
+        zone, was_down = self._zones.zone(key.name), self._zones.all_down
         self._note(change)
         if self._zones.all_down is was_down:
-            return _node_keys([key.name, *waited, *self._zones.waiting_with(key.name)])
+            following = (self._zones.first(each) for each in (zone, self._zones.zone(key.name)))
+            return _node_keys([key.name, *(each for each in following if each is not None)])
         if was_down:  # somebody answers again: the others get as much time as at their start
             self._heard = dict.fromkeys(self._heard, self._clock.now())
         return [key, *keys_of(NODES, lister.scan(NODES))]

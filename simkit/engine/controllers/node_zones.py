@@ -135,10 +135,14 @@ class NodeZones:
             zone.unready.discard(node)
             zone.waiting.pop(node, None)
 
-    def waiting_with(self, node: str) -> list[str]:
-        """The nodes of its zone that are still to be tainted."""
-        zone = self._zones.get(self._of.get(node, ""))
-        return list(zone.waiting) if zone is not None else []
+    def zone(self, node: str) -> str | None:
+        """The zone of a node; None for one that is not known."""
+        return self._of.get(node)
+
+    def first(self, zone: str | None) -> str | None:
+        """The node of a zone that is to be tainted next."""
+        known = self._zones.get(zone) if zone is not None else None
+        return next(iter(known.waiting), None) if known is not None else None
 
     def adapt(self, now: float) -> None:
         """Set the rate of each zone by the state that it is in."""
@@ -149,12 +153,13 @@ class NodeZones:
             zone.change_rate(0.0 if stopped else self._rates.per_second(state, size), now)
 
     def turn_of(self, node: str) -> float | None:
-        """The time at which a node is to be tainted if nothing changes; None for never. It waits from now on."""
+        """The time at which a node is to be tainted if nothing changes; None for never, and where others come first.
+
+        It waits from now on. When the first one had its turn, it is the turn of the next.
+        """
         zone = self._zones[self._of[node]]
         zone.waiting.setdefault(node)
-        if zone.rate <= 0:
-            return None
-        return zone.free_at + list(zone.waiting).index(node) / zone.rate
+        return zone.free_at if zone.rate > 0 and next(iter(zone.waiting)) == node else None
 
     def tainted(self, node: str, now: float) -> None:
         """Note that a node had its turn."""

@@ -10,7 +10,7 @@
 | ``simkit/pull-error`` | why the image cannot be pulled |
 | ``simkit/stop-after`` | time that containers take to stop |
 | ``simkit/cpu``, ``simkit/memory`` | the usage that is measured |
-| ``simkit/storage``, ``simkit/pids`` | the disk and the process numbers that containers use |
+| ``simkit/storage``, ``simkit/inodes``, ``simkit/pids`` | the disk, inodes and process numbers that containers use |
 | ``simkit/cpu-load`` | CPU that the ready pods of a controller use together |
 
 An annotation whose name ends with a dot and the name of a container is about that container alone.

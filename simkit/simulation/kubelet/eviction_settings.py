@@ -5,6 +5,7 @@ Upstream: pkg/kubelet/apis/config/v1beta1/defaults_linux.go and pkg/kubelet/evic
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +17,8 @@ SIGNALS: Final[Mapping[str, str]] = {
     "memory.available": "memory",
     "nodefs.available": "ephemeral-storage",
     "imagefs.available": "ephemeral-storage",
+    "nodefs.inodesFree": "inodes",
+    "imagefs.inodesFree": "inodes",
     "pid.available": "pids",
 }
 """The signals that are simulated, with their resources; images and everything else are on one file system."""
@@ -23,12 +26,18 @@ HARD: Final[Mapping[str, str]] = {
     "memory.available": "100Mi",
     "nodefs.available": "10%",
     "imagefs.available": "15%",
+    "nodefs.inodesFree": "5%",
+    "imagefs.inodesFree": "5%",
     "pid.available": "5%",
 }
 """The thresholds of kubelets by default. They have none for process numbers; but here these count only if a test says
 how many are used."""
 PROCESS_NUMBERS: Final = 32_768
 """The process numbers of a node."""
+INODES: Final = 6_553_600
+"""The inodes of the file system of a node, which has one for each 16 KiB of 100 GiB."""
+IMAGE_THRESHOLDS: Final = (85, 80)
+"""The percentages of the disk at which images are removed, and at which no more are."""
 TRANSITION: Final = "5m"
 
 
@@ -42,10 +51,25 @@ class EvictionSettings:
         Thresholds by signal: quantities, or percentages of the capacity.
     transition_period
         The seconds for which a condition stays after its threshold was met last.
+    soft
+        Thresholds that have to be met for some time before pods are evicted.
+    grace
+        That time for each signal of ``soft``, in seconds.
+    reclaim
+        The amounts by signal that have to be free beyond a threshold once pods were evicted for it.
+    most_pod_grace
+        The most seconds that pods have to stop when they are evicted for a soft threshold.
+    images
+        The percentages of the disk at which images are removed that no pod uses, and at which no more are.
     """
 
     hard: Mapping[str, str] = field(default_factory=lambda: HARD)
     transition_period: float = 300.0
+    soft: Mapping[str, str] = field(default_factory=dict)
+    grace: Mapping[str, float] = field(default_factory=dict)
+    reclaim: Mapping[str, str] = field(default_factory=dict)
+    most_pod_grace: int = 0
+    images: tuple[int, int] = IMAGE_THRESHOLDS
 
 
 def percentage(text: str) -> float | None:
@@ -67,8 +91,7 @@ def percentage(text: str) -> float | None:
 def checked_thresholds(given: Mapping[str, str]) -> Mapping[str, str]:
     """The same thresholds. Raises ValueError for a signal that is not simulated, and for a wrong amount."""
     for signal, text in given.items():
-        if signal not in SIGNALS:
-            raise ValueError(f"no eviction signal {signal!r} is simulated; there are {', '.join(SIGNALS)}")
+        checked_signal(signal)
         checked_amount(text)
     return given
 
@@ -91,3 +114,29 @@ def checked_period(text: str) -> str:
     if seconds(text) < 0:
         raise ValueError(f"{text!r} is negative")
     return text
+
+
+def checked_periods(given: Mapping[str, str]) -> Mapping[str, str]:
+    """The same durations by signal. Raises ValueError for one that is wrong, and for a signal that is not simulated."""
+    for signal, text in given.items():
+        checked_signal(signal)
+        checked_period(text)
+    return given
+
+
+def checked_signal(signal: str) -> str:
+    """The same signal. Raises ValueError for one that is not simulated."""
+    if signal not in SIGNALS:
+        raise ValueError(f"no eviction signal {signal!r} is simulated; there are {', '.join(SIGNALS)}")
+    return signal
+
+
+def field_named(name: str) -> str:
+    """The name of a setting here for its name in a KubeletConfiguration.
+
+    Examples
+    --------
+    >>> field_named("evictionSoft"), field_named("imageGCHighThresholdPercent")
+    ('eviction_soft', 'image_gc_high_threshold_percent')
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()

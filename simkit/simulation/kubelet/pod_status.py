@@ -84,11 +84,19 @@ def _deadline_passed(pod: Object, started: float, progress: Progress) -> bool:
     return started + float(deadline) <= progress.now
 
 
-def given_up(pod: Object, now: float, reason: str, message: str, *, code: int = 137) -> dict[str, Any]:
-    """The status of a pod whose kubelet has stopped it for good, with the exit code of its containers."""
+def given_up(
+    pod: Object, now: float, reason: str, message: str, codes: Mapping[str, int] | None = None, *, code: int = 137
+) -> dict[str, Any]:
+    """The status of a pod whose kubelet has stopped it for good.
+
+    Parameters
+    ----------
+    codes, code
+        Exit codes of containers by name, and that of all others.
+    """
     status = pod.get("status") or {}
     stopped = {
-        field: [terminated_by_signal(each, now, code) for each in status.get(field) or ()]
+        field: [terminated_by_signal(each, now, (codes or {}).get(each["name"], code)) for each in status[field]]
         for field in _STATUSES
         if status.get(field)
     }

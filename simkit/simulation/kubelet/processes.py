@@ -8,7 +8,7 @@ from typing import Any
 from simkit.engine.controllers.lister import uid_of
 from simkit.meta.objects import Object
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.kubelet.process import Container, Process, completes, forever
+from simkit.simulation.kubelet.process import KILLED, Container, Process, completes, forever
 from simkit.simulation.kubelet.volumes import Volumes
 from simkit.simulation.shell.files import Files
 from simkit.simulation.shell.network import Network, NoNetwork
@@ -80,6 +80,19 @@ class Processes:
         """End all processes of a pod."""
         for process in self._by_pod.get(uid_of(pod), {}).values():
             process.kill(now, code)
+
+    def stop(self, pod: Object, now: float) -> dict[str, int]:
+        """End all processes of a pod, which have no time for it; gives back the exit codes of containers by name.
+
+        A script without a trap for ``TERM``, as the first process of a container, is not told: it is killed.
+        """
+        found: dict[str, int] = {}
+        for (name, _), process in self._by_pod.get(uid_of(pod), {}).items():
+            if process.ended is None:
+                process.signal("TERM", now)
+                found[name] = KILLED if process.gave_in or process.ended is None else process.ended[1]
+                process.kill(now, KILLED)
+        return found
 
     def forget(self, pod: Object) -> None:
         """Forget a pod that is gone."""

@@ -10,10 +10,10 @@ from simkit.meta.quantity import QuantityError, parse
 from simkit.simulation.kubelet.behaviour import PREFIX, Behaviours
 from simkit.simulation.kubelet.eviction_settings import percentage
 from simkit.simulation.metrics.usage import UsageModel, node_overhead
-from simkit.simulation.pressure.thresholds import PIDS
+from simkit.simulation.pressure.thresholds import FILES, PIDS
 from simkit.simulation.scheduler.resource_amounts import MEMORY, STORAGE, ResourceAmounts, amount, pod_requests
 
-SETTINGS: Final[Mapping[str, str]] = {MEMORY: "memory", STORAGE: "storage", PIDS: "pids"}
+SETTINGS: Final[Mapping[str, str]] = {MEMORY: "memory", STORAGE: "storage", PIDS: "pids", FILES: "inodes"}
 """The settings, or annotations, that say how much is used of a resource."""
 _KEYS: Final = tuple(f"{PREFIX}{name}" for name in SETTINGS.values())
 _FIELDS: Final = ("containers", "initContainers")
@@ -27,7 +27,7 @@ def tells_usage(obj: Object) -> bool:
 def used_besides(node: Object, capacity: ResourceAmounts) -> ResourceAmounts:
     """The usage of a node besides its pods: its annotations say amounts, or percentages of what it has."""
     found: ResourceAmounts = {MEMORY: node_overhead(node).memory // 10**9}
-    for resource in (STORAGE, PIDS):
+    for resource in (STORAGE, PIDS, FILES):
         told = annotations_of(node).get(f"{PREFIX}{SETTINGS[resource]}", "")
         share = percentage(told)
         if share is not None:
@@ -37,7 +37,14 @@ def used_besides(node: Object, capacity: ResourceAmounts) -> ResourceAmounts:
                 found[resource] = parse(told).whole
             except QuantityError:
                 continue
+    if images := image_bytes(node):
+        found[STORAGE] = found.get(STORAGE, 0) + images
     return found
+
+
+def image_bytes(node: Object) -> int:
+    """The bytes of the images of a node."""
+    return sum(int(each.get("sizeBytes") or 0) for each in at(node, "status", "images") or ())
 
 
 class PodConsumption(NamedTuple):
@@ -72,4 +79,9 @@ def consumption(pod: Object, usage: UsageModel, behaviours: Behaviours) -> PodCo
 
 def _local(pod: Object, container: Mapping[str, Any], behaviours: Behaviours) -> ResourceAmounts:
     storage = amount(STORAGE, behaviours.setting(pod, container, SETTINGS[STORAGE]) or "0")
-    return {STORAGE: storage, PIDS: amount(PIDS, behaviours.setting(pod, container, SETTINGS[PIDS]) or "1")}
+    files = amount(FILES, behaviours.setting(pod, container, SETTINGS[FILES]) or "0")
+    return {
+        STORAGE: storage,
+        FILES: files,
+        PIDS: amount(PIDS, behaviours.setting(pod, container, SETTINGS[PIDS]) or "1"),
+    }

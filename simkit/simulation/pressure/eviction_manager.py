@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from simkit.engine.controllers.client_requests import path_of
 from simkit.engine.controllers.controller_manager import Client, Perform
@@ -23,6 +23,7 @@ from simkit.meta.message import Request
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, name_of
 from simkit.simulation.kubelet.behaviour import Behaviour
+from simkit.simulation.kubelet.eviction_settings import EvictionSettings
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.pod_admission import EVICTED, is_critical
 from simkit.simulation.kubelet.pod_status import given_up
@@ -30,7 +31,9 @@ from simkit.simulation.kubelet.simulated_node import NodeClient, SimulatedNode, 
 from simkit.simulation.metrics.usage import UsageModel
 from simkit.simulation.pressure.consumption import SETTINGS, PodConsumption, consumption, tells_usage, used_besides
 from simkit.simulation.pressure.eviction_order import beyond_limits, eviction_message, in_order
-from simkit.simulation.pressure.thresholds import CONDITIONS, Met, capacities, met, thresholds
+from simkit.simulation.pressure.image_removal import Removal, bytes_to_free, failure, without_unused
+from simkit.simulation.pressure.thresholds import CONDITIONS, FILES, Met, Threshold, capacities, met, thresholds
+from simkit.simulation.scheduler.resource_amounts import STORAGE, ResourceAmounts
 from simkit.snapshot.protocol import Snapshot
 
 _AFTER_EVICTION: Final = 1.0
@@ -47,6 +50,28 @@ _EVENTS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
+class _Room(NamedTuple):
+    """The capacity of a node, and what its pods use."""
+
+    capacity: ResourceAmounts
+    pods: Sequence[PodConsumption]
+
+    def used(self, node: Object) -> ResourceAmounts:
+        """The amounts that are used on a node, by its pods, its images and programs beside them."""
+        used = used_besides(node, self.capacity)
+        for pod in self.pods:
+            used = {name: used.get(name, 0) + amount for name, amount in pod.total().items()}
+        return used
+
+    def short(self, node: Object, settings: EvictionSettings, reclaiming: Sequence[Threshold]) -> list[Met]:
+        """The thresholds that are met, those among them of which not enough was reclaimed."""
+        used = self.used(node)
+        found = met(thresholds(settings), self.capacity, used)
+        known = {each.threshold for each in found}
+        further = met(reclaiming, self.capacity, used, reclaiming=True)
+        return [*found, *(each for each in further if each.threshold not in known)]
+
+
 @dataclass(slots=True)
 class _Watched:
     """The pressure on one node, as far as it is known."""
@@ -57,6 +82,20 @@ class _Watched:
     """The time at which the threshold of each condition was met last."""
     pauses_until: float = 0.0
     """The time until which the last evicted pod may take to end."""
+    first: dict[Threshold, float] = field(default_factory=dict)
+    """The time since which each threshold is met."""
+    driving: list[Threshold] = field(default_factory=list)
+    """Thresholds for which pods were evicted: they count until there is free what is to be reclaimed."""
+
+    def copy(self) -> _Watched:
+        return _Watched(set(self.met), dict(self.last), self.pauses_until, dict(self.first), list(self.driving))
+
+    def observed(self, short: Sequence[Met], now: float) -> list[Met]:
+        """Those for which pods are evicted now: thresholds that are met, and were for their grace period."""
+        self.first = {each.threshold: self.first.get(each.threshold, now) for each in short}
+        found = [each for each in short if now - self.first[each.threshold] >= each.threshold.grace]
+        self.driving = [each.threshold for each in found]
+        return found
 
 
 class EvictionManager:
@@ -113,9 +152,7 @@ class EvictionManager:
     def resume_from(self, other: EvictionManager) -> None:
         """Know the pressure of the nodes that these are a fork of."""
         self._due = dict(other._due)
-        self._watched = {
-            name: _Watched(set(each.met), dict(each.last), each.pauses_until) for name, each in other._watched.items()
-        }
+        self._watched = {name: each.copy() for name, each in other._watched.items()}
 
     def look_again(self) -> None:
         """Look at all nodes, since something was said of what pods use."""
@@ -149,21 +186,44 @@ class EvictionManager:
         behaviours, everything = self._kubelets.behaviours, lister.pods_on(node.name)
         pods = [consumption(pod, usage, behaviours) for pod in everything if not has_ended(pod)]
         capacity = capacities(at(stored, "status", "capacity") or {})
-        used = used_besides(stored, capacity)
-        for pod in pods:
-            used = {name: used.get(name, 0) + amount for name, amount in pod.total().items()}
-        short = met(thresholds(node.eviction.hard), capacity, used)
+        room = _Room(capacity, pods)
+        stored = self._remove_images(node, stored, everything, room)
+        short = room.short(stored, node.eviction, watched.driving)
         self._note(lister, node, stored, watched, short, now)
+        driving = watched.observed(short, now)
         times = [
             watched.last[each] + node.eviction.transition_period for each in node.pressing if each not in watched.met
         ]
-        if now >= watched.pauses_until and self._evict(node, stored, pods, short, now):
+        times += [since + each.grace for each, since in watched.first.items() if now - since < each.grace]
+        if now >= watched.pauses_until and self._evict(node, stored, room, driving, everything, now):
             watched.pauses_until = now + _AFTER_EVICTION
         if now < watched.pauses_until:
             times.append(watched.pauses_until)
         if any(each.usage is not None for each in behaviours.given):
             times.append(now + (_MONITOR_SIMULATED if isinstance(self._clock, SimulatedClock) else _MONITOR))
         return min(times, default=None)
+
+    def _remove_images(self, node: SimulatedNode, stored: Object, pods: Iterable[Object], room: _Room) -> Object:
+        """Remove images while the disk is too full; gives back the node with those that are left."""
+        capacity, used = room.capacity.get(STORAGE, 0), room.used(stored).get(STORAGE, 0)
+        wanted = bytes_to_free(capacity, used, node.eviction.images)
+        if not wanted or not at(stored, "status", "images"):
+            return stored
+        removal = without_unused(stored, pods, wanted)
+        if removal.freed < wanted:
+            told = failure(capacity, used, removal.freed)
+            self._tell(node, node_reference(stored), "FreeDiskSpaceFailed", told, warning=True)
+        return self._with_images(node, stored, removal)
+
+    def _with_images(self, node: SimulatedNode, stored: Object, removal: Removal) -> Object:
+        if not removal.freed:
+            return stored
+        change = {"status": {"images": removal.kept}}
+        request = Request.of(
+            "PATCH", path_of(NODES, "", node.name, "status"), change, content_type="application/merge-patch+json"
+        )
+        response = NodeClient(self._perform, node).perform(request)
+        return response.object if response.succeeded else stored
 
     def _note(
         self, lister: Lister, node: SimulatedNode, stored: Object, watched: _Watched, short: Sequence[Met], now: float
@@ -190,43 +250,65 @@ class EvictionManager:
             )
 
     def _evict(
-        self, node: SimulatedNode, stored: Object, pods: Sequence[PodConsumption], short: Sequence[Met], now: float
+        self,
+        node: SimulatedNode,
+        stored: Object,
+        room: _Room,
+        short: Sequence[Met],
+        everything: Iterable[Object],
+        now: float,
     ) -> bool:
         """Evict the pods that use too much disk, else one pod for what is short; gives back whether one was."""
-        greedy = list(beyond_limits(pods))
+        greedy = list(beyond_limits(room.pods))
         for pod, message in greedy:
             self._end(node, pod.pod, message, now, disrupted=False)
         if greedy or not short:
             return bool(greedy)
         text = f"Attempting to reclaim {short[0].resource}"
         self._tell(node, node_reference(stored), "EvictionThresholdMet", text, warning=True)
-        active = [each for each in pods if not is_terminating(each.pod)]
+        if short[0].resource in (STORAGE, FILES):
+            stored = self._with_images(node, stored, without_unused(stored, everything))
+            if not room.short(stored, node.eviction, thresholds(node.eviction)):
+                return False
+        active = [each for each in room.pods if not is_terminating(each.pod)]
+        most = node.eviction.most_pod_grace if short[0].threshold.grace else _AFTER_EVICTION
         for pod in in_order(active, short[0].resource):
             if not is_critical(pod.pod):
-                self._end(node, pod.pod, eviction_message(pod, short[0]), now, disrupted=self._disruption)
+                message = eviction_message(pod, short[0])
+                self._end(node, pod.pod, message, now, disrupted=self._disruption, seconds=most)
                 return True
         return False
 
-    def _end(self, node: SimulatedNode, pod: Object, message: str, now: float, *, disrupted: bool) -> None:
+    def _end(
+        self,
+        node: SimulatedNode,
+        pod: Object,
+        message: str,
+        now: float,
+        *,
+        disrupted: bool,
+        seconds: float = _AFTER_EVICTION,
+    ) -> None:
         self._tell(node, pod, EVICTED, message, warning=True)
         for container in at(pod, "spec", "containers") or ():
             if at(pod, "status", "phase") == "Running":
                 name = container.get("name", "")
                 self._tell(node, pod, "Killing", f"Stopping container {name}", part=f"spec.containers{{{name}}}")
-        code = _KILLED if self._stops_late(pod) else 0
-        self._kubelets.runtime.processes.kill(pod, now, code)
-        status = given_up(pod, now, EVICTED, message, code=code)
+        codes = self._kubelets.runtime.processes.stop(pod, now)
+        late = self._stops_late(pod, min(seconds, at(pod, "spec", "terminationGracePeriodSeconds") or 0) or seconds)
+        codes = dict.fromkeys(codes, _KILLED) if late else codes
+        status = given_up(pod, now, EVICTED, message, codes, code=_KILLED if late else 0)
         if disrupted:
             told = {"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet", "message": message}
             status["conditions"] = with_condition(status["conditions"], told, timestamp(now))
         path = path_of(PODS, pod["metadata"]["namespace"], name_of(pod), "status")
         NodeClient(self._perform, node).perform(Request.of_object("PUT", path, {**pod, "status": status}))
 
-    def _stops_late(self, pod: Object) -> bool:
-        """True if a container does not stop in the second that it has."""
+    def _stops_late(self, pod: Object, seconds: float) -> bool:
+        """True if a container does not stop in the time that it has."""
         behaviours = self._kubelets.behaviours
         containers = at(pod, "spec", "containers") or ()
-        return any(behaviours.duration(pod, each, "stop-after") > _AFTER_EVICTION for each in containers)
+        return any(behaviours.duration(pod, each, "stop-after") > seconds for each in containers)
 
     def _tell(
         self, node: SimulatedNode, about: Object, reason: str, message: str, *, warning: bool = False, part: str = ""
@@ -245,4 +327,5 @@ def _told(node: Object) -> Mapping[str, Any]:
     return {
         "annotations": annotations_of(node) if tells_usage(node) else {},
         "capacity": at(node, "status", "capacity"),
+        "images": at(node, "status", "images"),
     }

@@ -12,7 +12,7 @@ from simkit.meta.objects import at, name_of, namespace_of
 from simkit.meta.quantity import canonical
 from simkit.simulation.kubelet.pod_admission import is_critical
 from simkit.simulation.pressure.consumption import PodConsumption
-from simkit.simulation.pressure.thresholds import PIDS, Met, shown
+from simkit.simulation.pressure.thresholds import FILES, PIDS, Met, shown
 from simkit.simulation.scheduler.resource_amounts import STORAGE, amount
 
 
@@ -36,7 +36,7 @@ def in_order(pods: Sequence[PodConsumption], resource: str) -> list[PodConsumpti
 def eviction_message(pod: PodConsumption, met: Met) -> str:
     """The reason for which a pod is evicted, with the containers that use more than they asked for."""
     text = f"The node was low on resource: {met.resource}. {met.text}"
-    if met.resource == PIDS:
+    if met.resource in (PIDS, FILES):
         return text
     for container in [*(at(pod.pod, "spec", "containers") or ()), *(at(pod.pod, "spec", "initContainers") or ())]:
         used = pod.containers.get(container["name"], {}).get(met.resource, 0)

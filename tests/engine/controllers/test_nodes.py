@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import simkit
 from simkit.cluster.options import Options
+from simkit.engine.controllers.node_lifecycle import NodeLifecycleController
 from simkit.engine.controllers.node_zones import EvictionRates
 from simkit.meta.message import Request
 from tests.engine.controllers.worlds import names, obj, patch, told
@@ -311,3 +314,28 @@ def test_a_big_zone_that_is_unhealthy_has_slow_evictions(clock: simkit.Simulated
     assert [run(cluster, clock, seconds) for seconds in (0, 99, 1)] == [1, 1, 2]
     fail(cluster, names[3:])
     assert evicting(cluster) == []  # an outage of all nodes is one of what watches them
+
+
+def test_the_nodes_that_wait_for_their_turn_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the next one needs a time, so that each node of a zone that fails costs the same in a zone of any size."""
+    looks = 0
+
+    def counted(self: NodeLifecycleController, *given: Any) -> float | None:
+        nonlocal looks
+        looks += 1
+        return original(self, *given)
+
+    original = NodeLifecycleController.reconcile
+    monkeypatch.setattr(NodeLifecycleController, "reconcile", counted)
+    per_node = []
+    for count in (20, 40):
+        clock = simkit.SimulatedClock()
+        cluster = simkit.Cluster(options=Options(clock=clock, eviction_rates=EvictionRates(unhealthy=1.0)))
+        names = machines(cluster, "a", count)
+        looks = 0
+        fail(cluster, names[1:])
+        for _ in names:
+            run(cluster, clock, 10)
+        assert len(evicting(cluster)) == count - 1
+        per_node.append(looks / count)
+    assert per_node[1] < 1.3 * per_node[0]
