@@ -87,9 +87,9 @@ class NodeConfig(BaseModel):
     eviction_minimum_reclaim: Annotated[Mapping[str, str], AfterValidator(checked_thresholds)] = Field(
         default_factory=dict
     )
-    eviction_max_pod_grace_period: int = Field(0, ge=0)
-    image_gc_high_threshold_percent: int = Field(IMAGE_THRESHOLDS[0], ge=0, le=100)
-    image_gc_low_threshold_percent: int = Field(IMAGE_THRESHOLDS[1], ge=0, le=100)
+    eviction_max_pod_grace_period: Annotated[int, Field(ge=0)] = 0
+    image_gc_high_threshold_percent: Annotated[int, Field(ge=0, le=100)] = IMAGE_THRESHOLDS[0]
+    image_gc_low_threshold_percent: Annotated[int, Field(ge=0, le=100)] = IMAGE_THRESHOLDS[1]
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
