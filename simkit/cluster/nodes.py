@@ -24,7 +24,9 @@ from simkit.simulation.kubelet.behaviour import PREFIX, Behaviour
 from simkit.simulation.kubelet.configuration_errors import REFERENCES
 from simkit.simulation.kubelet.eviction_settings import checked_amount
 from simkit.simulation.kubelet.node_config import NodeConfig
+from simkit.simulation.metrics import provided_metrics
 from simkit.simulation.metrics.metrics_server import SERVICE, MetricsServer, reader_role, registration
+from simkit.simulation.metrics.provided_metrics import ProvidedMetric, ProvidedMetrics
 from simkit.simulation.scheduler.scheduler_config import scheduler_config
 from simkit.simulation.simulation import Simulation
 from simkit.simulation.stages.stage_files import BUNDLED, read_stages
@@ -149,11 +151,28 @@ def serve_metrics(made: ControlPlane, simulation: Simulation) -> None:
     """Answer requests for the usage of nodes and pods."""
     server = MetricsServer(made.clock, made.everything, simulation.behaviours, simulation.connections.reaches)
     made.extensions.forwarder.serve_in_process(SERVICE, server)
+    provided = ProvidedMetrics(made.clock, made.everything, lambda: made.engine.catalogue, simulation.provided)
+    made.extensions.forwarder.serve_in_process(provided_metrics.SERVICE, provided)
+
+
+def provide_metric(made: ControlPlane, metric: ProvidedMetric) -> None:
+    """Have a metric served for autoscalers. Raises SimkitError where another server has the groups."""
+    simulation = simulation_of(made)
+    simulation.provided.insert(0, metric)
+    for wanted in provided_metrics.registrations():
+        _register(made, wanted)
 
 
 def _register_metrics(made: ControlPlane) -> None:
     """Register the group of metrics, unless somebody has done that already."""
-    perform, wanted = performing(made.engine), registration()
+    if _register(made, registration()):
+        role = reader_role()
+        performing(made.engine)(Request.of("POST", f"/apis/{role['apiVersion']}/clusterroles", role), administrator())
+
+
+def _register(made: ControlPlane, wanted: Mapping[str, Any]) -> bool:
+    """Register a group version, unless somebody has done that already; gives back whether it is new."""
+    perform = performing(made.engine)
     path = f"/apis/{wanted['apiVersion']}/apiservices"
     response = perform(Request.of("POST", path, wanted), administrator())
     if response.succeeded:
@@ -161,10 +180,9 @@ def _register_metrics(made: ControlPlane) -> None:
         condition = {**told, "lastTransitionTime": timestamp(made.clock.now())}
         body = {**response.object, "status": {"conditions": [condition]}}
         perform(Request.of("PUT", f"{path}/{wanted['metadata']['name']}/status", body), administrator())
-        role = reader_role()
-        perform(Request.of("POST", f"/apis/{role['apiVersion']}/clusterroles", role), administrator())
     elif response.status != 409:
         raise SimkitError(f"the group of metrics cannot be registered: {response.object['message']}")
+    return response.succeeded
 
 
 def _provide_storage_class(made: ControlPlane) -> None:

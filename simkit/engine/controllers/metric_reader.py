@@ -5,14 +5,15 @@ Upstream: pkg/controller/podautoscaler/horizontal.go and pkg/controller/podautos
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.custom_metric_reader import CustomMetrics
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import PODS
-from simkit.logic.workloads.replica_calculator import NoReplicaCount, Sample, Target, milli, proposed
+from simkit.logic.workloads.replica_calculator import NoReplicaCount, Sample, Target, milli, proposed, tolerances_of
 from simkit.meta.clock import Clock, moment
 from simkit.meta.domain import api_group
 from simkit.meta.duration import seconds
@@ -20,6 +21,7 @@ from simkit.meta.labels import parse as parse_selector
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
 from simkit.meta.quantity import Quantity
+from simkit.schema.catalogue import Catalogue
 
 _NANO_PER_MILLI: Final = 10**6
 
@@ -45,29 +47,52 @@ class MetricReader:
 
     Parameters
     ----------
-    selector
-        The label selector of the pods of its target.
+    catalogue
+        What is served.
+    scale
+        The Scale of its target.
     """
 
-    def __init__(self, client: Client, lister: Lister, scaler: Object, selector: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        client: Client,
+        lister: Lister,
+        scaler: Object,
+        clock: Clock,
+        catalogue: Callable[[], Catalogue],
+        scale: Object,
+    ) -> None:
         self._client, self._lister, self._scaler = client, lister, scaler
-        self._selector, self._clock = selector, clock
+        self._selector, self._clock = str(scale["status"]["selector"]), clock
+        self._tolerances = tolerances_of(at(scaler, "spec", "behavior"))
+        self._custom = CustomMetrics(
+            client,
+            clock,
+            catalogue,
+            namespace_of(scaler),
+            self._pods(),
+            self._selector,
+            current=at(scale, "spec", "replicas") or 0,
+            present=at(scale, "status", "replicas") or 0,
+            tolerances=self._tolerances,
+        )
 
     def read(self, spec: Mapping[str, Any], current: int) -> MetricValue | FailedMetric:
         """The value of one entry of ``spec.metrics``, or why there is none."""
         kind = spec.get("type") or ""
         if kind in ("Resource", "ContainerResource"):
             return self._resource(kind, spec, current)
-        if kind == "External":
-            name = at(spec, "external", "metric", "name") or ""
-            why = "unable to fetch metrics from external metrics API: no external metrics API "
-            why += f"({api_group('external.metrics')}) registered"
-            told = f"unable to get external metric {namespace_of(self._scaler)}/{name}/nil: {why}"
-            return FailedMetric("FailedGetExternalMetric", told, f"failed to get {name} external metric value: {told}")
-        name = at(spec, kind.lower(), "metric", "name") or ""
-        why = f"no custom metrics API ({api_group('custom.metrics')}) registered"
-        told = f"unable to get metric {name}: unable to fetch metrics from custom metrics API: {why}"
-        return FailedMetric(f"FailedGet{kind}Metric", told, f"failed to get {kind.lower()} metric value: {told}")
+        source = spec.get(kind.lower()) or {}
+        read = {"Pods": self._custom.of_pods, "Object": self._custom.of_object, "External": self._custom.of_outside}
+        try:
+            replicas, status, name = read[kind](source)
+        except NoReplicaCount as error:
+            named, which = at(source, "metric", "name") or "", kind.lower()
+            prefix = f"{named} external" if kind == "External" else which
+            per_pod = f"failed to get {named} {which} metric: " if at(source, "target", "averageValue") else ""
+            inner = f"{per_pod if kind != 'Pods' else ''}{error}"
+            return FailedMetric(f"FailedGet{kind}Metric", str(error), f"failed to get {prefix} metric value: {inner}")
+        return MetricValue(name, replicas, status)
 
     def _resource(self, kind: str, spec: Mapping[str, Any], current: int) -> MetricValue | FailedMetric:
         field = "resource" if kind == "Resource" else "containerResource"
@@ -78,7 +103,14 @@ class MetricReader:
         try:
             samples = self._samples(name, container)
             found = proposed(
-                self._pods(), samples, name, target, current=current, now=self._clock.now(), container=container
+                self._pods(),
+                samples,
+                name,
+                target,
+                current=current,
+                now=self._clock.now(),
+                container=container,
+                tolerances=self._tolerances,
             )
         except NoReplicaCount as error:
             told = f"failed to get {name} {'usage' if target.utilization is None else 'utilization'}: {error}"

@@ -69,7 +69,8 @@ class HorizontalController(ResourceWatcher):
             self._histories.pop(key, None)
             return None
         history = self._histories.setdefault(key, History())
-        _Reconciliation(client, lister, self._events, self._clock, scaler, history).take(self._scale_path(scaler))
+        look = _Reconciliation(client, lister, self._events, self._clock, scaler, history, self._catalogue)
+        look.take(self._scale_path(scaler))
         return self._clock.now() + _PERIOD
 
     def _scale_path(self, scaler: Object) -> str:
@@ -86,8 +87,16 @@ class _Reconciliation:
     """One look at one autoscaler."""
 
     def __init__(
-        self, client: Client, lister: Lister, events: EventRecorder, clock: Clock, scaler: Object, history: History
+        self,
+        client: Client,
+        lister: Lister,
+        events: EventRecorder,
+        clock: Clock,
+        scaler: Object,
+        history: History,
+        catalogue: Callable[[], Catalogue],
     ) -> None:
+        self._catalogue = catalogue
         self._client, self._lister, self._events, self._scaler = client, lister, events, scaler
         self._clock, self._history = clock, history
         self._now = timestamp(clock.now())
@@ -154,7 +163,7 @@ class _Reconciliation:
     def _follow(self, path: str, scale: Object, current: int, least: int) -> None:
         """Scale as the metrics ask for, within the limits of the rules."""
         specs: Sequence[Mapping[str, Any]] = at(self._scaler, "spec", "metrics") or ()
-        reader = MetricReader(self._client, self._lister, self._scaler, str(scale["status"]["selector"]), self._clock)
+        reader = MetricReader(self._client, self._lister, self._scaler, self._clock, self._catalogue, scale)
         found = [reader.read(each, current) for each in specs]
         failures = [each for each in found if isinstance(each, FailedMetric)]
         for each in failures:

@@ -1,4 +1,4 @@
-"""The number of pods that a resource metric asks for.
+"""The number of pods that a metric asks for.
 
 Upstream: pkg/controller/podautoscaler/{replica_calculator,metrics/utilization}.go, release 1.30.
 """
@@ -16,6 +16,7 @@ from simkit.meta.objects import Object, at, metadata, name_of
 from simkit.meta.quantity import parse
 
 TOLERANCE: Final = 0.1
+_MOST: Final = 2**31 - 1
 _CPU_INITIALIZATION: Final = 300.0
 _INITIAL_READINESS: Final = 30.0
 _NANO_PER_MILLI: Final = 10**6
@@ -31,6 +32,32 @@ class Sample(NamedTuple):
     value: int
     time: float
     window: float
+
+
+class Tolerances(NamedTuple):
+    """The share by which usage may be above or below the target before the number of pods changes."""
+
+    up: float = TOLERANCE
+    down: float = TOLERANCE
+
+    def covers(self, ratio: float) -> bool:
+        """True if usage over target is as good as one."""
+        return 1.0 - self.down <= ratio <= 1.0 + self.up
+
+
+_USUAL: Final = Tolerances()
+
+
+def tolerances_of(behavior: Mapping[str, Any] | None) -> Tolerances:
+    """The tolerances that the rules of an autoscaler say, or those of the controller.
+
+    Examples
+    --------
+    >>> tolerances_of({"scaleUp": {"tolerance": "0.05"}})
+    Tolerances(up=0.05, down=0.1)
+    """
+    told = [at(behavior, field, "tolerance") for field in ("scaleUp", "scaleDown")]
+    return Tolerances(*(TOLERANCE if each is None else parse(str(each)).nano / 10**9 for each in told))
 
 
 class Target(NamedTuple):
@@ -78,6 +105,7 @@ def proposed(
     current: int,
     now: float,
     container: str = "",
+    tolerances: Tolerances = _USUAL,
 ) -> Proposal:
     """The number of pods at which their average usage would be as wanted.
 
@@ -93,6 +121,8 @@ def proposed(
         The present number of replicas.
     container
         The container that is meant; all if empty.
+    tolerances
+        How far usage may be from the target before the number changes.
 
     Raises
     ------
@@ -109,26 +139,76 @@ def proposed(
     ratio, average, share = usage.ratio(counted)
     with_unready = bool(groups.unready) and ratio > 1.0
     if not with_unready and not groups.missing:
-        wanted = current if _is_near(ratio) else math.ceil(ratio * groups.ready)
+        wanted = current if tolerances.covers(ratio) else math.ceil(ratio * groups.ready)
         return Proposal(wanted, average, share)
     if ratio != 1.0:
         counted |= {name: usage.assumed(name) if ratio < 1.0 else 0 for name in groups.missing}
     if with_unready:
         counted |= dict.fromkeys(groups.unready, 0)
-    return Proposal(_careful(usage.ratio(counted)[0], ratio, len(counted), current), average, share)
+    return Proposal(_careful(usage.ratio(counted)[0], ratio, len(counted), current, tolerances), average, share)
 
 
-def _careful(ratio: float, before: float, pods: int, current: int) -> int:
+def _careful(ratio: float, before: float, pods: int, current: int, tolerances: Tolerances) -> int:
     """The number with assumptions about pods of which nothing is known; it never turns the direction."""
-    if _is_near(ratio) or (before < 1.0 < ratio) or (before > 1.0 > ratio):
+    if tolerances.covers(ratio) or (before < 1.0 < ratio) or (before > 1.0 > ratio):
         return current
     wanted = math.ceil(ratio * pods)
     turned = (ratio < 1.0 and wanted > current) or (ratio > 1.0 and wanted < current)
     return current if turned else wanted
 
 
-def _is_near(ratio: float) -> bool:
-    return 1.0 - TOLERANCE <= ratio <= 1.0 + TOLERANCE
+def by_value(pods: Sequence[Object], value: int, target: int, *, current: int, tolerances: Tolerances) -> int:
+    """The number of pods at which one value for all of them would be as wanted, if it goes down with each.
+
+    Parameters
+    ----------
+    pods
+        The pods of the scaled object; those that are ready count.
+    value, target
+        The present and the wanted value, in thousandths.
+    current
+        The present number of replicas.
+
+    Examples
+    --------
+    >>> by_value([], 300, 100, current=0, tolerances=Tolerances())
+    3
+    """
+    ratio = value / target
+    if not current:
+        return min(_MOST, math.ceil(ratio))
+    if tolerances.covers(ratio):
+        return current
+    if not pods:
+        raise NoReplicaCount(
+            "unable to calculate ready pods: no pods returned by selector while calculating replica count"
+        )
+    return min(_MOST, math.ceil(ratio * sum(_is_ready(pod) for pod in pods)))
+
+
+def per_pod(value: int, target: int, *, present: int, tolerances: Tolerances) -> Proposal:
+    """The number of pods at which the share of each in one value would be as wanted.
+
+    Parameters
+    ----------
+    value, target
+        The present value, and the wanted one for each pod, in thousandths.
+    present
+        The number of pods that the scaled object has.
+
+    Examples
+    --------
+    >>> per_pod(900, 100, present=3, tolerances=Tolerances())
+    Proposal(replicas=9, average=300, utilization=None)
+    """
+    ratio = value / (target * present) if present else math.inf
+    wanted = present if tolerances.covers(ratio) else min(_MOST, math.ceil(value / target))
+    return Proposal(wanted, math.ceil(value / present) if present else 0)
+
+
+def _is_ready(pod: Object) -> bool:
+    ready = find(at(pod, "status", "conditions"), "Ready") or {}
+    return at(pod, "status", "phase") == "Running" and ready.get("status") == "True"
 
 
 class _Usage:
