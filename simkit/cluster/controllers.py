@@ -88,7 +88,9 @@ def _account_tokens(means: ControllerContext) -> Reconciler:
 
 def _jobs(means: ControllerContext) -> Reconciler:
     status = means.catalogue().schema(_JOB).fields["status"]
-    return JobController(means.clock, tracked="uncountedTerminatedPods" in status.fields)
+    with serving(means.behaviour):
+        in_two_steps = applies("jobs-end-in-two-steps")
+    return JobController(means.clock, tracked="uncountedTerminatedPods" in status.fields, in_two_steps=in_two_steps)
 
 
 KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {

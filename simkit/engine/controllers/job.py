@@ -34,13 +34,15 @@ class JobController(ResourceWatcher):
     """Counts every pod once: a finalizer keeps it until it stands in the Job's status.
 
     Releases whose jobs have no place for that do without: they count the pods that are there, each time.
+
+    ``in_two_steps`` tells whether a job first says which end is to come, and ends when its last pod has.
     """
 
     name = account = "job-controller"
 
-    def __init__(self, clock: Clock, *, tracked: bool = True) -> None:
+    def __init__(self, clock: Clock, *, tracked: bool = True, in_two_steps: bool = False) -> None:
         super().__init__(JOBS, PODS)
-        self._clock, self._tracked = clock, tracked
+        self._clock, self._tracked, self._in_two_steps = clock, tracked, in_two_steps
         self._events = EventRecorder(clock, self.name)
         self._pods = PodControl(self._events)
 
@@ -70,19 +72,21 @@ class JobController(ResourceWatcher):
     def _work(self, client: Client, job: Object, reference: Mapping[str, Any], pods: Sequence[Object]) -> float | None:
         now = self._clock.now()
         progress = jobs.progress_of(job, pods, tracked=self._tracked)
-        end = jobs.verdict(progress, now)
+        end = jobs.verdict(progress, now, reasoned=self._in_two_steps)
         suspended = bool(at(job, "spec", "suspend"))
+        if end is not None and self._in_two_steps and not self._promise(client, progress, end):
+            return None  # the write that came in between brings us back here
         if progress.active and (end is not None or suspended):
-            self._remove(client, job, progress.active, counted=end is not None)
+            self._remove(client, job, progress.active, counted=end is not None and end[0] == "Failed")
             return None  # the pods that go bring us back here
-        if end is not None:
+        if end is not None and (not self._in_two_steps or not progress.terminating):
             self._finish(client, progress, end)
             return None
         if self._count(client, progress):
             return None
-        if suspended:
-            self._tell(client, progress, None, suspended=True)
-            return None
+        if suspended or end is not None:
+            self._tell(client, progress, None, suspended=suspended)
+            return None  # pods that still end bring us back here
         started = at(job, "status", "startTime")
         if not started or _was_suspended(job):
             self._tell(client, progress, None, suspended=False)
@@ -121,6 +125,21 @@ class JobController(ResourceWatcher):
             self._settle(client, progress)
             return True
         return False
+
+    def _promise(self, client: Client, progress: Progress, end: tuple[str, str, str]) -> bool:
+        """True if the status of the job says which end is to come; no pod needs to be asked again why."""
+        status = progress.job.get("status") or {}
+        conditions = status.get("conditions") or ()
+        kind = jobs.INTERIM[end[0]]
+        if find(conditions, kind) is not None:
+            return True
+        now = timestamp(self._clock.now())
+        made = _condition(kind, end[1], end[2], now)
+        started = {"startTime": status.get("startTime") or now}
+        written = replace_status(client, JOBS, progress.job, {**status, **started, "conditions": [*conditions, made]})
+        if written is not None and written.succeeded:
+            progress.job = written.object
+        return written is None or written.succeeded
 
     def _finish(self, client: Client, progress: Progress, end: tuple[str, str, str]) -> None:
         """Count what is left and say how the job has ended, at once: pods that are let go cannot be asked again why."""
@@ -212,8 +231,8 @@ class JobController(ResourceWatcher):
             status["active"] = len(progress.active)
         status |= {"ready": progress.ready, "terminating": progress.terminating, "uncountedTerminatedPods": {}}
         if end is not None:
-            if end[1] == jobs.POLICY_FAILURE:
-                conditions = [*conditions, _condition("FailureTarget", end[1], end[2], now)]
+            if end[1] == jobs.POLICY_FAILURE and find(conditions, jobs.INTERIM["Failed"]) is None:
+                conditions = [*conditions, _condition(jobs.INTERIM["Failed"], end[1], end[2], now)]
             conditions = [*conditions, _condition(*end, now)]
             if end[0] == "Complete":
                 status["completionTime"] = now

@@ -22,6 +22,9 @@ INDEX: Final = label("job-completion-index", "batch")
 INDEX_FAILURES: Final = label("job-index-failure-count", "batch")
 POLICY_FAILURE: Final = "PodFailurePolicy"
 """The reason of a job's failure by its pod failure policy."""
+INTERIM: Final = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}
+"""The conditions that say which end of a job is to come, by those that say that it has come."""
+_ENOUGH: Final = ("CompletionsReached", "Reached expected number of succeeded pods")
 _ENDED: Final = ("Succeeded", "Failed")
 _FIRST_PAUSE: Final = 10.0
 _LONGEST_PAUSE: Final = 600.0
@@ -180,9 +183,16 @@ def _gives_up(job: Object, pod: Object) -> bool:
     return index_failures(pod) >= int(limit)
 
 
-def verdict(progress: Progress, now: float) -> tuple[str, str, str] | None:
-    """The condition with which a job ends, if it does: type, reason and message."""
+def verdict(progress: Progress, now: float, *, reasoned: bool = False) -> tuple[str, str, str] | None:
+    """The condition with which a job ends, if it does: type, reason and message.
+
+    An end that the job's status says is to come is not looked at again. ``reasoned`` gives completion a reason too.
+    """
     job = progress.job
+    for final, interim in INTERIM.items():
+        said = find(at(job, "status", "conditions"), interim)
+        if said is not None and said.get("status") == "True":
+            return final, said.get("reason") or "", said.get("message") or ""
     for pod in progress.pods:
         action, why = failure_rule(job, pod)
         if action == "FailJob":
@@ -202,7 +212,9 @@ def verdict(progress: Progress, now: float) -> tuple[str, str, str] | None:
     reached = progress.succeeded + len(progress.lost)
     if reached < (1 if wanted is None else wanted):
         return None
-    return ("Failed", "FailedIndexes", "Job has failed indexes") if progress.lost else ("Complete", "", "")
+    if progress.lost:
+        return "Failed", "FailedIndexes", "Job has failed indexes"
+    return ("Complete", *_ENOUGH) if reasoned else ("Complete", "", "")
 
 
 def _starts_again_too_often(progress: Progress, limit: int) -> bool:
