@@ -186,7 +186,8 @@ def _gives_up(job: Object, pod: Object) -> bool:
 def verdict(progress: Progress, now: float, *, reasoned: bool = False) -> tuple[str, str, str] | None:
     """The condition with which a job ends, if it does: type, reason and message.
 
-    An end that the job's status says is to come is not looked at again. ``reasoned`` gives completion a reason too.
+    An end that the job's status says is to come is not looked at again. ``reasoned`` gives completion a reason too,
+    which may be that a rule of the success policy is met.
     """
     job = progress.job
     for final, interim in INTERIM.items():
@@ -206,15 +207,30 @@ def verdict(progress: Progress, now: float, *, reasoned: bool = False) -> tuple[
     most_lost = at(job, "spec", "maxFailedIndexes")
     if most_lost is not None and len(progress.lost) > most_lost:
         return "Failed", "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"
-    if progress.active:
-        return None
     wanted = at(job, "spec", "completions")
-    reached = progress.succeeded + len(progress.lost)
-    if reached < (1 if wanted is None else wanted):
-        return None
-    if progress.lost:
+    enough = progress.succeeded + len(progress.lost) >= (1 if wanted is None else wanted)
+    if enough and progress.lost:
         return "Failed", "FailedIndexes", "Job has failed indexes"
+    rule = _success_rule(progress) if reasoned else None
+    if rule is not None:
+        return "Complete", "SuccessPolicy", f"Matched rules at index {rule}"
+    if progress.active or not enough:
+        return None
     return ("Complete", *_ENOUGH) if reasoned else ("Complete", "", "")
+
+
+def _success_rule(progress: Progress) -> int | None:
+    """The number of the first rule of the success policy that is met; None if there is none."""
+    job = progress.job
+    if not is_indexed(job) or not progress.done:
+        return None
+    for number, rule in enumerate(at(job, "spec", "successPolicy", "rules") or ()):
+        count, text = rule.get("succeededCount"), rule.get("succeededIndexes")
+        asked = parse(text, below=_completions(job)) if text is not None else Indexes([(0, _completions(job))])
+        needed = len(asked) if count is None else count
+        if asked and len(progress.done & asked) >= needed:
+            return number
+    return None
 
 
 def _starts_again_too_often(progress: Progress, limit: int) -> bool:

@@ -111,3 +111,29 @@ def test_a_suspended_job_goes_on(making: Making, release: str) -> None:
         ("SuccessCriteriaMet", "True"),
         ("Complete", "True"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "met"),
+    [
+        ([{"succeededCount": 2}], False),
+        ([{"succeededCount": 2}, {"succeededIndexes": "0,3-4", "succeededCount": 1}], True),
+        ([{"succeededIndexes": "0,2"}], False),
+        ([{"succeededIndexes": "0"}], True),
+    ],
+)
+def test_a_success_policy_ends_a_job(making: Making, rules: list[dict[str, Any]], met: bool) -> None:
+    """The pods that still run are removed, and have not failed."""
+    cluster = making(release="1.33")
+    policy = {"successPolicy": {"rules": rules}}
+    cluster.create(job("j", completions=5, parallelism=5, completionMode="Indexed", **policy))
+    cluster.settle()
+    [first] = (pod for pod in cluster.list("pods", "default") if pod["spec"]["hostname"] == "j-0")
+    say(cluster, first["metadata"]["name"], "Succeeded", ready=False)
+    cluster.settle()
+    status = cluster.get("job", "j")["status"]
+    reasons = [("SuccessCriteriaMet", "True", "SuccessPolicy"), ("Complete", "True", "SuccessPolicy")]
+    assert conditions(cluster) == (reasons if met else [])
+    assert (status["succeeded"], "failed" in status, len(names(cluster, "pods"))) == (1, False, 1 if met else 5)
+    if met:
+        assert status["conditions"][0]["message"] == f"Matched rules at index {len(rules) - 1}"
