@@ -47,5 +47,10 @@ html_theme_options = {
     "footer_end": [],
 }
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_search_scorer = os.path.join(
+    os.path.dirname(__file__), "static", "search_scores.js"
+)  # read from the folder of the run
 copybutton_prompt_text = r">>> |\$ "
 copybutton_prompt_is_regexp = True

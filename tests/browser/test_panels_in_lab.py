@@ -57,8 +57,8 @@ def shown(lab: Lab, context: BrowserContext) -> Iterator[Page]:
 
 
 def _panel(page: Page, name: str) -> Locator:
-    """The cell with a panel."""
-    return page.locator(".jp-Notebook .jp-CodeCell").nth(list(CELLS).index(name))
+    """The panel of a cell, without its picture, which is hidden and has the same words a second later."""
+    return page.locator(".jp-Notebook .jp-CodeCell").nth(list(CELLS).index(name)).locator(".sk-panel")
 
 
 def _rows(panel: Locator, grid: str) -> Locator:

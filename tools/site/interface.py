@@ -19,7 +19,9 @@ MODULES: Final = {
     "simkit.fleet": "Many clusters",
 }
 """Modules with a page of their own, by title."""
-FOREIGN: Final = ":inherited-members: Sequence, tuple, str, BaseModel, TestCase, Enum"
+FOREIGN: Final = (
+    ":inherited-members: Sequence, tuple, str, BaseModel, TestCase, Enum, HasTraits, Widget, DOMWidget, Box, VBox"
+)
 """The option that shows inherited members, but for those of other libraries' classes."""
 CLUSTER: Final = "reference/library/cluster.md"
 

@@ -18,6 +18,8 @@ from simkit.snapshot.protocol import Snapshot
 
 PODS: Final = GroupResource("", "pods")
 NODES: Final = GroupResource("", "nodes")
+_COMBINED: Final = "(combined from similar events): "
+"""The text that recorders of events put before the message of one that stands for many."""
 _EVENTS: Final = GroupResource("", "events")
 _REPLICA_SETS: Final = GroupResource("apps", "replicasets")
 _COUNTED: Final = tuple(GroupResource("apps", each) for each in ("deployments", "statefulsets", "replicasets"))
@@ -140,7 +142,8 @@ class Observation:
         if replacement is None:
             stays = now is not None
             gone = "removed" if planned and not stays else "stuck" if stays else "lost"
-            why = "its kubelet does not answer" if stays else "" if planned else self._refusal(pod)
+            why = "" if planned and not stays else self._refusal(pod)
+            why = f"its kubelet does not answer; {why}" if stays else why
             return told._replace(outcome=gone, why=why)
         used.add(_uid(replacement))
         if _waits(replacement):
@@ -152,7 +155,7 @@ class Observation:
         uid, told = owner_of(pod).get("uid"), "nothing replaces it"
         for event in _scanned(self.snapshot, _EVENTS):
             if at(event, "involvedObject", "uid") == uid and uid and event.get("reason") == "FailedCreate":
-                told = str(event.get("message"))
+                told = str(event.get("message")).removeprefix(_COMBINED)
         return told
 
     def _started(self, pod: Object) -> PodOutcome:

@@ -38,6 +38,14 @@ def outline(cluster: Cluster, path: Path) -> list[tuple[str, int]]:
     return [(one.primitive, one.status) for one in proof.performed if one.request]
 
 
+def test_a_dump_without_nodes_has_a_name_for_the_kubelet() -> None:
+    """A pod is made and its token read by a kubelet of some node: a dump of access alone has none."""
+    cluster, path = attacked(*scene(rule("create", "pods"), place="ops"))
+    kubelets = [one.actor for one in prove(path, cluster).performed if one.actor.startswith("system:node:")]
+    assert kubelets
+    assert all(actor.startswith("system:node:some-node") for actor in kubelets), kubelets
+
+
 def test_a_token_is_requested_and_used() -> None:
     """The credential is the one that the fork issued, and the goal is granted to its holder."""
     cluster, path = attacked(*scene(TOKENS, place="ops"))

@@ -62,6 +62,23 @@ def test_a_lost_zone_is_noticed_and_its_pods_move_where_there_is_room() -> None:
     assert found.timeline()["second"].iloc[-1] == 600
 
 
+def test_a_lost_node_tells_why_nothing_replaces_its_pods() -> None:
+    """The kubelet that is gone is half of the answer; the refusal of the new pods is the other half."""
+    cluster = shop()
+    cluster.apply(
+        "{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: {"
+        "pod-security.kubernetes.io/enforce: restricted}}}"
+    )
+    found = cluster.lose_nodes(zone="a")
+    (stuck, *_) = outcomes(found, "Deployment/api")
+    assert stuck[0] == "stuck"
+    assert stuck[1].startswith("its kubelet does not answer; Error creating: pods ")
+    assert "violates PodSecurity" in stuck[1]
+    assert [each.why for each in found.pods if each.pod == "alone"] == [
+        "its kubelet does not answer; nothing replaces it"
+    ]
+
+
 def test_a_rollout_tells_what_does_not_start() -> None:
     """One that works replaces all pods; one whose pods never become ready keeps the old ones."""
     cluster = simulated(2)

@@ -16,6 +16,7 @@ from simkit.analysis.escalation.prove.credentials import (
     Credential,
     impersonating,
     initial_credential,
+    node_identity,
     token_credential,
 )
 from simkit.analysis.escalation.prove.goal_check import Question, review
@@ -290,8 +291,8 @@ class Attacker:
                 )
             )
         elif operation.become == "node":
-            self.session.note(f"is system:node:{values['node']}", operation.because)
-            identity = Identity(f"system:node:{values['node']}", ("system:nodes", AUTHENTICATED))
+            identity = node_identity(values)
+            self.session.note(f"is {identity.user}", operation.because)
             self.session.obtain(Credential(identity, "the kubelet's certificate"))
         elif operation.become == "deputy":
             deputy = service_account(values["deputy_namespace"], values["deputy"])

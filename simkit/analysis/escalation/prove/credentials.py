@@ -17,6 +17,8 @@ from simkit.snapshot.protocol import Sandbox
 BOOTSTRAP_USER: Final = "system:bootstrap:b00057"
 REVIEWS: Final = f"/apis/{AUTHENTICATION_GROUP}/v1/tokenreviews"
 SOMEBODY: Final = "somebody"
+SOME_NODE: Final = "some-node"
+"""The name of the node in proofs on a dump that has no nodes, such as one of access alone."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,11 @@ class Credential:
             return self.identity
         groups = (self.headers["impersonate-group"],) if "impersonate-group" in self.headers else ()
         return Identity(self.user, (*groups, AUTHENTICATED))
+
+
+def node_identity(values: Mapping[str, Any]) -> Identity:
+    """The identity of the kubelet on the node of a step, or of some node if the dump has none."""
+    return Identity(f"system:node:{values['node'] or SOME_NODE}", ("system:nodes", AUTHENTICATED))
 
 
 def initial_credential(state: AttackState, groups: tuple[str, ...] = ()) -> Credential:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.analysis.escalation.prove.credentials import Credential
+from simkit.analysis.escalation.prove.credentials import Credential, node_identity
 from simkit.analysis.escalation.table.primitive import Operation
 from simkit.analysis.rbac.subject import identity_of, parse_subject
 from simkit.meta.domain import SYSTEM_NAMESPACE
@@ -189,7 +189,7 @@ def message_of(answer: Response) -> str:
 def other(operation: Operation, values: Mapping[str, Any]) -> Identity:
     """The identity of an actor other than the attacker."""
     if operation.by == "kubelet":
-        return Identity(f"system:node:{values['node']}", ("system:nodes", AUTHENTICATED))
+        return node_identity(values)
     if operation.by == "controller":
         resource = values.get("resource")
         name = CONTROLLERS.get(getattr(resource, "resource", ""), "replicaset-controller")

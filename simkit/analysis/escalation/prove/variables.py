@@ -10,7 +10,7 @@ from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.path import Step
 from simkit.analysis.escalation.prove.certificates import authority, certificate_request, signed
-from simkit.analysis.escalation.prove.credentials import SOMEBODY, Credential
+from simkit.analysis.escalation.prove.credentials import SOMEBODY, Credential, node_identity
 from simkit.analysis.escalation.prove.session import NotExecutable
 from simkit.analysis.escalation.prove.templates import collection, fill, resource_of, workload_change
 from simkit.analysis.escalation.table.primitive import primitives, requirements_of
@@ -87,7 +87,7 @@ class StepVariables:
         if "authority" in step.primitive.certificates:
             values["authority"] = authority()
         if "node-certificate" in step.primitive.certificates:
-            values["node_certificate_request"] = certificate_request(f"system:node:{values['node']}", ("system:nodes",))
+            values["node_certificate_request"] = certificate_request(node_identity(values).user, ("system:nodes",))
 
     def _add_workload(self, step: Step, values: dict[str, Any]) -> None:
         if "workload" not in [
