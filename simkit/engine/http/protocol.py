@@ -45,6 +45,10 @@ _SWITCH: Final = "simkit.engine.http.upgrade.switch"
 
 _END_OF_HEAD: Final = b"\r\n\r\n"
 
+_UNREAD: Final = 64 * 1024
+"""Bytes that wait for a slow client before no more are written, as without TLS: asyncio's own limit is eight times as
+much, for each of thousands of watches that nobody reads."""
+
 
 class HTTPConnection(ConnectionReader):
     """One connection of a client."""
@@ -81,6 +85,7 @@ class HTTPConnection(ConnectionReader):
             self._chain = peer_chain(tls)
             chain = [ssl.DER_cert_to_PEM_cert(der) for der in self._chain]
             self._extensions = {"tls": {"client_cert_chain": chain, "tls_version": tls.version()}}
+            transport.set_write_buffer_limits(high=_UNREAD)
         self._start_read_timer(limits.HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -15,6 +15,7 @@ import pytest
 from simkit.engine.http.asgi import Application
 from simkit.engine.http.broadcaster import SLICE, LoopBroadcaster
 from simkit.engine.http.certificates import CertificateFiles
+from simkit.engine.http.protocol import HTTPConnection
 from simkit.engine.http.server import Server
 from simkit.engine.http.watch_server import BATCH, CHUNK, WatchServer, joined
 from tests.engine.http.echo import Client, EchoHandler, eventually, trusting
@@ -107,6 +108,27 @@ def test_a_slow_reader_is_not_read_ahead(server: Server, shelf: EchoHandler) -> 
         while left:
             left -= sock_file.readline() == frame or 0
     assert tap.place == total
+
+
+def test_a_slow_reader_costs_as_much_with_tls_as_without(
+    server: Server, identities: CertificateFiles, shelf: EchoHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a megabyte was written ahead of each client that reads nothing."""
+    made, connected = list[HTTPConnection](), HTTPConnection.connection_made
+
+    def noted(connection: HTTPConnection, transport: Any) -> None:
+        made.append(connection)
+        connected(connection, transport)
+
+    monkeypatch.setattr(HTTPConnection, "connection_made", noted)
+    slow = Client(server.url, trusting(identities.authority))
+    opened(slow)
+    shelf.frames.extend([b"x" * 4095 + b"\n"] * 20_000)
+    shelf.write(b"last\n")
+    tap = shelf.taps[0]
+    assert eventually(lambda: tap.place >= BATCH and made[-1].flow.write_paused)
+    assert CHUNK <= made[-1].transport.get_write_buffer_size() < 4 * CHUNK
+    slow.close()
 
 
 def test_one_slow_reader_does_not_hold_up_another(
